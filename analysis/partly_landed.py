@@ -213,7 +213,7 @@ def weigh_pieces(frame: Frame, drawn: Drawn, landed: Landed, piece_s: Mapping[Pi
             here = np.flatnonzero((day_drawn == day) & (drawn.step == step))
             there = np.flatnonzero((day_landed == day) & (landed.step == step))
             pools = of_day.pools(place, apart)
-            if pools is None:
+            if pools is None or not piece_s[day, step] > 0:  # of time that is not covered nothing can be said
                 of_drawn[here], of_landed[there] = 0.0, 0.0
                 left_out.append((day, step))
                 continue

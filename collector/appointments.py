@@ -7,7 +7,7 @@ fixes the UTC day and hour it is counted under.
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import groupby
 from uuid import UUID, uuid4
 
@@ -43,7 +43,7 @@ def draw_round(
     """Draw the round that `now` lies in; None: it was drawn already, or the campaign does not run.
 
     The round is claimed in the caller's transaction, so two collectors never draw it twice. Visits lie
-    in what is left of the round, and after a pause are as dense there as in a whole one: within a day each stands for
+    in what is left of the round, and after a pause or another period are as dense there as in a whole one: within a day each stands for
     as much time. The machines are those enabled that the campaign selects; the coverage learns how many there are
     in every stratum, drawn or not. While captures wait too long to be landed fewer are drawn than the
     campaign says (`collector.pressure`), in each hour as many as was decided for it.
@@ -67,7 +67,8 @@ def draw_round(
         most = pressure.bound(visits_per_round * 3600 / definition.period_s, kinds)
         halved = pressure.decided(connection, campaign.campaign_id, definition.name, hours, most)
         follows = coverage.note_time(connection, campaign.campaign_id, start, end)
-        if not follows and start > round_start(number, definition.period_s):
+        late = start - round_start(number, definition.period_s)
+        if late > (coverage.NO_PAUSE if follows else timedelta()):
             visits_per_round *= (end - start).total_seconds() / definition.period_s
     least = min(halved.values())
     strata = {

@@ -1,5 +1,6 @@
 """`fleetprof campaigns`: whom to visit, how often, and what to sample."""
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -207,6 +208,12 @@ def set_(  # noqa: PLR0917 - the command line is its signature
             raise typer.BadParameter(f"{error}.") from error
         campaign = campaigns.create_or_update(connection, definition)
     typer.echo(f"{campaign.name} is set and {campaign.state}; see: fleetprof campaigns show {campaign.name}")
+    pace = [each.visits_per_round / each.period_s for each in (before, definition)]
+    if campaign.last_round >= 0 and not math.isclose(*pace):
+        typer.echo(
+            "Visits are drawn more or less densely from now on, and all of a UTC day weigh alike: until midnight UTC"
+            " numbers of today are more those of the hours with more of them (docs/numbers.md)."
+        )
 
 
 @app.command()

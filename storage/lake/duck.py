@@ -15,6 +15,7 @@ from storage.lake.dialect import translated
 from storage.lake.manifest import Manifest
 from storage.lake.place import Lake
 from storage.lake.tables import TABLES
+from storage.visits import BY_HAND
 
 _MARK = -(2**31)
 """An hour before all others: the campaign drew machines before the first day the lake has."""
@@ -145,6 +146,10 @@ def _create_views(connection: duckdb.DuckDBPyConnection, manifests: Sequence[Man
         for campaign in _begun_before(manifests)
     )
     connection.execute(f"CREATE VIEW coverage AS SELECT * FROM covered{marks}")  # noqa: S608 - numbers
+    _create_covered_time(connection, manifests)
+
+
+def _create_covered_time(connection: duckdb.DuckDBPyConnection, manifests: Sequence[Manifest]) -> None:
     connection.execute("CREATE TABLE covered_time (campaign_id INTEGER, begins TIMESTAMP, ends TIMESTAMP)")
     runs = [(campaign, *run) for each in manifests for campaign, runs in each.covered.items() for run in runs]
     if runs:
@@ -153,6 +158,15 @@ def _create_views(connection: duckdb.DuckDBPyConnection, manifests: Sequence[Man
             " FROM (SELECT unnest(CAST(? AS BIGINT[][])) AS run)",
             [runs],
         )
+    # Days exported before runs were kept: a campaign's first hour began with its first visit.
+    for manifest in manifests:
+        begun = [] if manifest.covered else sorted(manifest.begun.items())
+        for campaign, hour in begun:
+            connection.execute(
+                "INSERT INTO covered_time SELECT campaign_id, min(drawn_at), make_timestamp(CAST(? AS BIGINT)) FROM visit"
+                " WHERE campaign_id = ? AND hour = ? AND round <> ? GROUP BY campaign_id",
+                [(hour + 1) * 3_600_000_000, campaign, hour, BY_HAND],
+            )
 
 
 def _begun_before(manifests: Sequence[Manifest]) -> list[int]:

@@ -20,6 +20,7 @@ FORMAT = 3
 _BEFORE_COVERED = 2
 """Days of this format say nothing of the time that rounds covered: their hours count whole."""
 _DAY_US = 86_400_000_000
+_MOST_CAMPAIGNS = 2**15 - 1
 _KEY = re.compile(r"manifests/day=(\d{4}-\d\d-\d\d)\.json")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _FILE = re.compile(r"[0-9]{8}T[0-9]{12}Z-[0-9a-f]{8}-[0-9]{5}\.parquet")
@@ -175,6 +176,8 @@ def _covered(document: Mapping[str, Any], day: date) -> Mapping[int, tuple[Cover
         for campaign, runs in document["covered"].items()
     }
     midnight = (day - date(1970, 1, 1)).days * _DAY_US
+    if not all(0 < campaign <= _MOST_CAMPAIGNS for campaign in found):
+        raise ValueError("no campaign has such an id")
     for begin, end in (run for runs in found.values() for run in runs):
         if not midnight <= begin < end <= midnight + _DAY_US:
             raise ValueError("a run of rounds is not of the day")

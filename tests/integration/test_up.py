@@ -85,7 +85,7 @@ def first_run(states: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
     state_dir = states / "first"
     with kept_busy():
         done = subprocess.run(
-            up_command("--for", "15s", "--rows", "15"),
+            up_command("--for", "25s", "--rows", "15"),
             cwd=project,
             env=environment(state_dir),
             capture_output=True,

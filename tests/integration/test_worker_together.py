@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import Connection, Engine, func, select, update
 
 from fleetpb import capture_pb2
-from storage import captures, leases
+from storage import leases
 from storage.archive import Archive
 from storage.database import open_engine
 from storage.landing.resolved import ResolvedFrames

@@ -17,6 +17,7 @@ from sqlalchemy.types import NullType
 
 from storage.query.arrays import Float, Int64
 from storage.query.elsewhere import elsewhere
+from storage.query.remembered import once_a_snapshot
 from storage.query.weighing.waiting import SOME_WAIT
 from storage.schema import coverage, covered_time
 
@@ -150,6 +151,7 @@ class Known(NamedTuple):
     """Some visit of any campaign has not come to an end."""
 
 
+@once_a_snapshot
 def read_covered(
     connection: Connection, campaign_id: int, start: datetime, end: datetime
 ) -> CoveredTime | None:

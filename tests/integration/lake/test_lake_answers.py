@@ -1,5 +1,6 @@
 """GIVEN days in PostgreSQL and in the lake WHEN both are asked THEN they answer alike."""
 
+import json
 import re
 from collections import Counter
 from dataclasses import replace
@@ -198,6 +199,16 @@ def test_a_day_the_lake_lacks_is_said_and_not_covered(store: Store):
     assert coverage.covered_s < whole.covered_s
     # A campaign goes on since before the day that is asked, also where the lake lacks its beginning.
     store.check(TableQuestion(minutes(2 * 1440, WHOLE), ("function",), Page()))
+
+
+def test_hours_of_days_exported_before_runs_were_kept_count_whole_but_a_campaigns_first(store: Store):
+    store.land([Drawn(50 + 60 * hour) for hour in range(30)])
+    for made in store.export():
+        document = json.loads(manifest.render(made))
+        del document["covered"]
+        store.lake.put(manifest.key_of(made.day), json.dumps(document | {"format": 2}).encode())
+    answer = store.duckdb.ask(TableQuestion(minutes(0, WHOLE), ("function",), Page())).answer
+    assert answer.totals.coverage.covered_s == 600 + 29 * 3600
 
 
 def test_a_day_on_which_nothing_landed_is_weighed_by_neither(store: Store):

@@ -136,6 +136,14 @@ def test_rounds_are_of_their_day(run: object):
         manifest.parse(json.dumps(document), DAY)
 
 
+@pytest.mark.parametrize("campaign", ["0", "-1", "32768", "x"])
+def test_rounds_are_of_a_campaign(campaign: str):
+    document = a_document()
+    document["covered"] = {campaign: document["covered"]["1"]}
+    with pytest.raises(LakeDamaged):
+        manifest.parse(json.dumps(document), DAY)
+
+
 def test_the_manifest_of_another_day_is_not_taken():
     with pytest.raises(LakeDamaged, match="that of 2026-11-18"):
         manifest.parse(json.dumps(a_document()), date(2026, 11, 19))
