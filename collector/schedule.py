@@ -20,8 +20,9 @@ def round_at(moment: datetime, period_s: float) -> int:
 
 
 def round_start(number: int, period_s: float) -> datetime:
-    """First moment of the round."""
-    return datetime.fromtimestamp(number * period_s, UTC)
+    """First moment of the round: `round_at` says its number, also where its beginning lies between two microseconds."""
+    moment = datetime.fromtimestamp(number * period_s, UTC)
+    return moment if round_at(moment, period_s) >= number else moment + timedelta(microseconds=1)
 
 
 def scatter(count: int, start: datetime, end: datetime, random: np.random.Generator) -> Sequence[datetime]:

@@ -18,6 +18,15 @@ def test_a_moment_lies_in_its_round(moment, period):
     assert round_start(number, period) - slack <= moment < round_start(number + 1, period) + slack
 
 
+@given(moments, st.floats(0.25, 100_000))
+def test_a_round_begins_in_itself(moment, period):
+    """Its beginning may lie between two microseconds: rounded down it was of the round before, and its draw was left out."""
+    number = round_at(moment, period)
+    begins = round_start(number, period)
+    assert round_at(begins, period) == number
+    assert abs((begins - moment).total_seconds()) <= period + 1e-6
+
+
 @given(st.integers(0, 60), st.integers(0, 2**32))
 def test_visits_are_spread_one_a_slot(count, seed):
     start = datetime(2026, 11, 21, tzinfo=UTC)
