@@ -28,11 +28,11 @@ from collector.standing import ensure_standing
 from collector.symbol_asks import AskTerms, SymbolAsks
 from collector.visit import Visitor
 from collector.visiting import Visiting
-from storage import campaigns
+from storage import campaigns, coverage
 from storage.archive import Archive
 from storage.campaigns import Campaign, State
 from storage.captures import Due
-from storage.errors import ArchiveError
+from storage.errors import ArchiveError, StorageError
 from storage.retention.retain import Keep
 from storage.rolling.stack_functions import STACK_BYTES
 
@@ -89,6 +89,8 @@ class Collector:
     """Memory for the functions of stacks, which merging needs."""
     random: np.random.Generator = field(default_factory=np.random.default_rng)
     _room_made_on: date | None = field(default=None, init=False)
+    _mine: dict[int, int] = field(default_factory=dict, init=False)
+    """By the id of a campaign the last of its rounds that this collector drew."""
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until `stop` is set. Raises `StorageError` for what waiting does not mend."""
@@ -146,9 +148,27 @@ class Collector:
             _log.warning("stopped while the database was away", why=str(error))
         finally:
             stop.set()
+            stopped_at = self._now()
             await visiting.stop(self.pace.grace_s)
+            await self._end_rounds(desk, stopped_at)
             await asyncio.to_thread(desk.close)
             _log.info("collector has ended")
+
+    async def _end_rounds(self, desk: Desk, moment: datetime) -> None:
+        """What is left of the rounds that this collector drew is not covered: their visits are called off."""
+
+        def end() -> None:
+            with self.engine.begin() as connection:
+                for campaign in campaigns.list_(connection):
+                    if self._mine.get(campaign.campaign_id) == campaign.last_round:
+                        coverage.end_time(connection, campaign.campaign_id, moment)
+
+        try:
+            await desk.do(end)
+        except StorageError as error:
+            _log.warning(
+                "rounds that were drawn count whole, though visits of them were called off", why=str(error)
+            )
 
     async def _beat(
         self, name: str, seconds: float, stop: asyncio.Event, work: Callable[[], Awaitable[object]]
@@ -179,6 +199,7 @@ class Collector:
             if drawn is None:
                 continue
             number, appointments = drawn
+            self._mine[campaign.campaign_id] = number
             _log.info("round drawn", campaign=campaign.name, round=number, visits=len(appointments))
             late_s = (self._now() - round_start(number, campaign.definition.period_s)).total_seconds()
             self.watcher(RoundDrawn(campaign.name, number, len(appointments), max(late_s, 0.0)))

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 
+from storage import coverage
 from storage.errors import UnknownCampaign
 from storage.schema import campaign
 
@@ -134,16 +135,19 @@ def list_(connection: Connection) -> list[Campaign]:
 def set_state(connection: Connection, name: str, state: State, why: str) -> bool:
     """Start, pause or stop a campaign and say why; False: it was in that state, nothing changed.
 
-    Raises `UnknownCampaign`. Starting forgets earlier failures (`storage.visit_history.endings`).
+    The time of a campaign that no longer runs is covered up to now: the rest of its round's visits are called off. Raises `UnknownCampaign`. Starting forgets earlier failures (`storage.visit_history.endings`).
     """
     changed = connection.execute(
         update(campaign)
         .where(campaign.c.name == name, campaign.c.state != state)
         .values(state=state, state_why=why, state_at=func.clock_timestamp())
-    )
-    if changed.rowcount == 0:
+        .returning(campaign.c.campaign_id)
+    ).one_or_none()
+    if changed is None:
         get(connection, name)
         return False
+    if state != State.RUNNING:
+        coverage.end_time(connection, changed.campaign_id)
     return True
 
 

@@ -112,6 +112,21 @@ def note_time(connection: Connection, campaign_id: int, start: datetime, end: da
     return False
 
 
+def end_time(connection: Connection, campaign_id: int, moment: datetime | None = None) -> bool:
+    """Note that no visit is made from `moment` on (None: now), though a round was drawn that goes on; whether one did.
+
+    Visits that had been drawn for later are called off by whoever has them.
+    """
+    c = covered_time.c
+    until = func.clock_timestamp() if moment is None else moment
+    ended = connection.execute(
+        update(covered_time)
+        .where(c.campaign_id == campaign_id, c.begins < until, c.ends > until)
+        .values(ends=until)
+    )
+    return ended.rowcount > 0
+
+
 def hours_between(start: datetime, end: datetime) -> range:
     """Hours since 1970 UTC that [start, end) has a moment in; the one of `start` if it is empty."""
     first = int(start.timestamp() // 3600)

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Engine, Row, func, inspect, select
 
 from collector import appointments
 from storage import campaigns, coverage, inventory, migrate, visits
-from storage.campaigns import Campaign, Definition, EventPlan
+from storage.campaigns import Campaign, Definition, EventPlan, State
 from storage.inventory import NewMachine
 from storage.schema import coverage as rows
 from storage.schema import covered_time, visit
@@ -146,6 +146,28 @@ def test_a_round_of_another_period_may_overlap_the_one_before(engine: Engine, fl
         for minute in (20, 59, 60):
             draw(connection, again, NOON + timedelta(minutes=minute))
         assert runs(connection) == [(0, 3660)]
+
+
+def test_a_campaign_that_is_paused_covers_no_more_of_its_round(engine: Engine) -> None:
+    now = datetime.now(UTC)
+    begins = now.replace(minute=0, second=0, microsecond=0)
+    with engine.begin() as connection:
+        campaign = make_fleet(connection, (5,), replace(FLEET, period_s=86_400, visits_per_round=1))
+        other = make_fleet(connection, (), replace(FLEET, name="other", period_s=86_400))
+        for each in (campaign, other):
+            draw(connection, each, begins)
+        campaigns.set_state(connection, "fleet", State.PAUSED, "for a test")
+        found = connection.execute(select(covered_time).order_by(covered_time.c.campaign_id)).all()
+        assert now <= found[0].ends <= datetime.now(UTC)
+        assert found[0].begins == found[1].begins == begins
+        assert found[1].ends > found[0].ends
+        assert not coverage.end_time(connection, campaign.campaign_id), "it has ended"
+        assert coverage.end_time(connection, other.campaign_id, begins + timedelta(seconds=5))
+        campaigns.set_state(connection, "fleet", State.RUNNING, "")
+        [ends] = connection.scalars(
+            select(covered_time.c.ends).where(covered_time.c.campaign_id == campaign.campaign_id)
+        )
+        assert ends == found[0].ends
 
 
 def test_a_campaign_that_finds_no_machine_covers_no_time(engine: Engine) -> None:

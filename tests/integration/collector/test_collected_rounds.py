@@ -12,7 +12,7 @@ from collector.events import RoundDrawn
 from collector.visit import Visitor
 from storage import partitions
 from storage.inventory import NewMachine
-from storage.schema import visit
+from storage.schema import covered_time, visit
 from storage.visits import Outcome
 from tests import gateways
 from tests.gateways import serving
@@ -126,3 +126,16 @@ def test_never_two_visits_on_one_machine_at_a_time(engine, archive, sockets, sen
         with running(a_collector(engine, archive, sent.append)):
             eventually(lambda: len(sent) >= 10)
     assert most == [1]
+
+
+def test_a_collector_that_is_stopped_covers_no_more_of_the_rounds_it_drew(engine, archive, sockets, sent):
+    """Of another's round it ends nothing."""
+    with serving(sockets / "g") as gateway:
+        define(engine, replace(QUICK, period_s=86_400.0), NewMachine("m1", gateway.address))
+        drew, came_later = (a_collector(engine, archive, sent.append) for _ in range(2))
+        with running(drew):
+            eventually(lambda: count(engine, select(covered_time.c.ends)))
+            with running(came_later):
+                pass
+            assert count(engine, select(covered_time.c.ends)) > datetime.now(UTC)
+        assert count(engine, select(covered_time.c.ends)) <= datetime.now(UTC)
