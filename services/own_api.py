@@ -17,11 +17,12 @@ class OwnApi:
         self._url = url
         self._token = token
 
-    def get(self, route: str, **query: str) -> dict[str, Any]:
-        """Answer of a route of /api/v1; raises NotRunning when there is none."""
+    def get(self, route: str, *, fresh: bool = False, **query: str) -> dict[str, Any]:
+        """Answer of a route of /api/v1, `fresh`: none that was kept; raises NotRunning when there is none."""
+        kept = {"Cache-Control": "no-cache"} if fresh else {}
         request = urllib.request.Request(  # noqa: S310 - always http to loopback
             f"{self._url}/api/v1/{route}?{urllib.parse.urlencode(query)}",
-            headers={"Authorization": f"Bearer {self._token}", "Accept": "application/json"},
+            headers={"Authorization": f"Bearer {self._token}", "Accept": "application/json", **kept},
         )
         try:
             with urllib.request.urlopen(request, timeout=30) as response:  # noqa: S310
@@ -38,12 +39,11 @@ class OwnApi:
     def waiting(self) -> int | None:
         """How many captures wait to be landed; None: it does not answer just now."""
         try:
-            return int(self.get("status")["captures"]["waiting"])
+            return int(self.get("status", fresh=True)["captures"]["waiting"])
         except NotRunning:
             return None
 
-    def table(self, since: datetime, rows: int) -> dict[str, Any]:
+    def table(self, since: datetime, rows: int, *, fresh: bool = False) -> dict[str, Any]:
         """The hottest functions since a moment."""
-        return self.get(
-            "table", **{"from": since.isoformat(), "to": "now", "by": "function", "limit": str(rows)}
-        )
+        asked = {"from": since.isoformat(), "to": "now", "by": "function", "limit": str(rows)}
+        return self.get("table", fresh=fresh, **asked)

@@ -112,7 +112,8 @@ def _profile(
     deadline = None if seconds is None else time.monotonic() + seconds
     _watch(stack, api, begun, asked, deadline, console=console, rows=rows)
     land_last(stack, api.waiting, console)
-    answer, status = api.table(begun, rows), api.get("status")
+    # What was kept may be from before the last captures landed: a run of seconds would end without a sample.
+    answer, status = api.table(begun, rows, fresh=True), api.get("status", fresh=True)
     ended = datetime.now(UTC)
     console.print()
     console.print(terminal.totals_line(answer), soft_wrap=True)
