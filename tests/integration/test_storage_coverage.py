@@ -13,6 +13,7 @@ from alembic import command
 from sqlalchemy import Connection, Engine, Row, func, inspect, select
 
 from collector import appointments
+from collector.schedule import round_at
 from storage import campaigns, coverage, inventory, migrate, visits
 from storage.campaigns import Campaign, Definition, EventPlan, State
 from storage.inventory import NewMachine
@@ -178,11 +179,11 @@ def test_a_campaign_that_finds_no_machine_covers_no_time(engine: Engine) -> None
 
 
 def test_of_rounds_drawn_before_their_time_was_kept_the_visits_say_it(engine: Engine) -> None:
-    """Runs of hours, from the first visit of the first to a period after the last visit of the last."""
+    """A pause is what chance would not leave without a visit; a run ends with the round of its last visit."""
     moments = [
         *range(30 * 60 + 7, 2 * 3600 + 20 * 60, 60),
-        *range(9 * 3600, 9 * 3600 + 60, 10),
-        10 * 3600 - 20,
+        *range(3 * 3600, 3 * 3600 + 60, 10),
+        3 * 3600 + 650,
     ]
     with engine.begin() as connection:
         campaign = make_fleet(connection, (1,))
@@ -190,17 +191,9 @@ def test_of_rounds_drawn_before_their_time_was_kept_the_visits_say_it(engine: En
         machine = inventory.machines(connection)[0].machine_id
         drawn = [
             DrawnVisit(
-                uuid4(),
-                campaign.campaign_id,
-                0,
-                machine,
-                stratum,
-                1,
-                1,
-                1.0,
-                NOON + timedelta(seconds=moment),
+                uuid4(), campaign.campaign_id, round_at(moment, 60), machine, stratum, 1, 1, 1.0, moment
             )
-            for moment in moments
+            for moment in (NOON + timedelta(seconds=second) for second in moments)
         ]
         by_hand = replace(
             drawn[0], visit_id=uuid4(), round=visits.BY_HAND, drawn_at=NOON - timedelta(hours=3)
@@ -212,10 +205,10 @@ def test_of_rounds_drawn_before_their_time_was_kept_the_visits_say_it(engine: En
         assert "covered_time" not in inspect(connection).get_table_names()
         command.upgrade(config, "head")
         assert migrate.differences(connection) == []
-        last = moments[-8] + 60
-        assert runs(connection) == [(30 * 60 + 7, last), (9 * 3600, 10 * 3600)]
-        assert draw(connection, campaign, NOON + timedelta(hours=10)) == 1
-        assert runs(connection)[-1] == (9 * 3600, 10 * 3600 + 60), "a round goes on where the hour ended"
+        last = 3 * 3600 + 660
+        assert runs(connection) == [(30 * 60 + 7, 2 * 3600 + 20 * 60), (3 * 3600, last)]
+        assert draw(connection, campaign, NOON + timedelta(seconds=last)) == 1
+        assert runs(connection)[-1] == (3 * 3600, last + 60), "a round goes on where the last one ended"
 
 
 def test_a_campaign_that_never_draws_has_no_coverage(engine: Engine) -> None:

@@ -11,48 +11,26 @@ depends_on = None
 _KNOWN = """
 INSERT INTO covered_time (campaign_id, begins, ends)
 WITH drawn AS (
-    SELECT DISTINCT campaign_id, hour FROM coverage WHERE drawn > 0
-), marked AS (
-    SELECT campaign_id, hour, hour - row_number() OVER (PARTITION BY campaign_id ORDER BY hour) AS run FROM drawn
-), runs AS (
-    SELECT campaign_id, min(hour) AS first, max(hour) AS last FROM marked GROUP BY campaign_id, run
-), beside AS (
     SELECT
-        r.campaign_id, r.first, r.last, c.period_s,
-        to_timestamp(r.first * 3600.0) AS begins,
-        to_timestamp((r.last + 1) * 3600.0) AS ends,
-        c.period_s * (1 + 5 / nullif(c.visits_per_round, 0)) AS long_s,
-        (r.first - 1 - lag(r.last) OVER of_campaign) * 3600.0 AS before_s,
-        (lead(r.first) OVER of_campaign - 1 - r.last) * 3600.0 AS after_s
-    FROM runs r JOIN campaign c USING (campaign_id)
-    WINDOW of_campaign AS (PARTITION BY r.campaign_id ORDER BY r.first)
-)
-SELECT
-    campaign_id,
-    CASE WHEN before_s <= long_s THEN begins ELSE coalesce(first_visit.drawn_at, begins) END,
-    CASE WHEN after_s <= long_s THEN ends ELSE coalesce(least(last_visit.over_at, ends), ends) END
-FROM beside
-LEFT JOIN LATERAL (
-    SELECT v.drawn_at FROM visit v
-    WHERE v.campaign_id = beside.campaign_id AND v.round <> -1
-        AND v.drawn_at >= begins AND v.drawn_at < begins + interval '1 hour'
-    ORDER BY v.drawn_at LIMIT 1
-) first_visit ON true
-LEFT JOIN LATERAL (
-    SELECT
+        v.campaign_id, v.drawn_at,
         CASE
-            WHEN v.drawn_at >= to_timestamp(v.round * period_s) AND v.drawn_at < to_timestamp((v.round + 1) * period_s)
-            THEN to_timestamp((v.round + 1) * period_s)
-            ELSE v.drawn_at + make_interval(secs => period_s)
-        END AS over_at
-    FROM visit v
-    WHERE v.campaign_id = beside.campaign_id AND v.round <> -1
-        AND v.drawn_at >= ends - interval '1 hour' AND v.drawn_at < ends
-    ORDER BY v.drawn_at DESC LIMIT 1
-) last_visit ON true
+            WHEN v.drawn_at >= to_timestamp(v.round * c.period_s) AND v.drawn_at < to_timestamp((v.round + 1) * c.period_s)
+            THEN to_timestamp((v.round + 1) * c.period_s)
+            ELSE v.drawn_at + make_interval(secs => c.period_s)
+        END AS over_at,
+        v.drawn_at - lag(v.drawn_at) OVER of_campaign
+            <= make_interval(secs => c.period_s * (1 + 10 / nullif(c.visits_per_round, 0))) AS follows
+    FROM visit v JOIN campaign c USING (campaign_id)
+    WHERE v.round <> -1
+    WINDOW of_campaign AS (PARTITION BY v.campaign_id ORDER BY v.drawn_at)
+), numbered AS (
+    SELECT *, count(*) FILTER (WHERE follows IS NOT TRUE) OVER (PARTITION BY campaign_id ORDER BY drawn_at) AS run
+    FROM drawn
+)
+SELECT campaign_id, min(drawn_at), max(over_at) FROM numbered GROUP BY campaign_id, run
 """
-"""Of rounds drawn before, hours and visits are known. Hours in a row are a run; from its first visit on, to the end of its last
-visit's round. But where the next run is not farther than chance may have it for as few visits as are drawn, hours count whole."""
+"""Of rounds drawn before, the visits are known. Those no farther apart than chance may have it, with as few as are drawn, are of one run: from
+the first one on, to the end of the last one's round."""
 
 _BUILD_AGAIN = r"""
 WITH moments AS (
