@@ -63,7 +63,7 @@ class Store:
         """PostgreSQL's answer, which is the lake's."""
         wanted = self.postgres.ask(question)
         found = self.duckdb.ask(question).answer
-        assert not differences(wanted, found)
+        assert not differences(wanted, found), differences(wanted, found)[:5]
         return wanted
 
     def land(self, visits: Sequence[Drawn], campaign: str = "fleet", **event: Any) -> None:

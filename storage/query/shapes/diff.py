@@ -164,9 +164,10 @@ class Compared:
 
     @property
     def comparison(self) -> Comparison:
-        """By descending difference."""
+        """By descending difference, of the same ones by key: of two rows one gains what the other loses."""
         power, part = (None, 1.0) if self.result is None else (self.result.power, self.result.part)
-        rows = sorted(self.rows, key=lambda row: -abs(row.delta))
+        # Sums in another order differ by their last bits, which are no reason for another order of rows.
+        rows = sorted(self.rows, key=lambda row: (-round(abs(row.delta), 12), *row.key.values()))
         return Comparison(tuple(rows), self.rows_total, power, part)
 
 
