@@ -43,10 +43,10 @@ def draw_round(
     """Draw the round that `now` lies in; None: it was drawn already, or the campaign does not run.
 
     The round is claimed in the caller's transaction, so two collectors never draw it twice. Visits lie
-    in what is left of the round, and after a pause or another period are as dense there as in a whole one: within a day each stands for
-    as much time. The machines are those enabled that the campaign selects; the coverage learns how many there are
-    in every stratum, drawn or not. While captures wait too long to be landed fewer are drawn than the
-    campaign says (`collector.pressure`), in each hour as many as was decided for it.
+    in what is left of the round, and after a pause or another period are as dense there as in a whole one:
+    within a day each stands for as much time. The machines are those enabled that the campaign selects; the
+    coverage learns how many there are in every stratum, drawn or not. While captures wait too long to be landed
+    fewer are drawn than the campaign says (`collector.pressure`), in each hour as many as was decided for it.
     """
     definition = campaign.definition
     number = round_at(now, definition.period_s)

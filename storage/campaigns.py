@@ -135,7 +135,8 @@ def list_(connection: Connection) -> list[Campaign]:
 def set_state(connection: Connection, name: str, state: State, why: str) -> bool:
     """Start, pause or stop a campaign and say why; False: it was in that state, nothing changed.
 
-    The time of a campaign that no longer runs is covered up to now: the rest of its round's visits are called off. Raises `UnknownCampaign`. Starting forgets earlier failures (`storage.visit_history.endings`).
+    The time of a campaign that no longer runs is covered up to now: the rest of its round's visits are called off.
+    Starting forgets earlier failures (`storage.visit_history.endings`). Raises `UnknownCampaign`.
     """
     changed = connection.execute(
         update(campaign)

@@ -121,9 +121,9 @@ def lease_waiting(
 ) -> list[Lease]:
     """Take captures that wait, to land them together with the `first`; those longest in the archive first.
 
-    Only such as need the same binaries and are as urgent, came no more than `AHEAD` after the first, and that nobody has tried yet: one that failed, or
-    whose worker ended without a word, is tried alone, so that it is found and no other suffers with it; a try
-    that the database or the archive did not allow is none (`release`). At most `limit`, at most
+    Only such as need the same binaries, are as urgent, came no more than `AHEAD` after the first, and that nobody
+    has tried yet: one that failed, or whose worker ended without a word, is tried alone, so that it is found and no
+    other suffers with it; a try that the database or the archive did not allow is none (`release`). At most `limit`, at most
     `raw_bytes` of them unpacked, and at most half of those that wait: the others are for other workers,
     and when one waits it is not kept waiting for a whole batch. Never waits for a lock itself.
 

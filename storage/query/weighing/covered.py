@@ -11,7 +11,7 @@ from math import ceil
 from typing import Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import Column, Connection, DateTime, Integer, Select, bindparam, exists, func, select
+from sqlalchemy import Column, Connection, DateTime, Integer, Select, bindparam, func, select
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.types import NullType
 
@@ -43,7 +43,6 @@ def _seconds_of(moments: Column[datetime]) -> ColumnElement[Any]:
 # Made once: a question has a dozen statements, and to make one anew costs more than its rows.
 _KNOWN = select(
     func.now(),
-    exists().where(coverage.c.campaign_id == _CAMPAIGN, coverage.c.drawn > 0, coverage.c.hour < _FIRST),
     _seconds_of(covered_time.c.begins),
     _seconds_of(covered_time.c.ends),
 )
@@ -86,11 +85,6 @@ class CoveredTime:
     def begin(self) -> float:
         """The first covered moment; `until` where there is none."""
         return float(self.low[0]) if len(self.low) else self.until
-
-    @property
-    def total_s(self) -> float:
-        """Covered seconds."""
-        return float((self.high - self.low).sum())
 
     @property
     def seconds(self) -> Float:
@@ -143,8 +137,6 @@ class Known(NamedTuple):
 
     now: float
     """Seconds since 1970."""
-    earlier: bool
-    """The campaign drew someone before the selection."""
     runs: Runs
     """Those that touch any of its hours, whole ones at its edges too."""
     some_wait: bool
@@ -166,7 +158,7 @@ def covered_of(
     connection: Connection, campaign_id: int, active: Int64, asked: Float, known: Known
 ) -> CoveredTime | None:
     """The same, of the hours that the selection has a part of and in which the campaign drew (`active`, ascending)."""
-    if not len(active) and not known.earlier and not draws(connection, campaign_id):
+    if not len(active) and not draws(connection, campaign_id):
         return None
     begin, end = map(float, asked)
     return covered_in(active, known.runs, begin, min(end, known.now))
@@ -176,12 +168,12 @@ def read_known(connection: Connection, campaign_id: int, asked: Float) -> Known:
     """What is to be known at first, by one statement: each costs a small question more than its rows do."""
     given = _given(campaign_id, asked)
     if elsewhere(connection) is not None:  # whole days: nothing of them waits
-        now, earlier, begins, ends = connection.execute(_KNOWN, given).one()
+        now, begins, ends = connection.execute(_KNOWN, given).one()
         some_wait = False
     else:
-        now, earlier, begins, ends, some_wait = tuple(connection.execute(_AND_WHETHER_SOME_WAIT, given).one())
+        now, begins, ends, some_wait = tuple(connection.execute(_AND_WHETHER_SOME_WAIT, given).one())
     runs = Runs(np.array(begins or [], np.float64), np.array(ends or [], np.float64))
-    return Known(now.timestamp(), bool(earlier), runs, bool(some_wait))
+    return Known(now.timestamp(), runs, bool(some_wait))
 
 
 def draws(connection: Connection, campaign_id: int) -> bool:
