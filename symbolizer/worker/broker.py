@@ -65,6 +65,7 @@ def make_broker(broker_url: str) -> Celery:
     app.conf.update(
         accept_content=["json"],
         task_serializer="json",
+        worker_enable_remote_control=False,  # else the broker could stop workers and have them start processes
         task_ignore_result=True,
         task_default_queue=routing.NAMES,
         task_routes={BUILD_SYMCACHE: {"queue": routing.BUILDS}, NAMES_FOR: {"queue": routing.NAMES}},

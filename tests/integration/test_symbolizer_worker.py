@@ -2,12 +2,8 @@
 
 import os
 import signal
-import subprocess
-import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 from uuid import UUID, uuid4
@@ -21,30 +17,13 @@ from storage.captures import Due
 from storage.schema import binary, capture, function, profile
 from symbolizer.images.resolve import Resolver
 from symbolizer.sources.local_files import LocalFiles
-from symbolizer.worker.broker import make_broker, make_sender
+from symbolizer.worker.broker import make_sender
 from symbolizer.worker.landing import DEFAULT_TERMS, Lander, LeaseTerms
+from tests.until import until
 from tests.waiting import Waiting, a_capture
+from tests.worker_process import worker
 
 pytestmark = pytest.mark.integration
-
-DEADLINE_S = 60.0
-WORKER = """
-import sys
-from pathlib import Path
-from symbolizer.sources.chain import SourcePlaces
-from symbolizer.worker.landing import LeaseTerms
-from symbolizer.worker.tasks import make_app, worker_main
-broker, database, archive, cache, pool, lease_s = sys.argv[1:]
-app = make_app(broker, database_url=database, archive_url=archive, places=SourcePlaces(Path(cache)), terms=LeaseTerms(float(lease_s)))
-worker_main(app, processes=1, pool=pool)
-"""
-
-
-def wait_until(condition: Callable[[], bool], what: str) -> None:
-    end = time.monotonic() + DEADLINE_S
-    while not condition():
-        assert time.monotonic() < end, f"never happened: {what}"
-        time.sleep(0.05)
 
 
 @pytest.fixture
@@ -58,33 +37,6 @@ def sender(valkey_url: str) -> Callable[[UUID], None]:
     return lambda visit_id: send(Due(visit_id, 1, partition=visit_id.int, again=False))
 
 
-@contextmanager
-def worker(
-    valkey_url: str, database_url: str, tmp_path: Path, *, pool: str = "prefork", lease_s: float = 60
-) -> Iterator[subprocess.Popen[bytes]]:
-    arguments = [
-        valkey_url,
-        database_url,
-        str(tmp_path / "archive"),
-        str(tmp_path / "cache"),
-        pool,
-        str(lease_s),
-    ]
-    log = tmp_path / "worker.log"
-    control = make_broker(valkey_url).control
-    with log.open("ab") as output:
-        process = subprocess.Popen([sys.executable, "-c", WORKER, *arguments], stdout=output, stderr=output)
-    try:
-        wait_until(
-            lambda: process.poll() is not None or bool(control.ping(timeout=0.2)), "a worker that answers"
-        )
-        assert process.poll() is None, log.read_text()
-        yield process
-    finally:
-        process.terminate()
-        process.wait(DEADLINE_S)
-
-
 @pytest.mark.parametrize("pool", ["prefork", "solo"])
 def test_a_message_becomes_rows(  # noqa: PLR0917 - fixtures
     fleet: Waiting, engine: Engine, valkey_url: str, database_url: str, tmp_path: Path, pool: str
@@ -95,7 +47,7 @@ def test_a_message_becomes_rows(  # noqa: PLR0917 - fixtures
         for visit_id in ids:
             send(visit_id)
             send(visit_id)  # a message may come twice
-        wait_until(lambda: all(map(fleet.landed, ids)), "three landed captures")
+        until(lambda: all(map(fleet.landed, ids)), "three landed captures")
     with engine.connect() as connection:
         assert connection.scalar(select(func.count()).select_from(profile)) == 3
         assert connection.scalar(select(func.sum(profile.c.samples))) == 21
@@ -116,9 +68,9 @@ def test_what_is_no_capture_is_set_aside_at_once(
     with worker(valkey_url, database_url, tmp_path):
         for each in (bad, bomb, good):
             send(each)
-        wait_until(lambda: fleet.landed(good), "the good one landed")
-        wait_until(lambda: fleet.row(bad).set_aside is not None, "the bad one set aside")
-        wait_until(lambda: fleet.row(bomb).set_aside is not None, "the bomb set aside")
+        until(lambda: fleet.landed(good), "the good one landed")
+        until(lambda: fleet.row(bad).set_aside is not None, "the bad one set aside")
+        until(lambda: fleet.row(bomb).set_aside is not None, "the bomb set aside")
     assert fleet.row(bad).attempts == fleet.row(bomb).attempts == 1
     assert "parts" in fleet.row(bomb).set_aside
     assert not fleet.due()
@@ -132,7 +84,7 @@ def test_a_failure_leaves_its_reason_and_rests(
     send = sender(valkey_url)
     with worker(valkey_url, database_url, tmp_path):
         send(visit_id)
-        wait_until(lambda: fleet.row(visit_id).failure != "", "a reason")
+        until(lambda: fleet.row(visit_id).failure != "", "a reason")
     row = fleet.row(visit_id)
     assert row.set_aside is None
     assert row.landed == 0
@@ -166,7 +118,7 @@ def test_a_landing_that_takes_longer_than_a_lease_stays_its_workers(
 
     def slowly(message: capture_pb2.Capture) -> object:
         first = fleet.row(visit_id).leased_until
-        wait_until(lambda: fleet.row(visit_id).leased_until > first + timedelta(seconds=1.5), "renewed")
+        until(lambda: fleet.row(visit_id).leased_until > first + timedelta(seconds=1.5), "renewed")
         seen.append(fleet.due())
         return resolve(message)
 
@@ -187,7 +139,7 @@ def test_a_killed_pool_process_loses_nothing(
     with worker(valkey_url, database_url, tmp_path, lease_s=1) as process:
         for visit_id in ids:
             send(visit_id)
-        wait_until(lambda: any(map(fleet.landed, ids)), "a first landed capture")
+        until(lambda: any(map(fleet.landed, ids)), "a first landed capture")
         for child in children_of(process.pid):
             os.kill(child, signal.SIGKILL)
 
@@ -196,7 +148,7 @@ def test_a_killed_pool_process_loses_nothing(
                 send(visit_id)
             return all(map(fleet.landed, ids))
 
-        wait_until(sweep, "all landed")
+        until(sweep, "all landed")
     with engine.connect() as connection:
         assert connection.scalar(select(func.sum(profile.c.samples))) == 7 * len(ids)
 
