@@ -4,6 +4,8 @@ import re
 from configparser import RawConfigParser
 from pathlib import Path
 
+from gateway.privileges.capabilities import NEEDED
+
 UNITS = Path(__file__).parents[3] / "infra/systemd"
 
 
@@ -36,3 +38,19 @@ def test_every_certificate_that_systemd_copies_is_looked_out_for():
 def test_all_kinds_of_units_are_installed():
     install = (UNITS.parent / "bundle/INSTALL").read_text()
     assert {path.suffix for path in UNITS.iterdir()} == set(re.findall(r"systemd/\*(\.\w+)", install))
+
+
+def test_the_gateway_runs_as_a_user_of_its_own_with_what_sampling_needs():
+    service = section("fleetprof-gateway.service", "Service")
+    needed = " ".join(capability.name for capability in NEEDED)
+    assert service["DynamicUser"] == "yes"
+    assert service["AmbientCapabilities"].split() == needed.split()
+    assert service["CapabilityBoundingSet"].split() == needed.split()
+    assert service["NoNewPrivileges"] == "yes"
+
+
+def test_the_gateway_has_no_network_but_its_socket_and_a_limit_of_memory():
+    service = section("fleetprof-gateway.service", "Service")
+    assert service["PrivateNetwork"] == "yes"
+    assert re.fullmatch(r"\d+M", service["MemoryMax"])
+    assert service["LimitCORE"] == "0"
