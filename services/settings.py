@@ -94,6 +94,11 @@ class Settings(BaseSettings):
         ge=1 << 20,
         description="Largest file with symbols that the API takes, in bytes.",
     )
+    concurrent_inspections: int = Field(
+        default=4,
+        ge=1,
+        description="Uploaded files the API looks into at the same time, each in a process with 2 GiB of address space at most.",
+    )
     api_host: str = Field(
         default="127.0.0.1",
         description="Address the API listens on. Anything but a loopback address needs TLS and tokens.",

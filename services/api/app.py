@@ -33,7 +33,7 @@ from services.api.metrics import Metrics
 from services.api.pages import STATIC, login_router, ui_router
 from services.api.request_log import RequestLog
 from services.api.routes import api_router
-from services.api.symbols import LARGEST_SOURCES, symbols_router
+from services.api.symbols import CONCURRENT_INSPECTIONS, LARGEST_SOURCES, symbols_router
 from services.api.warming import Warming
 from services.data_api.desk import DataDesk
 from services.data_api.http import data_router
@@ -106,6 +106,7 @@ def create_app(
     price_per_core_hour: float | None = None,
     symbols: SymbolDesk | None = None,
     uploads: Path = Path("/tmp"),  # noqa: S108 - files there have no names
+    inspections: int = CONCURRENT_INSPECTIONS,
     connections: Callable[[], int] | None = None,
     data: DataDesk | None = None,
     experiments: ExperimentDesk | None = None,
@@ -117,7 +118,7 @@ def create_app(
     `allowed_hosts` are the names it may be called by besides loopback ones; `secure`: it is served
     over TLS; `static`: the built web UI, or a place where there is none; `price_per_core_hour` in any
     currency, None: not known; `symbols`: the repository of symbols, None: without its routes; `uploads`:
-    the folder that is filled while something is uploaded; `connections`: how many to the database are in
+    the folder that is filled while something is uploaded; `inspections`: how many uploads are looked into at a time; `connections`: how many to the database are in
     use, for the metrics; `data`: what is streamed, None: nothing is; `experiments`: those that are uploaded, None: none can be;
     `kept`: the answers that are given again, None: none are; `views`: paths with queries whose answers are kept warm
     as the home page's are. Raises SettingsProblem for a view that cannot be asked for, or whose answers are not kept.
@@ -167,7 +168,7 @@ def create_app(
     app.include_router(profiles)
     largest_bodies: dict[str, int] = {}
     if symbols is not None:
-        app.include_router(symbols_router(symbols, access, limiter, uploads))
+        app.include_router(symbols_router(symbols, access, limiter, uploads, inspections=inspections))
         largest_bodies = {"/api/v1/symbols": symbols.largest_bytes, "/api/v1/sources": LARGEST_SOURCES}
     if experiments is not None:
         app.include_router(experiments_router(experiments, access, limiter, uploads))

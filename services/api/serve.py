@@ -17,7 +17,7 @@ from services.api.app import CONCURRENT_QUERIES, create_app
 from services.api.auth import Access, parse_tokens
 from services.api.connections import CuttableConnection
 from services.api.kept_answers import KeptAnswers
-from services.api.symbols import CONCURRENT_SOURCES
+from services.api.symbols import CONCURRENT_INSPECTIONS, CONCURRENT_SOURCES
 from services.certificates.serving import ServedPair, check_pair
 from services.data_api.running import EndingStreams, open_desk, streaming
 from services.data_api.server import DataListen, check_data_exposure
@@ -69,6 +69,8 @@ class SymbolStore:
     debuginfod_urls: Sequence[str] = ()
     source_roots: Sequence[str] = ()
     """`FROM=TO`, as the setting has them."""
+    inspections: int = CONCURRENT_INSPECTIONS
+    """Uploads that are looked into at a time."""
 
 
 def check_exposure(listen: Listen, tokens: Sequence[str]) -> None:
@@ -153,6 +155,7 @@ def serve(
                 largest_bytes=symbols.largest_bytes,
             ),
             uploads=state_dir / "uploads",
+            inspections=symbols.inspections,
             connections=pool.checkedout if isinstance(pool := engine.pool, QueuePool) else None,
             data=desk,
             experiments=ExperimentDesk(engine),

@@ -25,8 +25,8 @@ from storage.symbols.missing import Order, Which
 
 LARGEST_SOURCES: int = 512 << 20
 """Bytes of one archive of sources, unpacked."""
-_CONCURRENT_UPLOADS = 4
-"""Each may need a process that inspects it, and the disk."""
+CONCURRENT_INSPECTIONS = 4
+"""Of uploads that have come. Each may need a process that inspects it, and the disk."""
 _CONCURRENT_BODIES = 32
 """They come as slowly as their senders like, and need nothing but the disk meanwhile."""
 CONCURRENT_SOURCES = 4
@@ -55,8 +55,15 @@ Key = Annotated[str, Query(description=_KEY, max_length=_LONGEST_KEY)]
 KeyInPath = Annotated[str, PathParameter(description=_KEY, max_length=_LONGEST_KEY)]
 
 
-def symbols_router(desk: SymbolDesk, access: Access, limiter: CapacityLimiter, folder: Path) -> APIRouter:
-    """The routes over this repository. `folder` is where bodies lie while they are looked at."""
+def symbols_router(
+    desk: SymbolDesk,
+    access: Access,
+    limiter: CapacityLimiter,
+    folder: Path,
+    *,
+    inspections: int = CONCURRENT_INSPECTIONS,
+) -> APIRouter:
+    """The routes over this repository. `folder` is where bodies lie while they are looked at, `inspections` at a time."""
 
     async def viewer(request: Request) -> None:
         demand(request, access, Role.VIEWER)
@@ -68,7 +75,7 @@ def symbols_router(desk: SymbolDesk, access: Access, limiter: CapacityLimiter, f
     router = APIRouter(prefix="/api/v1", tags=["symbols"])
     reading: dict[str, Any] = {"dependencies": [Depends(viewer), *schemes]}
     changing: dict[str, Any] = {"dependencies": [Depends(operator), *schemes]}
-    bodies, uploads = CapacityLimiter(_CONCURRENT_BODIES), CapacityLimiter(_CONCURRENT_UPLOADS)
+    bodies, uploads = CapacityLimiter(_CONCURRENT_BODIES), CapacityLimiter(inspections)
     texts = CapacityLimiter(CONCURRENT_SOURCES)
 
     def allowed(request: Request) -> bool:

@@ -59,6 +59,7 @@ def api(
             settings.known_redis_url(),
             settings.debuginfod_urls,
             settings.source_roots,
+            settings.concurrent_inspections,
         ),
         data=None
         if settings.data_listen is None

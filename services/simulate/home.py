@@ -19,6 +19,7 @@ KEPT = frozenset(
         "api_tokens",
         "cell_retention_days",
         "collector_stack_bytes",
+        "concurrent_inspections",
         "concurrent_visits",
         "lake_memory_bytes",
         "lake_retention_days",

@@ -83,13 +83,13 @@ class Desk:
 class Api:
     """The routes over a desk; one query at a time."""
 
-    def __init__(self, folder: Path) -> None:
-        self.desk = Desk()
+    def __init__(self, folder: Path, desk: Desk | None = None, **options: int) -> None:
+        self.desk = desk or Desk()
         self._app = FastAPI()
         problems.install(self._app)
         access = Access(folder, parse_tokens([f"operator:{TOKEN}"]))
         self._app.include_router(
-            symbols_router(self.desk, access, anyio.CapacityLimiter(1), folder)  # type: ignore[arg-type]  # by its shape
+            symbols_router(self.desk, access, anyio.CapacityLimiter(1), folder, **options)  # type: ignore[arg-type]  # by its shape
         )
 
     async def ask(self, method: str, path: str, receive: Receive) -> int:
@@ -143,3 +143,37 @@ def test_a_source_that_is_waited_for_holds_up_no_query(tmp_path: Path) -> None:
                 api.desk.go_on.set()
 
     assert anyio.run(run) == 404
+
+
+def test_no_more_uploads_are_looked_into_than_there_is_memory_for(tmp_path: Path) -> None:
+    class Slow(Desk):
+        """Looks into uploads until all that may be looked into are."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.lock = threading.Lock()
+            self.now = self.most = 0
+            self.both = threading.Event()
+
+        def add(self, *_: object, **__: object) -> None:
+            with self.lock:
+                self.now += 1
+                self.most = max(self.most, self.now)
+                if self.now == 2:
+                    self.both.set()
+            self.both.wait(10)
+            with self.lock:
+                self.now -= 1
+            raise UnusableFile("It is none.")
+
+    desk = Slow()
+
+    async def run() -> None:
+        api = Api(tmp_path, desk, inspections=2)
+        async with anyio.create_task_group() as tasks:
+            for _ in range(6):
+                tasks.start_soon(api.ask, "POST", "symbols", whole)
+
+    anyio.run(run)
+    assert desk.both.is_set()
+    assert desk.most == 2
