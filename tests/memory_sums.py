@@ -1,0 +1,21 @@
+"""What docs/settings.md adds up, from the settings of a deployment."""
+
+from collections.abc import Mapping
+
+from services.api.app import CONCURRENT_QUERIES
+from services.settings import Settings
+from symbolizer.inspection.inspector import InspectionLimits
+
+
+def api_bytes(environment: Mapping[str, object]) -> int:
+    """What the API and its children take at most, in bytes; settings that are not given have their defaults."""
+
+    def given(name: str) -> int:
+        value = environment.get(f"FLEETPROF_{name.upper()}", Settings.model_fields[name].default)
+        return int(str(value))
+
+    itself = 512 << 20
+    questions = CONCURRENT_QUERIES * given("query_bytes")
+    decoded_cells = given("query_bytes") // 8
+    inspections = given("concurrent_inspections") * InspectionLimits().memory_bytes
+    return itself + questions + decoded_cells + given("answer_bytes") + inspections
