@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 STATIC := services/api/static/index.html
 WEB_SOURCES := $(shell find webui -path webui/node_modules -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help setup up web test check check-types check-sources format proto bundle bundle-check soak fuzz-elf fuzz-api fuzz-gateway clean
+.PHONY: help setup up web test check check-types check-sources format pins proto bundle bundle-check soak fuzz-elf fuzz-api fuzz-gateway clean
 
 help: ## this list
 	@grep -hE '^[a-z%-]+:.*?## ' $(MAKEFILE_LIST) | awk -F ':.*?## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -36,6 +36,9 @@ check-sources: $(VENV)/.dev
 format: $(VENV)/.dev ## rewrite the sources in the one format
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+pins: $(VENV)/.dev ## pin versions and digests of what images and bundle are made of (ARGS=--upgrade: the newest)
+	infra/pins $(ARGS)
 
 proto: $(VENV)/.dev ## regenerate the stubs beside the .proto files
 	infra/generate-proto

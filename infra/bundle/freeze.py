@@ -35,7 +35,9 @@ def make_environment(folder: Path) -> Path:
         shutil.rmtree(folder, ignore_errors=True)
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
         pip = [python, "-m", "pip", "--quiet", "--disable-pip-version-check", "install"]
-        subprocess.run([*pip, "--no-deps", "-r", HERE / "requirements.txt"], check=True)
+        subprocess.run(
+            [*pip, "--require-hashes", "--only-binary=:all:", "-r", HERE / "requirements.txt"], check=True
+        )
         stamp.write_text(wanted)
     return python
 
