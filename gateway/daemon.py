@@ -18,6 +18,7 @@ from gateway.machine.kernel_shelf import KernelShelf
 from gateway.options import build_parser, settings_of
 from gateway.privileges.confinement import User, confine, find_user, only_root
 from gateway.serving.doorman import Door, Doorman, turn_away
+from gateway.serving.grpc_environment import set_grpc_environment
 from gateway.serving.listening import listen, require_private, take_passed
 from gateway.serving.runtime_folder import runtime_folder
 from gateway.settings import Address, OwnProcesses, PassedSockets, Settings, UnixAddress
@@ -95,6 +96,7 @@ def _run(settings: Settings) -> int:
         inner = [folder.path / f"{number}.sock" for number in range(len(bound))]
 
         def serve(ready: int) -> int:
+            set_grpc_environment()
             # Loaded here, in the child: the process that waits stays small.
             from gateway.serving.server import serve  # noqa: PLC0415
 

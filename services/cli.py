@@ -5,6 +5,7 @@ from importlib import metadata
 
 import typer
 
+from gateway.serving.grpc_environment import set_grpc_environment
 from services.commands import (
     api,
     calibrate,
@@ -95,6 +96,7 @@ def _version(
 
 def main() -> None:
     """Run a command; errors meant for a person end as one sentence and exit code 1."""
+    set_grpc_environment()
     try:
         app()
     except _expected_errors() as error:

@@ -31,18 +31,8 @@ _HOST_PORT = re.compile(r"(?P<host>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):(?P<port>
 _REFUSING = 4
 """Threads beside those of streams: for telling one more that there are enough."""
 _GRACE_S = 5.0
-_OPTIONS = (
-    ("grpc.max_receive_message_length", 64 << 10),
-    ("grpc.so_reuseport", 0),
-    # A caller whose machine vanished is noticed by an unanswered ping.
-    ("grpc.keepalive_time_ms", 30_000),
-    ("grpc.keepalive_timeout_ms", 15_000),
-    ("grpc.http2.min_recv_ping_interval_without_data_ms", 10_000),
-    ("grpc.server_handshake_timeout_ms", 10_000),
-    # A connection shows its certificate once: after this long it must show one that is good by then. Streams
-    # under way go on.
-    ("grpc.max_connection_age_ms", 600_000),
-)
+_CONNECTION_AGE_S = 600.0
+"""A connection shows its certificate once: after this long it must show one that is good by then."""
 
 log = structlog.get_logger("fleetprof.data")
 _reloads = structured("fleetprof.data")
@@ -112,13 +102,23 @@ def check_data_exposure(listen: DataListen, tokens: Sequence[str]) -> None:
 class DataServer:
     """The server at one address."""
 
-    def __init__(self, listen: DataListen, desk: DataDesk, access: Access) -> None:
-        """Binds the address; raises CannotStart."""
+    def __init__(
+        self,
+        listen: DataListen,
+        desk: DataDesk,
+        access: Access,
+        *,
+        connection_age_s: float = _CONNECTION_AGE_S,
+    ) -> None:
+        """Binds the address; raises CannotStart.
+
+        Connections older than `connection_age_s` (gRPC varies it by a tenth) take no more calls; streams under way go on.
+        """
         self._listen = listen
         self._desk = desk
         self._server = grpc.server(
             ThreadPoolExecutor(STREAMS + _REFUSING, thread_name_prefix="data"),
-            options=_OPTIONS,
+            options=_options(connection_age_s),
             maximum_concurrent_rpcs=STREAMS + _REFUSING,
         )
         callers = Callers(access, own_user=listen.path is not None)
@@ -163,6 +163,19 @@ class DataServer:
         finally:
             if before is not None:
                 os.umask(before)
+
+
+def _options(connection_age_s: float) -> list[tuple[str, int]]:
+    return [
+        ("grpc.max_receive_message_length", 64 << 10),
+        ("grpc.so_reuseport", 0),
+        # A caller whose machine vanished is noticed by an unanswered ping.
+        ("grpc.keepalive_time_ms", 30_000),
+        ("grpc.keepalive_timeout_ms", 15_000),
+        ("grpc.http2.min_recv_ping_interval_without_data_ms", 10_000),
+        ("grpc.server_handshake_timeout_ms", 10_000),
+        ("grpc.max_connection_age_ms", round(connection_age_s * 1000)),
+    ]
 
 
 @dataclass(frozen=True, slots=True)

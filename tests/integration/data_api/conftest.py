@@ -6,11 +6,12 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import MappingProxyType
 from uuid import UUID, uuid4
 
 import pytest
@@ -126,19 +127,25 @@ def own_served(store: Store, tmp_path: Path) -> Iterator[Served]:
 
 @contextmanager
 def serving(
-    store: Store, state: Path, *, ports: tuple[int, int] | None = None, kill: bool = False
+    store: Store,
+    state: Path,
+    *,
+    ports: tuple[int, int] | None = None,
+    kill: bool = False,
+    settings: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[Served]:
-    """`ports` of HTTP and gRPC, None: free ones; `kill`: the test itself ends it."""
+    """`ports` of HTTP and gRPC, None: free ones; `kill`: the test itself ends it; `settings` by their names."""
     with socket.socket() as first, socket.socket() as second:
         first.bind(("127.0.0.1", 0))
         second.bind(("127.0.0.1", 0))
         ports = ports or (first.getsockname()[1], second.getsockname()[1])
     environment = {
-        **os.environ,
+        **{name: value for name, value in os.environ.items() if not name.startswith("GRPC_")},
         "FLEETPROF_STATE_DIR": str(state),
         "FLEETPROF_DATABASE_URL": store.url,
         "FLEETPROF_ARCHIVE_URL": store.archive.url,
         "FLEETPROF_API_TOKENS": f"viewer:{VIEWER},operator:{OPERATOR}",
+        **settings,
     }
     command = [sys.executable, "-c", _PROGRAM, "api", "--port", str(ports[0])]
     log = state / "api.log"

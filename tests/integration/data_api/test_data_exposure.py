@@ -1,26 +1,31 @@
 """GIVEN addresses that others can reach WHEN the data API is to listen there THEN only those who may read it."""
 
 import os
+import ssl
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
+import grpc
 import pytest
 from structlog.testing import capture_logs
 from typer.testing import CliRunner
 
 from services.api.auth import Access, parse_tokens
-from services.client import Broken, Refused, connect
+from services.client import Broken, Client, Refused, connect
 from services.commands.certs import app as certs
 from services.data_api.desk import DataDesk
 from services.data_api.server import DataListen, DataServer
 from services.data_api.streams import Streams
 from services.errors import CannotStart
-from tests.integration.data_api.conftest import HOUR, OPERATOR, VIEWER, Store
+from tests.handshakes import REFUSED, negotiated, offering
+from tests.integration.data_api.conftest import HOUR, OPERATOR, VIEWER, Store, serving
 from tests.self_signed import self_signed
+from tests.until import until
 
 pytestmark = pytest.mark.integration
 
@@ -28,10 +33,10 @@ TIMES = {"start": HOUR["from"], "end": HOUR["to"]}
 
 
 @contextmanager
-def listening(store: Store, listen: DataListen, state: Path) -> Iterator[int]:
+def listening(store: Store, listen: DataListen, state: Path, **options: float) -> Iterator[int]:
     desk = DataDesk(Streams(store.engine, store.archive))
     access = Access(state, parse_tokens([f"viewer:{VIEWER}", f"operator:{OPERATOR}"]))
-    server = DataServer(listen, desk, access)
+    server = DataServer(listen, desk, access, **options)
     server.start()
     try:
         yield server.port
@@ -112,6 +117,81 @@ def test_mutual_tls_by_roles(store: Store, folder: Path, tmp_path: Path):
                 count(url, **shown(name))
         with pytest.raises(Broken):
             count(url, ca=folder / "api-ca.crt", token=VIEWER)
+
+
+def test_the_data_api_negotiates_tls_1_3_alone(store: Store, tmp_path: Path):
+    for name, by_rsa in (("ecdsa", False), ("rsa", True)):
+        state, certificate = tmp_path / name, tmp_path / f"{name}.crt"
+        state.mkdir()
+        key = certificate.with_suffix(".key")
+        for path, content in zip((certificate, key), self_signed("localhost", by_rsa=by_rsa), strict=True):
+            path.write_bytes(content)
+        settings = {"FLEETPROF_API_TLS_CERT": str(certificate), "FLEETPROF_API_TLS_KEY": str(key)}
+        with serving(store, state, settings=settings) as served:
+            _, port = served.ports
+            with pytest.raises(OSError, match=REFUSED):
+                negotiated(offering(ssl.TLSVersion.TLSv1_2, certificate), port)
+            assert negotiated(offering(ssl.TLSVersion.TLSv1_3, certificate), port) == "TLSv1.3"
+            url = f"grpcs://localhost:{port}"
+            assert count(url, ca=certificate, token=VIEWER) == len(store.visit_ids)
+
+
+def test_an_authority_that_is_gone_keeps_its_callers_out_and_from_going_on(
+    store: Store, folder: Path, tmp_path: Path
+):
+    """Of two in one file; a connection made before must show its certificate again, too."""
+    other, both = tmp_path / "other", tmp_path / "both.crt"
+    for command in (["init"], ["issue", "data-viewer", "dashboard"]):
+        assert CliRunner().invoke(certs, [*command, "--folder", str(other)]).exit_code == 0
+    authorities = [(place / "api-ca.crt").read_bytes() for place in (folder, other)]
+    both.write_bytes(b"".join(authorities))
+    own = folder / "api" / "localhost"
+    listen = DataListen("127.0.0.1:0", own.with_suffix(".crt"), own.with_suffix(".key"), both)
+
+    def shown(place: Path) -> dict[str, Path]:
+        pair = place / "data-viewer" / "dashboard"
+        return {
+            "certificate": pair.with_suffix(".crt"),
+            "key": pair.with_suffix(".key"),
+            "ca": folder / "api-ca.crt",
+        }
+
+    with listening(store, listen, tmp_path, connection_age_s=2.0) as port, ExitStack() as ending:
+        url = f"grpcs://localhost:{port}"
+        held = [ending.enter_context(connect(url, retries=0, **shown(place))) for place in (folder, other)]
+        for client in held:
+            assert len(list(client.profiles(**TIMES))) == len(store.visit_ids)
+        new = tmp_path / "new"
+        new.write_bytes(authorities[1])
+        new.rename(both)
+        with pytest.raises(Broken):
+            count(url, **shown(folder))
+        until(lambda: not _answers(held[0]), "the connection that was there is asked again")
+        assert len(list(held[1].profiles(**TIMES))) == len(store.visit_ids)
+        assert count(url, **shown(other)) == len(store.visit_ids)
+
+
+def _answers(client: Client) -> bool:
+    try:
+        list(client.profiles(**TIMES))
+    except Broken:
+        return False
+    return True
+
+
+def test_a_connection_that_nobody_limits_shows_its_certificate_again_after_ten_minutes(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    passed: list[object] = []
+    make = grpc.server
+
+    def noting(*arguments: Any, options: Sequence[tuple[str, object]], **named: Any) -> grpc.Server:
+        passed.extend(options)
+        return make(*arguments, options=options, **named)
+
+    monkeypatch.setattr(grpc, "server", noting)
+    with listening(store, DataListen(f"unix:{tmp_path}/data.sock"), tmp_path):
+        assert ("grpc.max_connection_age_ms", 600_000) in passed
 
 
 def test_new_certificates_are_shown_without_a_restart(store: Store, folder: Path, tmp_path: Path):
