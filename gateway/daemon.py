@@ -16,8 +16,10 @@ from gateway.ledger import Ledger
 from gateway.log_lines import configure_logging
 from gateway.machine.kernel_shelf import KernelShelf
 from gateway.options import build_parser, settings_of
+from gateway.perf.descriptors import raise_descriptor_limit
 from gateway.privileges.confinement import User, confine, find_user, only_root
-from gateway.serving.doorman import Door, Doorman, turn_away
+from gateway.serving.callers import Door
+from gateway.serving.doorman import Doorman, turn_away
 from gateway.serving.grpc_environment import set_grpc_environment
 from gateway.serving.listening import listen, require_private, take_passed
 from gateway.serving.runtime_folder import runtime_folder
@@ -95,13 +97,13 @@ def _run(settings: Settings) -> int:
         shelf = KernelShelf()
         inner = [folder.path / f"{number}.sock" for number in range(len(bound))]
 
-        def serve(ready: int) -> int:
+        def serve(told: int) -> int:
             set_grpc_environment()
             # Loaded here, in the child: the process that waits stays small.
             from gateway.serving.server import serve  # noqa: PLC0415
 
             try:
-                return serve(settings, inner, ledger, sightings, shelf, ready=ready)
+                return serve(settings, inner, ledger, sightings, shelf, told=told)
             except (GatewayError, OSError) as error:
                 print(f"fleetprof-gateway: {error}", file=sys.stderr)  # noqa: T201
                 return _FAILED
@@ -114,6 +116,7 @@ def _run(settings: Settings) -> int:
             fields = {"uid": os.geteuid(), "capabilities": ",".join(each.name for each in capabilities)}
             _log.info("confined", extra={"fields": fields})
 
+        raise_descriptor_limit()
         doors = [Door(socket, path) for (_, socket), path in zip(bound, inner, strict=True)]
         return Doorman(
             doors,

@@ -97,12 +97,14 @@ class Daemon:
 
     @contextmanager
     def stub(
-        self, credentials: grpc.ChannelCredentials | None = None
+        self,
+        credentials: grpc.ChannelCredentials | None = None,
+        options: Sequence[tuple[str, object]] = (),
     ) -> Iterator[gateway_pb2_grpc.GatewayStub]:
         channel = (
-            grpc.secure_channel(self.target, credentials)
+            grpc.secure_channel(self.target, credentials, options)
             if credentials
-            else grpc.insecure_channel(self.target)
+            else grpc.insecure_channel(self.target, options)
         )
         with channel:
             yield gateway_pb2_grpc.GatewayStub(channel)

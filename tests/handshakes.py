@@ -1,5 +1,6 @@
 """TLS handshakes of a client that speaks HTTP/2 and offers one version of TLS."""
 
+import contextlib
 import socket
 import ssl
 from pathlib import Path
@@ -9,6 +10,15 @@ PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0"
 """With an empty SETTINGS frame (RFC 9113, 3.4)."""
 REFUSED = r"EOF|HANDSHAKE_FAILURE|reset"
 """What an OSError says where the other side did not go on; gRPC hangs up without an alert."""
+
+
+def client_hello() -> bytes:
+    """What a client says first."""
+    outgoing = ssl.MemoryBIO()
+    caller = ssl.create_default_context().wrap_bio(ssl.MemoryBIO(), outgoing, server_hostname="localhost")
+    with contextlib.suppress(ssl.SSLWantReadError):
+        caller.do_handshake()
+    return outgoing.read()
 
 
 def offering(version: ssl.TLSVersion, authority: Path, shown: Path | None = None) -> ssl.SSLContext:

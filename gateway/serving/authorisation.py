@@ -26,10 +26,20 @@ Identity = dict[str, list[bytes]]
 class Authorisation(grpc.ServerInterceptor):
     """Answers PERMISSION_DENIED to whoever may not call a method."""
 
-    def __init__(self, allowed: Sequence[tuple[str, Role]], *, sockets: bool) -> None:
-        """`allowed`: names the operator lists. `sockets`: Unix sockets are served, whose callers are ourselves."""
+    def __init__(
+        self,
+        allowed: Sequence[tuple[str, Role]],
+        *,
+        sockets: bool,
+        on_permitted: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """`allowed`: names the operator lists. `sockets`: Unix sockets are served, whose callers are ourselves.
+
+        `on_permitted` hears of each call that may be made, by what gRPC calls its peer.
+        """
         self._allowed = tuple(allowed)
         self._sockets = sockets
+        self._on_permitted = on_permitted
         self._quiet = Quiet()
 
     def intercept_service(
@@ -69,6 +79,7 @@ class Authorisation(grpc.ServerInterceptor):
         known = cast("Mapping[str, Sequence[bytes]]", context.auth_context())
         identity = {key: list(values) for key, values in known.items()}
         if self.may(identity, method):
+            self._on_permitted(context.peer())
             return
         self._turn_away(context, identity, method)
 

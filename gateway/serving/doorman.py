@@ -2,8 +2,9 @@
 
 An idle gRPC server in Python costs 0.4–0.7 ms of CPU each second, more than all captures of a day; a process
 in poll(2) costs nothing. gRPC for Python cannot take over a socket, so bytes are relayed between the caller
-and the server's own socket; a capture is some 30 KB. TLS passes through untouched. The server is a fork, so
-it shares this process's memory and is up in a third of a second; it ends when no byte has moved for a while.
+and the server's own socket; a capture is some 30 KB. TLS passes through untouched, once a whole greeting has come. The
+server is a fork, so it shares this process's memory and is up in a third of a second; it ends when no byte has moved
+for a while.
 """
 
 from __future__ import annotations
@@ -14,25 +15,21 @@ import os
 import selectors
 import signal
 import socket
-import struct
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from gateway.serving.callers import Callers
 from gateway.serving.observing import Observing, cpu_seconds, exposition, resident_bytes
-from gateway.serving.quiet import Quiet
-from gateway.serving.relay import Relay
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
+
+    from gateway.serving.callers import Door
 
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD)
 # A server that does not end by itself after SIGTERM is killed after this long.
 _PATIENCE_S: Final = 10.0
-# More callers wait in the sockets' backlogs. A collector holds one connection; strangers can open many, and
-# without a limit they would use up the descriptors.
-_MAX_CALLERS: Final = 64
+_HEARD_BYTES: Final = 4096
 # SOMAXCONN, systemd's choice: more than this have come meanwhile.
 _LONGEST_BACKLOG: Final = 4096
 # How long a caller may take to receive what a server sent before it ended, and when the daemon itself is to end:
@@ -40,24 +37,15 @@ _LONGEST_BACKLOG: Final = 4096
 _DRAINED_IN_S: Final = 30.0
 _DRAINED_AT_LAST_IN_S: Final = 2.0
 
-_CREDENTIALS: Final = struct.Struct("=iII")
-
 _log: Final = logging.getLogger("gateway.doorman")
-
-
-@dataclass(frozen=True, slots=True)
-class Door:
-    """A public listening socket, and the path on which the server listens for what comes through it."""
-
-    public: socket.socket
-    inner: Path
 
 
 class Doorman:
     """Waits at the doors.
 
-    `serve` is called in a forked child with a descriptor to write a byte to when ready. The child is ended when
-    no byte has moved for `idle_s`, unless `busy` says that it works; with `exit_when_idle` `run` then ends too.
+    `serve` is called in a forked child with a descriptor to write to: an empty line when ready, then for each call
+    that it permits a line with what gRPC calls the caller. The child is ended when no byte has moved for `idle_s`,
+    unless `busy` says that it works; with `exit_when_idle` `run` then ends too.
     `prepare` is called before each fork; an OSError of it is a failed start.
     """
 
@@ -97,9 +85,11 @@ class Doorman:
         self._on_ready = on_ready
         self._prepare = prepare
         self._selector = selectors.DefaultSelector()
-        self._relays: set[Relay] = set()
+        self._callers = Callers(self._selector, on_greeting=self._greet, on_bytes=self._note_bytes)
+        self._doors_open = False
         self._server = 0
-        self._ready = -1
+        self._told = -1
+        self._heard = b""
         self._up = False
         self._was_up = False
         self._last_bytes = time.monotonic()
@@ -107,7 +97,6 @@ class Doorman:
         self._stopping = False
         self._leaving = False
         self._status: int | None = None
-        self._quiet = Quiet()
 
     def run(self) -> int:
         """Serve until SIGTERM or SIGINT; the exit status.
@@ -130,14 +119,15 @@ class Doorman:
                 for key, mask in self._selector.select(self._timeout()):
                     key.data(mask)
                 self._mind_time()
+                self._mind_doors()
             return self._status
         finally:
             signal.set_wakeup_fd(wakeup)
             for number, handler in before.items():
                 signal.signal(number, handler)
             self._kill()
-            for relay in tuple(self._relays):
-                relay.close()
+            self._callers.close()
+            self._stop_hearing()
             self._selector.close()
             waker.close()
             woken.close()
@@ -150,7 +140,6 @@ class Doorman:
                 self._stop()
 
     def _start(self) -> None:
-        self._watch_doors(None)
         self._leaving = False
         try:
             self._prepare()
@@ -168,8 +157,7 @@ class Doorman:
                 self._selector.close()
                 for door in self._doors:
                     door.public.close()
-                for relay in self._relays:
-                    relay.let_go()
+                self._callers.let_go()
                 if self._observing:
                     self._observing.let_go()
                 signal.set_wakeup_fd(-1)
@@ -182,16 +170,32 @@ class Doorman:
                 logging.shutdown()
                 os._exit(status)
         os.close(writing)
-        self._ready = reading
-        self._selector.register(reading, selectors.EVENT_READ, lambda _: self._hear_ready())
+        os.set_blocking(reading, False)
+        self._told, self._heard = reading, b""
+        self._selector.register(reading, selectors.EVENT_READ, lambda _: self._hear_server())
 
-    def _hear_ready(self) -> None:
-        ready = os.read(self._ready, 1)
-        self._selector.unregister(self._ready)
-        os.close(self._ready)
-        self._ready = -1
-        if not ready:
-            return  # it ended instead; SIGCHLD tells how
+    def _hear_server(self) -> None:
+        try:
+            heard = os.read(self._told, _HEARD_BYTES) if self._told >= 0 else b""
+        except BlockingIOError:
+            return
+        if not heard:
+            self._stop_hearing()  # SIGCHLD tells how it ended
+            return
+        *lines, self._heard = (self._heard + heard).split(b"\n")
+        for line in lines:
+            if line:
+                self._callers.note_permitted(line.decode())
+            else:
+                self._note_ready()
+
+    def _stop_hearing(self) -> None:
+        if self._told >= 0:
+            self._selector.unregister(self._told)
+            os.close(self._told)
+            self._told = -1
+
+    def _note_ready(self) -> None:
         self._up, self._ill = True, False
         self._last_bytes = time.monotonic()
         if not self._was_up:
@@ -200,7 +204,7 @@ class Doorman:
         if self._stopping:
             self._end_server()
         else:
-            self._watch_doors(self._accept)
+            self._callers.let_in()
 
     def _reap(self) -> None:
         if not self._server:
@@ -212,14 +216,15 @@ class Doorman:
         # Untold it ends well when it has grown too large: the next call gets another.
         expected = self._told_to_end > 0 or code == 0
         self._server, self._up, self._told_to_end = 0, False, 0.0
-        for relay in tuple(self._relays):
-            relay.finish()
+        self._stop_hearing()
+        self._callers.finish()
         if self._stopping:
             self._leaving = True
         elif expected and self._was_up:
             # Who calls after the end waits in the backlog of a socket that the service manager holds.
             self._leaving = self._exit_when_idle
-            self._watch_doors(self._knock)
+            if self._callers.has_greeted:
+                self._start()
         else:
             if self._was_up:
                 _log.error("server died", extra={"fields": {"status": code}})
@@ -232,53 +237,29 @@ class Doorman:
         """
         self._deaths += 1
         self._ill = True
-        turn_away([door.public for door in self._doors])
-        if self._was_up:
-            self._watch_doors(self._knock)
-        else:
+        turn_away([door.public for door in self._doors], already=self._callers.turn_away())
+        if not self._was_up:
             self._status = status
 
-    def _watch_doors(self, on_call: Callable[[Door], None] | None) -> None:
+    def _mind_doors(self) -> None:
+        """Take callers in once a server was up, while there is room for those that may call."""
+        wanted = self._was_up and not self._stopping and self._callers.has_room
+        if wanted == self._doors_open:
+            return
+        self._doors_open = wanted
         for door in self._doors:
-            with contextlib.suppress(KeyError):
+            if wanted:
+                self._selector.register(
+                    door.public, selectors.EVENT_READ, lambda _, door=door: self._callers.accept(door)
+                )
+            else:
                 self._selector.unregister(door.public)
-            if on_call:
-                self._selector.register(door.public, selectors.EVENT_READ, lambda _, door=door: on_call(door))
 
-    def _knock(self, _: Door) -> None:
-        """Somebody calls and no server runs; the call waits in the socket's backlog."""
-        if not self._server:
+    def _greet(self) -> None:
+        if self._up:
+            self._callers.let_in()
+        elif not self._server and not self._stopping:
             self._start()
-
-    def _accept(self, door: Door) -> None:
-        if len(self._relays) >= _MAX_CALLERS:
-            self._watch_doors(None)
-            return
-        try:
-            caller, _ = door.public.accept()
-        except OSError:
-            return  # the caller has gone already
-        if not _is_ours(caller):
-            if (unsaid := self._quiet.say("stranger")) is not None:
-                _log.warning("caller shown out", extra={"fields": {"why": "another user's"} | unsaid})
-            caller.close()
-            return
-        server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        try:
-            server.connect(str(door.inner))
-        except OSError as error:
-            _log.error("server unreachable", extra={"fields": {"why": error.strerror}})
-            caller.close()
-            server.close()
-            return
-        self._note_bytes()
-        self._relays.add(Relay(self._selector, caller, server, self._note_bytes, self._see_off))
-
-    def _see_off(self, relay: Relay) -> None:
-        full = len(self._relays) >= _MAX_CALLERS
-        self._relays.discard(relay)
-        if full and self._up and not self._stopping:
-            self._watch_doors(self._accept)
 
     def _note_bytes(self) -> None:
         self._last_bytes = time.monotonic()
@@ -287,7 +268,7 @@ class Doorman:
         if self._stopping:
             return
         self._stopping = True
-        self._watch_doors(None)
+        self._callers.turn_away()
         if self._server:
             self._end_server()
         else:
@@ -296,7 +277,6 @@ class Doorman:
     def _end_server(self) -> None:
         self._told_to_end = time.monotonic()
         self._up = False
-        self._watch_doors(None)
         os.kill(self._server, signal.SIGTERM)
 
     def _kill(self) -> None:
@@ -339,7 +319,7 @@ class Doorman:
                     "Times it died or could not start.",
                     self._deaths,
                 ),
-                f"{prefix}_callers": ("gauge", "Connections open now.", len(self._relays)),
+                f"{prefix}_callers": ("gauge", "Connections open now.", len(self._callers)),
                 f"{prefix}_cpu_seconds_total": ("counter", "CPU time of both parts, captures included.", cpu),
                 f"{prefix}_resident_bytes": (
                     "gauge",
@@ -351,7 +331,7 @@ class Doorman:
         )
 
     def _timeout(self) -> float | None:
-        until = [since + self._drained_in_s for since in self._draining.values()]
+        until = self._callers.due(self._drained_in_s)
         if self._told_to_end:
             until.append(self._told_to_end + _PATIENCE_S)
         elif self._up:
@@ -359,20 +339,13 @@ class Doorman:
         return max(0.0, min(until) - time.monotonic()) if until else None
 
     @property
-    def _draining(self) -> dict[Relay, float]:
-        """Callers whose server has ended, and since when."""
-        return {relay: since for relay in self._relays if (since := relay.draining_since) is not None}
-
-    @property
     def _drained_in_s(self) -> float:
         return _DRAINED_AT_LAST_IN_S if self._stopping else _DRAINED_IN_S
 
     def _mind_time(self) -> None:
         now = time.monotonic()
-        for relay, since in self._draining.items():
-            if now - since >= self._drained_in_s:
-                relay.close()
-        if self._leaving and not self._relays:
+        self._callers.mind_time(now, self._drained_in_s)
+        if self._leaving and not self._callers:
             self._status = 0
         if self._told_to_end:
             if now - self._told_to_end >= _PATIENCE_S and self._server:
@@ -385,9 +358,9 @@ class Doorman:
                 self._end_server()
 
 
-def turn_away(sockets: Sequence[socket.socket]) -> None:
-    """Hang up on whoever waits in the backlogs of these listening sockets."""
-    callers = 0
+def turn_away(sockets: Sequence[socket.socket], *, already: int = 0) -> None:
+    """Hang up on whoever waits in the backlogs of these listening sockets; `already` were hung up on before."""
+    callers = already
     for listening in sockets:
         listening.setblocking(False)
         with contextlib.suppress(OSError):
@@ -396,14 +369,3 @@ def turn_away(sockets: Sequence[socket.socket]) -> None:
                 callers += 1
     if callers:
         _log.warning("callers turned away", extra={"fields": {"callers": callers}})
-
-
-def _is_ours(caller: socket.socket) -> bool:
-    """A caller on a Unix socket runs as root or as we do, whatever the socket's mode has become. Others show a certificate."""
-    if caller.family != socket.AF_UNIX:
-        return True
-    # struct ucred: pid, uid, gid, when it connected (unix(7)).
-    _, user, _ = _CREDENTIALS.unpack(
-        caller.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    )
-    return user in {0, os.geteuid()}

@@ -11,7 +11,8 @@ from typing import Final
 from gateway.errors import UnsafeAddress
 from gateway.settings import Address, TcpAddress, UnixAddress
 
-_BACKLOG: Final = 64
+# Strangers who come all at once do not fill it before they are taken in (doorman.py).
+_BACKLOG: Final = 1024
 # sun_path holds 108 bytes with the final NUL (unix(7)).
 _LONGEST_PATH: Final = 107
 _WRITABLE_BY_OTHERS: Final = stat.S_IWGRP | stat.S_IWOTH

@@ -67,11 +67,17 @@ class Relay:
         server: socket.socket,
         on_bytes: Callable[[], None],
         on_end: Callable[[Relay], None],
+        *,
+        said: bytes = b"",
     ) -> None:
-        """`on_bytes` hears of every transfer, `on_end` of the end; then both sockets are closed."""
+        """`on_bytes` hears of every transfer, `on_end` of the end; then both sockets are closed.
+
+        `said` is what was read of the caller before.
+        """
         self._selector = selector
         self._sockets = (caller, server)
         self._ways = (_Way(caller, server), _Way(server, caller))
+        self._ways[0].pending += said
         self._on_bytes = on_bytes
         self._on_end = on_end
         self._open = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
 import logging
@@ -45,20 +46,8 @@ _GRACE_S: Final = 5.0
 _COLLECTED_AFTER: Final = 10_000
 _LOOK_S: Final = 0.1
 _PR_SET_PDEATHSIG: Final = 1
-_OPTIONS: Final = (
-    ("grpc.max_receive_message_length", _MAX_REQUEST_BYTES),
-    ("grpc.so_reuseport", 0),
-    # A caller whose machine vanished is noticed by an unanswered ping while it has a capture running.
-    ("grpc.keepalive_time_ms", 10_000),
-    ("grpc.keepalive_timeout_ms", 10_000),
-    ("grpc.keepalive_permit_without_calls", 0),
-    # Of a stranger who connects and says nothing; there are only so many places (doorman.py).
-    ("grpc.server_handshake_timeout_ms", 10_000),
-    ("grpc.max_concurrent_streams", _MAX_CALLS),
-    # A connection shows its certificate once: after this long it must show one that is good by then. Calls
-    # under way go on.
-    ("grpc.max_connection_age_ms", 600_000),
-)
+_CONNECTION_AGE_S: Final = 600.0
+"""A connection shows its certificate once: after this long it must show one that is good by then."""
 
 _log: Final = logging.getLogger("gateway.server")
 
@@ -70,11 +59,14 @@ def serve(
     sightings: Sightings,
     shelf: KernelShelf,
     *,
-    ready: int,
+    told: int,
+    connection_age_s: float = _CONNECTION_AGE_S,
 ) -> int:
-    """Serve until SIGTERM or SIGINT; write a byte to `ready` when calls can come. The exit status.
+    """Serve until SIGTERM or SIGINT; the exit status.
 
-    `inner` has one socket path per address of the settings. Raises what keeps it from working.
+    Writes an empty line to `told` when calls can come, then a line for each that is permitted (doorman.py).
+    `inner` has one socket path per address of the settings. Connections older than `connection_age_s` (gRPC varies
+    it by a tenth) take no more calls; calls under way go on. Raises what keeps it from working.
     """
     _die_with_parent()
     limit_data(settings.limits)
@@ -90,10 +82,21 @@ def serve(
     )
     service = GatewayService(station, ledger, desk, bench, retire=awake.set)
     has_sockets = any(isinstance(address, UnixAddress) for address in settings.listen)
+
+    def tell(peer: str) -> None:
+        # Who is not told of stays a stranger, which is no reason to wait.
+        with contextlib.suppress(OSError):
+            os.write(told, f"{peer}\n".encode())
+
+    os.set_blocking(told, False)
     server = grpc.server(
         ThreadPoolExecutor(settings.limits.max_concurrent + _SPARE_THREADS),
-        interceptors=[Arrivals(), Authorisation(settings.callers, sockets=has_sockets), Malformed()],
-        options=_OPTIONS,
+        interceptors=[
+            Arrivals(),
+            Authorisation(settings.callers, sockets=has_sockets, on_permitted=tell),
+            Malformed(),
+        ],
+        options=server_options(connection_age_s),
         # More would wait for a thread in a queue without an end.
         maximum_concurrent_rpcs=_MAX_CALLS,
     )
@@ -119,8 +122,7 @@ def serve(
     gc.collect()
     gc.freeze()
     gc.set_threshold(_COLLECTED_AFTER)
-    os.write(ready, b"\1")
-    os.close(ready)
+    os.write(told, b"\n")
     if Quota(settings.limits).is_nearly_spent:
         _log.warning(
             "memory limit is too low: every capture will end early",
@@ -142,6 +144,22 @@ def serve(
     service.stop()
     server.stop(_GRACE_S).wait()
     return 0
+
+
+def server_options(connection_age_s: float = _CONNECTION_AGE_S) -> list[tuple[str, int]]:
+    """What the server passes to gRPC."""
+    return [
+        ("grpc.max_receive_message_length", _MAX_REQUEST_BYTES),
+        ("grpc.so_reuseport", 0),
+        # A caller whose machine vanished is noticed by an unanswered ping while it has a capture running.
+        ("grpc.keepalive_time_ms", 10_000),
+        ("grpc.keepalive_timeout_ms", 10_000),
+        ("grpc.keepalive_permit_without_calls", 0),
+        # Of a stranger who says nothing after the greeting; there are only so many places (strangers.py).
+        ("grpc.server_handshake_timeout_ms", 10_000),
+        ("grpc.max_concurrent_streams", _MAX_CALLS),
+        ("grpc.max_connection_age_ms", round(connection_age_s * 1000)),
+    ]
 
 
 def _die_with_parent() -> None:

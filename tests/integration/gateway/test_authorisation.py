@@ -21,6 +21,7 @@ from fleetpb import capture_pb2, gateway_pb2, gateway_pb2_grpc
 from services.certificates.kinds import Kind
 from services.certificates.register import Register
 from tests.gateway_daemon import DEADLINE_S, Daemon, ask, plan, require_perf_events, running, wait_until
+from tests.handshakes import PREFACE
 
 pytestmark = pytest.mark.integration
 
@@ -186,6 +187,7 @@ def test_another_user_is_shown_out_even_of_a_socket_that_everybody_can_open(tmp_
             assert shut.returncode == 0  # the end of the connection, not a byte
             with socket.socket(socket.AF_UNIX) as ours:
                 ours.connect(path)
+                ours.sendall(PREFACE)
                 assert ours.recv(1)  # gRPC's greeting
             assert "caller shown out" in daemon.log.read_text()
     finally:

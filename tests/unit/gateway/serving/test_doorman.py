@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from gateway.serving.doorman import Door, Doorman
+from gateway.serving.callers import Door
+from gateway.serving.doorman import Doorman
+from tests.handshakes import client_hello
 from tests.until import until
 
 SIZE = 300 << 10
@@ -28,13 +30,13 @@ def door(tmp_path: Path) -> Iterator[Door]:
 def server(door: Door, answer: Callable[[socket.socket], None]) -> Callable[[int], int]:
     """What a forked child does: say that it is ready, answer one caller, and end well, as one that retires."""
 
-    def serve(ready: int) -> int:
+    def serve(told: int) -> int:
         door.inner.unlink(missing_ok=True)
         with socket.socket(socket.AF_UNIX) as inner:
             inner.bind(str(door.inner))
             inner.listen(8)
-            os.write(ready, b"1")
-            os.close(ready)
+            os.write(told, b"\n")
+            os.close(told)
             answer(inner.accept()[0])
         return 0
 
@@ -68,6 +70,7 @@ def test_a_server_that_retires_loses_nothing_of_what_it_sent(door: Door, exit_wh
             caller.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             caller.settimeout(PATIENCE_S)
             caller.connect(door.public.getsockname())
+            caller.sendall(client_hello())
             until(lambda: children() == others, "the server has ended")
             caller.sendall(b"window update")
             total = 0
@@ -126,6 +129,7 @@ def test_a_later_start_that_cannot_be_prepared_is_said_and_tried_again(
         # Who calls while others are turned away may be turned away with them.
         while got.count(b"hello") < 2:
             with socket.create_connection(door.public.getsockname(), PATIENCE_S) as caller:
+                caller.sendall(client_hello())
                 got.append(caller.recv(16))
             until(lambda: children() == others, "the server has ended")
 
