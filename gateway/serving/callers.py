@@ -83,17 +83,17 @@ class Callers:
             self._log_shown_out("another user's")
             caller.close()
             return
-        address = None if caller.family == socket.AF_UNIX else address_of(peer[0])
         newcomer = Newcomer(
             self._selector,
             caller,
             door.inner,
-            address,
             on_greeting=self._on_greeting,
             on_end=self._see_newcomer_off,
         )
         self._newcomers[newcomer] = None
-        if address is not None and (crowding := self._strangers.add(newcomer, address)) is not None:
+        if caller.family == socket.AF_UNIX:
+            return
+        if (crowding := self._strangers.add(newcomer, address_of(peer[0]))) is not None:
             self._log_shown_out("too many strangers")
             crowding.close()
 
@@ -107,7 +107,7 @@ class Callers:
         """The server permits a call of what gRPC calls `peer`: it is no stranger."""
         for relay, name in self._relays.items():
             if name == peer:
-                self._strangers.forget(relay)
+                self._strangers.permit(relay)
 
     def finish(self) -> None:
         """The server has ended: callers get what it sent last."""
@@ -160,28 +160,24 @@ class Callers:
             return
         name = server.getsockname()[1:].decode()
         caller, said = newcomer.take()
-        self._forget(newcomer)
+        del self._newcomers[newcomer]
         self._on_bytes()
         relay = Relay(self._selector, caller, server, self._on_bytes, self._see_relay_off, said=said)
         self._relays[relay] = f"{_ABSTRACT}{name}"
-        if newcomer.address is not None:
-            self._strangers.add(relay, newcomer.address)
+        self._strangers.become(newcomer, relay)
 
     def _see_newcomer_off(self, newcomer: Newcomer, why: str) -> None:
-        self._forget(newcomer)
+        del self._newcomers[newcomer]
+        self._strangers.leave(newcomer)
         if why:
             self._log_shown_out(why)
 
     def _see_relay_off(self, relay: Relay) -> None:
         del self._relays[relay]
         if relay in self._strangers:
-            self._strangers.forget(relay)
+            self._strangers.leave(relay)
             if relay.draining_since is not None:
                 self._log_shown_out("the server hung up before it permitted a call")
-
-    def _forget(self, newcomer: Newcomer) -> None:
-        del self._newcomers[newcomer]
-        self._strangers.forget(newcomer)
 
     def _draining(self) -> dict[Relay, float]:
         """Callers whose server has ended, and since when."""

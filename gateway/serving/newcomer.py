@@ -26,18 +26,16 @@ class Newcomer:
         selector: selectors.BaseSelector,
         caller: socket.socket,
         inner: Path,
-        address: str | None,
         *,
         on_greeting: Callable[[], None],
         on_end: Callable[[Newcomer, str], None],
     ) -> None:
-        """`inner` is where the server listens for it, `address` what it counts for; None: it is no stranger.
+        """`inner` is where the server listens for it.
 
         `on_greeting` hears once of a complete greeting, `on_end` once of the end and what is wrong, "" if it left;
         then the socket is closed.
         """
         self.inner = inner
-        self.address = address
         self.due = time.monotonic() + GREETED_IN_S
         """CLOCK_MONOTONIC seconds at which its greeting must have come."""
         self.has_greeted = False

@@ -1,32 +1,57 @@
 """Callers who have not shown yet that they may call: so many of each address, and so many in all.
 
-A connection costs a stranger nothing. Who holds more than others gives way to a newcomer, so one machine, or one
-network of IPv6, cannot keep the rest out.
+A connection costs a stranger nothing, and a handshake costs the server some 2 ms and, by the thousand, memory.
+Who holds more than others gives way to a newcomer, and who comes too often is refused: so one machine, or one network of
+IPv6, cannot keep the rest out.
 """
 
 from __future__ import annotations
 
+import time
+from collections import deque
+from dataclasses import dataclass, field
 from ipaddress import IPv6Address, IPv6Network, ip_address
-from typing import Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 PER_ADDRESS: Final = 16
-"""A collector has one or two connections to a gateway; several callers may come through one translated address."""
+"""At a time, and as many more a second. A collector has one or two connections to a gateway; several callers may come
+through one translated address."""
 IN_ALL: Final = 96
 """Each may have a handshake going on in the server: two descriptors here and one there."""
+_REMEMBERED_S: Final = 1.0
 _HOST_NETWORK_BITS: Final = 64
 """What one IPv6 host has to choose addresses from (RFC 4291, 2.5.1)."""
 
 _Stranger = TypeVar("_Stranger")
 
 
-class Strangers(Generic[_Stranger]):
-    """Who they are, by address, the oldest first."""
+@dataclass(slots=True)
+class _Crowd(Generic[_Stranger]):
+    """Those of one address: who is here, the oldest first, and when others have left."""
 
-    def __init__(self, *, per_address: int = PER_ADDRESS, in_all: int = IN_ALL) -> None:
+    here: dict[_Stranger, None] = field(default_factory=dict)
+    left: deque[float] = field(default_factory=deque)
+
+
+class Strangers(Generic[_Stranger]):
+    """Who they are, by address."""
+
+    def __init__(
+        self,
+        *,
+        per_address: int = PER_ADDRESS,
+        in_all: int = IN_ALL,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._per_address = per_address
         self._in_all = in_all
-        self._of: dict[str, dict[_Stranger, None]] = {}
+        self._clock = clock
+        self._crowds: dict[str, _Crowd[_Stranger]] = {}
         self._address: dict[_Stranger, str] = {}
+        self._swept = clock()
 
     def __len__(self) -> int:
         """How many there are."""
@@ -37,25 +62,57 @@ class Strangers(Generic[_Stranger]):
         return caller in self._address
 
     def add(self, stranger: _Stranger, address: str) -> _Stranger | None:
-        """Add one of this address; who has to go for it, and is one no more: the oldest where there are too many."""
-        here = self._of.setdefault(address, {})
-        here[stranger] = None
+        """Add one of this address; who has to go for it, and is one no more.
+
+        That is itself if as many have left within a second, else the oldest where there are too many.
+        """
+        self._sweep()
+        crowd = self._crowds.setdefault(address, _Crowd())
+        self._forget_old(crowd)
+        if len(crowd.left) >= self._per_address:
+            return stranger
+        crowd.here[stranger] = None
         self._address[stranger] = address
-        if len(here) <= self._per_address and len(self) <= self._in_all:
+        if len(crowd.here) <= self._per_address and len(self) <= self._in_all:
             return None
-        crowd = here if len(here) > self._per_address else max(self._of.values(), key=len)
-        oldest = next(iter(crowd))
-        self.forget(oldest)
+        if len(crowd.here) <= self._per_address:
+            crowd = max(self._crowds.values(), key=lambda each: len(each.here))
+        oldest = next(iter(crowd.here))
+        self.leave(oldest)
         return oldest
 
-    def forget(self, caller: _Stranger) -> None:
-        """This one has gone, or may call; it need not have been a stranger."""
-        if (address := self._address.pop(caller, None)) is None:
+    def become(self, before: _Stranger, after: _Stranger) -> None:
+        """Another object stands for this caller from now on, which need not be a stranger."""
+        if (address := self._address.pop(before, None)) is not None:
+            here = self._crowds[address].here
+            del here[before]
+            here[after] = None
+            self._address[after] = address
+
+    def permit(self, caller: _Stranger) -> None:
+        """This one may call; it need not have been a stranger."""
+        if (address := self._address.pop(caller, None)) is not None:
+            del self._crowds[address].here[caller]
+
+    def leave(self, caller: _Stranger) -> None:
+        """This one has gone; it need not have been a stranger."""
+        if (address := self._address.get(caller)) is not None:
+            self.permit(caller)
+            self._crowds[address].left.append(self._clock())
+
+    def _sweep(self) -> None:
+        """Forget addresses that nobody came from lately."""
+        if self._clock() - self._swept < _REMEMBERED_S:
             return
-        here = self._of[address]
-        del here[caller]
-        if not here:
-            del self._of[address]
+        self._swept = self._clock()
+        for address, crowd in tuple(self._crowds.items()):
+            self._forget_old(crowd)
+            if not crowd.here and not crowd.left:
+                del self._crowds[address]
+
+    def _forget_old(self, crowd: _Crowd[_Stranger]) -> None:
+        while crowd.left and self._clock() - crowd.left[0] >= _REMEMBERED_S:
+            crowd.left.popleft()
 
 
 def address_of(host: str) -> str:

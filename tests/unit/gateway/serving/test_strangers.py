@@ -7,45 +7,84 @@ from hypothesis import strategies as st
 from gateway.serving.strangers import Strangers, address_of
 
 
+class Clock:
+    """Stands still."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
 def test_the_oldest_of_a_crowd_gives_way_to_the_next_of_it():
-    strangers: Strangers[int] = Strangers(per_address=2, in_all=10)
-    assert [strangers.add(number, "crowd") for number in range(5)] == [None, None, 0, 1, 2]
+    strangers: Strangers[int] = Strangers(per_address=3, in_all=10, clock=Clock())
+    assert [strangers.add(number, "crowd") for number in range(6)] == [None, None, None, 0, 1, 2]
     assert strangers.add(9, "other") is None
     assert 9 in strangers
     assert 2 not in strangers
 
 
+def test_who_comes_too_often_is_refused_for_a_while():
+    clock = Clock()
+    strangers: Strangers[int] = Strangers(per_address=2, in_all=10, clock=clock)
+    for number in range(2):
+        assert strangers.add(number, "often") is None
+        strangers.leave(number)
+    assert strangers.add(5, "often") == 5
+    assert 5 not in strangers
+    assert strangers.add(6, "other") is None
+    clock.now += 1
+    assert strangers.add(7, "often") is None
+
+
+def test_those_that_may_call_do_not_count():
+    strangers: Strangers[int] = Strangers(per_address=2, in_all=10, clock=Clock())
+    for number in range(9):
+        assert strangers.add(number, "collector") is None
+        strangers.permit(number)
+        strangers.leave(number)
+    assert len(strangers) == 0
+
+
 def test_in_all_the_largest_crowd_gives_way():
-    strangers: Strangers[int] = Strangers(per_address=3, in_all=4)
+    strangers: Strangers[int] = Strangers(per_address=3, in_all=4, clock=Clock())
     for number, address in enumerate(("one", "crowd", "crowd", "other")):
         assert strangers.add(number, address) is None
     assert strangers.add(4, "another") == 1
     assert {number for number in range(5) if number in strangers} == {0, 2, 3, 4}
 
 
-@given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), max_size=60))
-def test_there_are_never_more_than_so_many(steps: list[tuple[int, bool]]):
-    strangers: Strangers[int] = Strangers(per_address=3, in_all=7)
+@given(st.lists(st.tuples(st.integers(0, 5), st.sampled_from(["come", "go", "wait", "become"])), max_size=60))
+def test_there_are_never_more_than_so_many(steps: list[tuple[int, str]]):
+    clock = Clock()
+    strangers: Strangers[int] = Strangers(per_address=3, in_all=7, clock=clock)
     here: dict[int, int] = {}
-    for number, (address, leaves) in enumerate(steps):
-        if leaves and here:
-            strangers.forget(gone := next(iter(here)))
+    for number, (address, step) in enumerate(steps):
+        if step == "wait":
+            clock.now += 0.4
+        elif step == "go" and here:
+            strangers.leave(gone := next(iter(here)))
             del here[gone]
-        here[number] = address
-        displaced = strangers.add(number, str(address))
-        if displaced is not None:
-            assert displaced != number
-            del here[displaced]
+        elif step == "become" and here:
+            strangers.become(before := next(iter(here)), number)
+            here[number] = here.pop(before)
+        else:
+            here[number] = address
+            displaced = strangers.add(number, str(address))
+            if displaced is not None:
+                del here[displaced]
         assert {known for known in range(len(steps)) if known in strangers} == set(here)
         assert len(strangers) == len(here) <= 7
         assert all(list(here.values()).count(each) <= 3 for each in range(6))
 
 
-def test_who_is_forgotten_may_be_forgotten_again():
+def test_who_has_left_may_leave_again():
     strangers: Strangers[int] = Strangers()
     strangers.add(1, "a")
-    strangers.forget(1)
-    strangers.forget(1)
+    strangers.leave(1)
+    strangers.leave(1)
+    strangers.become(1, 2)
     assert len(strangers) == 0
 
 
