@@ -1,6 +1,7 @@
 """The real daemon behind mutual TLS: who gets what, and who is taken for a gateway."""
 
 import asyncio
+import contextlib
 import os
 import shutil
 import socket
@@ -20,7 +21,16 @@ from collector.errors import NoAnswer
 from fleetpb import capture_pb2, gateway_pb2, gateway_pb2_grpc
 from services.certificates.kinds import Kind
 from services.certificates.register import Register
-from tests.gateway_daemon import DEADLINE_S, Daemon, ask, plan, require_perf_events, running, wait_until
+from tests.gateway_daemon import (
+    DEADLINE_S,
+    Daemon,
+    ask,
+    children,
+    plan,
+    require_perf_events,
+    running,
+    wait_until,
+)
 from tests.handshakes import PREFACE
 
 pytestmark = pytest.mark.integration
@@ -147,6 +157,50 @@ def test_what_is_denied_is_said_to_the_caller_and_in_the_log(daemon: Daemon, cer
     wait_until(
         "it is in the log", lambda: 'call denied method=Capture caller="grafana' in daemon.log.read_text()
     )
+
+
+def test_calls_denied_without_end_do_not_fill_the_log(tmp_path: Path, certs: Path):
+    with secured(tmp_path, certs) as daemon, daemon.stub(shown(certs, "viewer", "grafana")) as stub:
+        for _ in range(50):
+            assert status(lambda: ask(stub, plan())) == DENIED
+        # Ten a minute; more than two minutes are not needed.
+        assert 10 <= daemon.log.read_text().count("call denied") <= 20
+
+
+def test_the_role_is_looked_at_before_what_the_call_says(daemon: Daemon, certs: Path):
+    """What is no plan has a status of its own, which a viewer does not get."""
+    statuses = {}
+    for kind, name in (("collector", "main"), ("viewer", "grafana")):
+        with grpc.secure_channel(daemon.target, shown(certs, kind, name)) as channel:
+            call = channel.unary_stream("/fleetpb.v1.Gateway/Capture")
+            statuses[kind] = status(lambda call=call: list(call(b"\xff", timeout=DEADLINE_S)))
+    assert statuses == {"collector": grpc.StatusCode.INVALID_ARGUMENT, "viewer": DENIED}
+
+
+def test_the_gateway_connects_to_nobody(daemon: Daemon, certs: Path):
+    """While it captures and afterwards, its sockets of the network are the door and what came through it."""
+    port = int(daemon.target.rpartition(":")[2])
+    seen: list[set[int]] = []
+    with daemon.stub(shown(certs, "collector", "main")) as stub:
+        assert ask(stub, plan(seconds=0.3), on_begin=lambda: seen.append(local_ports(daemon))).end
+        seen.append(local_ports(daemon))
+    assert seen == [{port}, {port}]
+
+
+def local_ports(daemon: Daemon) -> set[int]:
+    """Of all sockets of TCP and UDP that its processes hold."""
+    held = set()
+    for pid in (daemon.process.pid, *children(daemon.process.pid)):
+        for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+            with contextlib.suppress(FileNotFoundError):
+                held.add(str(descriptor.readlink()))
+    lines = (
+        line.split()
+        for table in ("tcp", "tcp6", "udp", "udp6")
+        for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]
+    )
+    # proc_net_tcp(5): the second is the local address, the tenth the inode.
+    return {int(line[1].rpartition(":")[2], 16) for line in lines if f"socket:[{line[9]}]" in held}
 
 
 def test_a_list_of_callers_takes_the_place_of_roles(tmp_path: Path, certs: Path):
