@@ -1,11 +1,18 @@
 """A module run in a process of its own on files that may be hostile, which it gets as descriptors.
 
-The child sets its own limits of memory and CPU time before it looks at a file; here is only its time on the clock.
+The child sets its own limits of memory and CPU time before it looks at a file. Its parent limits its time on the
+clock and what it says, and ends it when the answer is needed no longer.
 """
 
+import ctypes
+import os
+import resource
+import selectors
+import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -13,6 +20,12 @@ from typing import Final
 
 _PACKAGE_ROOT: Final = Path(__file__).resolve().parents[1]
 _MAX_REASON: Final = 500
+_MAX_OUTPUT: Final = 64 << 20
+"""Bytes that a child may say: 200,000 names of sources have some 20 MB."""
+_AT_ONCE: Final = 1 << 16
+_LOOKED_S: Final = 0.25
+"""How often the parent looks whether it is to end the child."""
+_PR_SET_PDEATHSIG: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,26 +39,79 @@ class Ended:
     """The last line of its complaints, at most 500 characters; '' if there is none."""
 
 
+def limit_this_process(memory: int, seconds: int, *, written: int | None) -> None:
+    """Limit what this process may take, for good: for children to call first.
+
+    `memory` bytes of address space, CPU `seconds`, `written` bytes in any one file (None: any number), no core
+    file. It is killed when its parent ends.
+    """
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+    resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))  # not the parent's own
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if written is not None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (written, written))
+
+
 def run_child(
-    module: ModuleType, arguments: Sequence[str], descriptors: Sequence[int], *, seconds: float
+    module: ModuleType,
+    arguments: Sequence[str],
+    descriptors: Sequence[int],
+    *,
+    seconds: float,
+    stopping: Callable[[], bool] = lambda: False,
 ) -> Ended | None:
-    """Run the module with these arguments; None: it was ended after `seconds` on the clock.
+    """Run the module with these arguments; None: it was ended after `seconds` on the clock, or because of `stopping`.
 
     Its environment is empty but for what keeps numpy from starting threads, each of which takes address space.
-    Raises OSError if no process can be started.
+    One that says more than 64 MiB is killed. Raises OSError if no process can be started.
     """
+    with subprocess.Popen(
+        [sys.executable, "-m", module.__name__, *arguments],
+        cwd=_PACKAGE_ROOT,  # `-m` finds the package there, installed or not
+        pass_fds=descriptors,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={"OPENBLAS_NUM_THREADS": "1"},
+    ) as process:
+        try:
+            said = _said(process, time.monotonic() + seconds, stopping)
+        finally:
+            process.kill()
+    if said is None:
+        return None
+    output, complaints = said
+    lines = complaints.decode("utf-8", "replace").strip().splitlines()
+    return Ended(process.returncode, output, lines[-1][:_MAX_REASON] if lines else "")
+
+
+def _said(
+    process: subprocess.Popen[bytes], deadline: float, stopping: Callable[[], bool]
+) -> tuple[bytes, bytes] | None:
+    """What the child wrote until it ended, and its complaints; None: it is to be ended."""
+    assert process.stdout is not None
+    assert process.stderr is not None
+    said = {pipe.fileno(): bytearray() for pipe in (process.stdout, process.stderr)}
+    with selectors.DefaultSelector() as waiting:
+        for pipe in said:
+            waiting.register(pipe, selectors.EVENT_READ)
+        while waiting.get_map():
+            left = deadline - time.monotonic()
+            if left <= 0 or stopping():
+                return None
+            for key, _ in waiting.select(min(left, _LOOKED_S)):
+                if part := os.read(key.fd, _AT_ONCE):
+                    said[key.fd] += part
+                else:
+                    waiting.unregister(key.fileobj)
+            if sum(map(len, said.values())) > _MAX_OUTPUT:
+                process.kill()
+                return b"", f"It said more than {_MAX_OUTPUT >> 20} MiB.".encode()
     try:
-        done = subprocess.run(
-            [sys.executable, "-m", module.__name__, *arguments],
-            cwd=_PACKAGE_ROOT,  # `-m` finds the package there, installed or not
-            pass_fds=descriptors,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=seconds,
-            check=False,
-            env={"OPENBLAS_NUM_THREADS": "1"},
-        )
+        process.wait(max(deadline - time.monotonic(), 0.0))
     except subprocess.TimeoutExpired:
         return None
-    lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
-    return Ended(done.returncode, done.stdout, lines[-1][:_MAX_REASON] if lines else "")
+    output, complaints = said.values()
+    return bytes(output), bytes(complaints)

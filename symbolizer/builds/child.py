@@ -7,19 +7,18 @@ Exit 0: written, with its cost as JSON on stdout; 3: a file cannot be used, with
 5: the debug data itself cannot be used, likewise; 4: OUTPUT cannot be written or a file not be read, which is no fault of theirs. Anything else is a crash or a limit, which only ends this process.
 """
 
-import ctypes
 import json
 import resource
-import signal
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from symbolizer.limited_child import limit_this_process
+
 REFUSED: Final = 3
 UNABLE: Final = 4
 UNUSABLE: Final = 5
-_PR_SET_PDEATHSIG: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +42,7 @@ def main(arguments: list[str]) -> int:
     """Set the limits, then build."""
     output, memory, seconds, origin, *files = arguments
     request = Request(output, int(memory), int(seconds), origin, *map(int, files))
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # a killed worker leaves no builder behind
-    resource.setrlimit(resource.RLIMIT_AS, (request.memory_bytes, request.memory_bytes))
-    resource.setrlimit(
-        resource.RLIMIT_DATA, (request.memory_bytes, request.memory_bytes)
-    )  # not the worker's own
-    resource.setrlimit(resource.RLIMIT_CPU, (request.seconds, request.seconds + 1))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    limit_this_process(request.memory_bytes, request.seconds, written=None)
 
     from symbolizer.builds.work import NotBuildable, Unusable, build  # noqa: PLC0415 - within the limits
 

@@ -7,25 +7,18 @@ Reads the file open as DESCRIPTOR and writes the inspection to standard output, 
 this process.
 """
 
-import ctypes
-import resource
-import signal
 import sys
 from pathlib import Path
 
+from symbolizer.limited_child import limit_this_process
+
 REFUSED = 3
-_PR_SET_PDEATHSIG = 1
 
 
 def main(arguments: list[str]) -> int:
     """Set the limits, then inspect."""
     descriptor, memory, seconds = (int(argument) for argument in arguments)
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # a killed parent leaves no child behind
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))  # not the worker's own
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # it writes to its pipe only
+    limit_this_process(memory, seconds, written=0)  # it writes to its pipe only
 
     from symbolizer.errors import MalformedImage, SymbolsHidden  # noqa: PLC0415 - within the limits
     from symbolizer.files import OpenedFile  # noqa: PLC0415

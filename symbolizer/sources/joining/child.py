@@ -7,26 +7,20 @@ OUTPUT, of at most BYTES. Exit 0: written; 3: the files cannot be joined, with t
 Anything else is a crash or a limit, which only ends this process.
 """
 
-import ctypes
-import resource
 import signal
 import sys
 from pathlib import Path
 
+from symbolizer.limited_child import limit_this_process
+
 REFUSED = 3
-_PR_SET_PDEATHSIG = 1
 
 
 def main(arguments: list[str]) -> int:
     """Set the limits, then join."""
     output = Path(arguments[0])
     memory, seconds, size, descriptor, *others = (int(argument) for argument in arguments[1:])
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # a killed worker leaves no child behind
-    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))  # not the worker's own
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+    limit_this_process(memory, seconds, written=size)
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # writing beyond it is an OSError then
 
     from symbolizer.elf.file import ElfFile  # noqa: PLC0415 - within the limits
