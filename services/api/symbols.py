@@ -1,9 +1,11 @@
 """The routes of symbols: what is missing, what is stored, uploads, and how far their consequences are."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from http import HTTPStatus
 from pathlib import Path
+from threading import Event
 from typing import Annotated, Any
 
 import anyio.to_thread
@@ -18,6 +20,7 @@ from services.api.callers import bearer_scheme, demand, role_of, session_scheme
 from services.api.problems import Problem, described
 from services.api.query_string import only_what_is_taken
 from services.api.replies import Made, as_json, in_thread, zipped
+from services.api.waiting import until_gone
 from services.symbols import answers
 from services.symbols.desk import MOST_ASKED, MOST_LISTED, ListingQuery, SymbolDesk
 from services.symbols.errors import NoSuchSymbols, UnusableFile
@@ -27,6 +30,8 @@ LARGEST_SOURCES: int = 512 << 20
 """Bytes of one archive of sources, unpacked."""
 CONCURRENT_INSPECTIONS = 4
 """Of uploads that have come. Each may need a process that inspects it, and the disk."""
+_CONCURRENT_TREES = 2
+"""Archives of sources that are stored, each for minutes, so that they do not take the places of files with symbols."""
 _CONCURRENT_BODIES = 32
 """They come as slowly as their senders like, and need nothing but the disk meanwhile."""
 CONCURRENT_SOURCES = 4
@@ -76,7 +81,7 @@ def symbols_router(
     reading: dict[str, Any] = {"dependencies": [Depends(viewer), *schemes]}
     changing: dict[str, Any] = {"dependencies": [Depends(operator), *schemes]}
     bodies, uploads = CapacityLimiter(_CONCURRENT_BODIES), CapacityLimiter(inspections)
-    texts = CapacityLimiter(CONCURRENT_SOURCES)
+    texts, trees = CapacityLimiter(CONCURRENT_SOURCES), CapacityLimiter(_CONCURRENT_TREES)
 
     def allowed(request: Request) -> bool:
         return (role_of(request, access) or 0) >= Role.OPERATOR
@@ -145,7 +150,10 @@ def symbols_router(
                 done = desk.add(path, name=name or "The file", uploaded_by=who)
                 return as_json(answers.uploaded(done))
 
-            return zipped(request, *await _heavy(uploads, add))
+            with _refusing():
+                # In a thread of the upload's own: a query must not wait for an inspection.
+                made = await anyio.to_thread.run_sync(add, limiter=uploads)
+            return zipped(request, *made)
 
     @router.get(
         "/debug-files",
@@ -216,7 +224,14 @@ def symbols_router(
     )
     async def upload_sources(request: Request, key: Key) -> Response:
         async with bodies, body_as_file(request, folder, limit=LARGEST_SOURCES, unpacking=uploads) as path:
-            return zipped(request, *await _heavy(uploads, lambda: as_json(desk.add_sources(key, path))))
+            gone = Event()
+
+            def add() -> Made:
+                return as_json(desk.add_sources(key, path, stopping=gone.is_set))
+
+            with _refusing():
+                made = await until_gone(request, trees, gone.set, add)
+            return zipped(request, *made)
 
     @router.get(
         "/source",
@@ -252,10 +267,11 @@ def symbols_router(
     return router
 
 
-async def _heavy(uploads: CapacityLimiter, make: Callable[[], Made]) -> Made:
-    """Run in a thread of the upload's own: a query must not wait for an inspection."""
+@contextmanager
+def _refusing() -> Iterator[None]:
+    """A file of no use is its sender's problem."""
     try:
-        return await anyio.to_thread.run_sync(make, limiter=uploads)
+        yield
     except UnusableFile as error:
         raise Problem(HTTPStatus.UNPROCESSABLE_ENTITY, str(error), kind="unusable-file") from error
 

@@ -5,12 +5,15 @@ here is abandoned: when the client has gone the question is told to stop, and en
 """
 
 from collections.abc import Callable
+from typing import TypeVar
 
 import anyio.to_thread
 from anyio import CapacityLimiter, create_task_group
 from fastapi import Request, Response
 
 from storage.query.budget import Budget, Stop, offered
+
+Made = TypeVar("Made")
 
 
 async def in_thread(
@@ -20,14 +23,24 @@ async def in_thread(
 
     Raises what `make` raises; `storage.errors.QuestionDropped` if the client has gone.
     """
+    with offered(budget):
+        return await until_gone(request, limiter, lambda: budget.stop(Stop.DROPPED), make)
+
+
+async def until_gone(
+    request: Request, limiter: CapacityLimiter, stop: Callable[[], object], make: Callable[[], Made]
+) -> Made:
+    """What `make` made in one of the limiter's threads; `stop` is called in another if the client goes meanwhile.
+
+    The body must have been read. Raises what `make` raises.
+    """
     failed: list[BaseException] = []
-    made: list[Response] = []
+    made: list[Made] = []
     async with create_task_group() as tasks:
-        tasks.start_soon(_stop_when_gone, request, budget)
+        tasks.start_soon(_stop_when_gone, request, stop)
         # Raised inside, an error would come out of the group wrapped in another.
         try:
-            with offered(budget):
-                made.append(await anyio.to_thread.run_sync(make, limiter=limiter))
+            made.append(await anyio.to_thread.run_sync(make, limiter=limiter))
         except Exception as error:  # noqa: BLE001 - raised again below
             failed.append(error)
         tasks.cancel_scope.cancel()
@@ -36,8 +49,8 @@ async def in_thread(
     return made[0]
 
 
-async def _stop_when_gone(request: Request, budget: Budget) -> None:
+async def _stop_when_gone(request: Request, stop: Callable[[], object]) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
-    # It speaks to the database's server, which may be slow to take a new connection.
-    await anyio.to_thread.run_sync(budget.stop, Stop.DROPPED)
+    # It may speak to the database's server, which may be slow to take a new connection.
+    await anyio.to_thread.run_sync(stop)

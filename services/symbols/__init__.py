@@ -9,5 +9,6 @@
 | `files` | files worth uploading below some folders |
 | `uploading` | what an upload of many files does, and what comes of it, as events |
 | `source_tree` | source files below a folder, as one archive |
+| `source_archive`, `source_child` | what such an archive holds, and the process that reads it |
 | `tables`, `progress`, `inspected` | answers, uploads under way, and one file, in a terminal |
 """

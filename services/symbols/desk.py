@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from time import monotonic
 from typing import Any, Final
 
 import structlog
@@ -20,6 +21,7 @@ from services.symbols.errors import NoSuchSymbols, UnusableFile
 from storage.archive import Archive
 from storage.binaries import find_binary
 from storage.database import snapshot
+from storage.errors import QuestionDropped
 from storage.landing.rename import unnamed_starts
 from storage.symbols import caches, candidates, missing, relanding, sources
 from storage.symbols.absences import Absence
@@ -43,6 +45,8 @@ DEFAULT_LARGEST: Final = 8 << 30
 MOST_ASKED: Final = 100
 """Files that may be asked about at once."""
 MOST_LISTED: Final = 1000
+MOST_SECONDS: Final = 3600
+"""For storing the sources of one archive."""
 _STATEMENT_MS: Final = 30_000
 
 
@@ -182,15 +186,25 @@ class SymbolDesk:
                 raise NoSuchSymbols(f"No capture holds {key[:100]}, and nothing is stored for it.")
             return found, missing.read_absences(connection, key)
 
-    def add_sources(self, key: str, archive: Path) -> dict[str, Any]:
+    def add_sources(
+        self, key: str, archive: Path, *, stopping: Callable[[], bool] = lambda: False
+    ) -> dict[str, Any]:
         """Store the files of a tar archive as what the binary was built from; `SourcesAnswer`.
 
         Those whose names cannot be stored are skipped, and counted; those before a damaged part of it are
-        stored. Raises `UnusableFile`, and what `put_source` does.
+        stored. Raises `UnusableFile`, also when storing them takes more than `MOST_SECONDS`; `QuestionDropped` between
+        two files once `stopping`; and what `put_source` does.
         """
         checked(key)
         files = size = skipped = 0
-        for path, content in source_tree.unpack(archive):
+        deadline = monotonic() + MOST_SECONDS
+        for path, content in source_tree.unpack(archive, stopping=stopping):
+            if stopping():
+                break
+            if monotonic() > deadline:
+                raise UnusableFile(
+                    f"Storing the sources took more than {MOST_SECONDS:,} s; the first {files:,} files are stored."
+                )
             try:
                 source_path(path)
             except BadKey:  # debug information states no such name either
@@ -199,6 +213,8 @@ class SymbolDesk:
             sources.put_source(self.engine, self.archive, key, path, content)
             files += 1
             size += len(content)
+        if stopping():
+            raise QuestionDropped(f"Whoever sent the sources has gone; the first {files:,} files are stored.")
         return {"key": key, "files": files, "bytes": size, "skipped": skipped}
 
     def source(self, key: str, path: str) -> SourceText:

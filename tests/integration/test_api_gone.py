@@ -1,21 +1,24 @@
 """Clients that go away while the API works for them: their statements end, and their places are free again."""
 
 import http.client
+import io
 import os
 import socket
 import subprocess
 import sys
+import tarfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import zstandard
 from sqlalchemy import Engine, text
 
 from services.api.app import CONCURRENT_QUERIES
 
 pytestmark = pytest.mark.integration
-TOKEN = "t" * 24
+TOKEN, OPERATOR = "t" * 24, "o" * 24
 _PATIENCE_S = 60.0
 _WAITING = text(
     "SELECT count(*) FROM pg_stat_activity"
@@ -40,7 +43,7 @@ def port(database_url: str, tmp_path: Path) -> Iterator[int]:
         **os.environ,
         "FLEETPROF_DATABASE_URL": database_url,
         "FLEETPROF_STATE_DIR": str(tmp_path / "state"),
-        "FLEETPROF_API_TOKENS": f"viewer:{TOKEN}",
+        "FLEETPROF_API_TOKENS": f"viewer:{TOKEN},operator:{OPERATOR}",
         "FLEETPROF_QUERY_SECONDS": "600",
         # The home page is not warmed: those questions would wait for the lock too, and nobody goes away from them.
         "FLEETPROF_ANSWER_SECONDS": "0",
@@ -101,3 +104,22 @@ def test_whoever_goes_away_is_not_worked_for(engine: Engine, port: int):
         response = client.getresponse()
         assert response.status == 200, response.read()
         client.close()
+
+
+def test_sources_of_whoever_goes_away_are_not_stored(engine: Engine, port: int, tmp_path: Path):
+    def stored() -> int:
+        with engine.connect() as looking:
+            return looking.scalar(text("SELECT count(*) FROM source_path")) or 0
+
+    files = 20_000
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for number in range(files):
+            archive.addfile(tarfile.TarInfo(f"/build/{number}.c"))
+    client = http.client.HTTPConnection("127.0.0.1", port, timeout=_PATIENCE_S)
+    headers = {"Authorization": f"Bearer {OPERATOR}", "Content-Encoding": "zstd"}
+    client.request("POST", "/api/v1/sources?key=aabb", zstandard.compress(packed.getvalue()), headers)
+    until(lambda: stored() > 0, "no source is stored")
+    client.close()
+    until(lambda: "/api/v1/sources" in (tmp_path / "log").read_text(), "the request does not end")
+    assert stored() < files

@@ -9,6 +9,8 @@ import pytest
 
 from services.symbols import desk
 from services.symbols.desk import SymbolDesk
+from services.symbols.errors import UnusableFile
+from storage.errors import QuestionDropped
 from storage.symbols import candidates, sources
 from storage.symbols.errors import BadKey
 from symbolizer.elf.links import AltLink
@@ -33,6 +35,28 @@ def test_sources_with_names_that_cannot_be_stored_are_skipped_and_counted(
     assert stored == ["a.c", "b.c"]
     with pytest.raises(BadKey):
         there.add_sources("", tmp_path / "tar")
+
+
+def test_sources_of_who_has_gone_are_stored_no_further(tmp_path: Path, stored: list[str]) -> None:
+    with tarfile.open(tmp_path / "tar", "w") as archive:
+        for name in ("a.c", "b.c", "c.c"):
+            archive.addfile(tarfile.TarInfo(name), io.BytesIO())
+    there = SymbolDesk(None, None)  # type: ignore[arg-type]  # nothing is stored
+    with pytest.raises(QuestionDropped, match="first 2 files"):
+        there.add_sources("aa", tmp_path / "tar", stopping=lambda: len(stored) == 2)
+    assert stored == ["a.c", "b.c"]
+
+
+def test_sources_that_take_too_long_are_stored_no_further(
+    tmp_path: Path, stored: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with tarfile.open(tmp_path / "tar", "w") as archive:
+        archive.addfile(tarfile.TarInfo("a.c"), io.BytesIO())
+    monkeypatch.setattr(desk, "MOST_SECONDS", 0)
+    there = SymbolDesk(None, None)  # type: ignore[arg-type]  # nothing is stored
+    with pytest.raises(UnusableFile, match="took more than 0 s"):
+        there.add_sources("aa", tmp_path / "tar")
+    assert stored == []
 
 
 def test_a_link_to_another_file_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

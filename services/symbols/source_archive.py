@@ -1,0 +1,108 @@
+"""What a tar archive of sources holds, and where in it: names and positions, none of its contents.
+
+tarfile reads an extended header whole before it returns, and applies every record of a global one to each member
+after it: of 50,000 global records, 9 KB as zstd, a member took 11 ms. So headers are checked before they are read.
+"""
+
+import tarfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO, Final, Self
+
+from services.symbols.errors import UnusableFile
+from storage.symbols.keys import sentence
+
+_LARGEST_EXTENDED: Final = 64 << 10
+"""Bytes of one member's PAX records or long name: Linux has paths of 4 KiB, and extended attributes of 64 KiB."""
+_LARGEST_GLOBAL: Final = 4 << 10
+"""Bytes of a global PAX header: that of `git archive` has 52, a comment with the commit."""
+_MOST_GLOBAL: Final = 64
+"""Distinct global PAX records."""
+_LARGEST: Final = {
+    tarfile.XGLTYPE: _LARGEST_GLOBAL,
+    tarfile.XHDTYPE: _LARGEST_EXTENDED,
+    tarfile.SOLARIS_XHDTYPE: _LARGEST_EXTENDED,
+    tarfile.GNUTYPE_LONGNAME: _LARGEST_EXTENDED,
+    tarfile.GNUTYPE_LONGLINK: _LARGEST_EXTENDED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What an archive may have."""
+
+    members: int
+    """Files, folders, links and devices."""
+    file_bytes: int
+    """Of one file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A regular file of an archive."""
+
+    name: str
+    """As the archive has it, with lone surrogates where that is no UTF-8."""
+    offset: int
+    """Of its first byte in the archive."""
+    size: int
+
+
+class _Header(tarfile.TarInfo):
+    """A header that is checked before anything of what it announces is read."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        """Raises `UnusableFile` for an extended header that is too large, and for a sparse file."""
+        header = super().frombuf(buf, encoding, errors)
+        largest = _LARGEST.get(header.type)
+        if largest is not None and not 0 <= header.size <= largest:
+            raise UnusableFile(
+                f"The archive has an extended header of {header.size:,} bytes; those of its kind have at most {largest:,}."
+            )
+        if header.type == tarfile.GNUTYPE_SPARSE:
+            raise _sparse(header.name)
+        return header
+
+
+def members(archive: IO[bytes], limits: Limits) -> Iterator[Member]:
+    """The regular files of an archive, in its order. Raises `UnusableFile` for one that is none or breaks a limit."""
+    end = archive.seek(0, 2)
+    archive.seek(0)
+    count = 0
+    try:
+        with tarfile.open(fileobj=archive, mode="r:", tarinfo=_Header) as reader:
+            while (member := reader.next()) is not None:
+                reader.members.clear()  # type: ignore[attr-defined]  # else every header stays in memory
+                count += 1
+                if count > limits.members:
+                    raise UnusableFile(
+                        f"The archive has more than {limits.members:,} files, folders and links."
+                    )
+                if len(reader.pax_headers) > _MOST_GLOBAL:
+                    raise UnusableFile(f"The archive has more than {_MOST_GLOBAL} global PAX records.")
+                if not member.isreg():
+                    continue
+                yield _checked(member, limits, end)
+    except RecursionError as error:
+        # tarfile reads the header that another one is about by calling itself.
+        raise UnusableFile("The archive of sources has too many extended headers in a row.") from error
+    except (tarfile.TarError, EOFError, OverflowError, ValueError) as error:
+        raise UnusableFile(f"The archive of sources cannot be read: {error}.") from error
+
+
+def _checked(member: tarfile.TarInfo, limits: Limits, end: int) -> Member:
+    if member.issparse():
+        raise _sparse(member.name)
+    if member.size > limits.file_bytes:
+        raise UnusableFile(
+            f"{sentence(member.name, 200)} has {member.size:,} bytes; sources have at most {limits.file_bytes:,}."
+        )
+    # Sizes in base 256 and of PAX records may be negative.
+    if member.size < 0 or member.offset_data + member.size > end:
+        raise UnusableFile(f"The archive of sources is cut short in {sentence(member.name, 200)}.")
+    return Member(member.name, member.offset_data, member.size)
+
+
+def _sparse(name: str) -> UnusableFile:
+    return UnusableFile(f"{sentence(name, 200)} is stored as a sparse file; pack sources without --sparse.")
