@@ -1,8 +1,8 @@
 """A client of debuginfod servers (debuginfod(8), "WEBAPI"): GET URL/buildid/ID/{executable,debuginfo,source/PATH}.
 
-What a server says is not believed: sizes are limited while bytes come, time is limited as a whole, and
-whoever asked verifies what was written. Failures are values. A server that does not answer is left alone
-for a while, else every binary of a capture would wait for it again.
+What a server says is not believed: sizes are limited while bytes come, time is limited as a whole, redirections
+lead to the same server only, and whoever asked verifies what was written. Failures are values. A server that does
+not answer is left alone for a while, else every binary of a capture would wait for it again.
 """
 
 import http.client
@@ -19,7 +19,7 @@ _AGENT: Final = "fleetprof"
 DEFAULT_BYTES: Final = 4 << 30
 _AT_ONCE: Final = 1 << 18
 _MAX_DIGITS: Final = 18
-_SCHEMES: Final = ("http", "https")
+_PORTS: Final = {"http": http.client.HTTP_PORT, "https": http.client.HTTPS_PORT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +60,13 @@ _BROKEN: Final = (OSError, http.client.HTTPException, ValueError)
 """What a network, or a server that speaks no HTTP, may come to; ValueError: of an address it redirects to."""
 
 
-class _HttpOnly(urllib.request.HTTPRedirectHandler):
-    """Follows a server to another one, but not to files or FTP."""
+class _SameServer(urllib.request.HTTPRedirectHandler):
+    """Follows a server within itself only: what it says of another may lead to what only this machine can reach.
+
+    A cloud's metadata at http://169.254.169.254/ is such a place, and a source is shown as it came.
+    """
+
+    max_redirections = 5
 
     def redirect_request(  # noqa: PLR0917 - as in the standard library
         self,
@@ -72,9 +77,19 @@ class _HttpOnly(urllib.request.HTTPRedirectHandler):
         headers: http.client.HTTPMessage,
         newurl: str,
     ) -> urllib.request.Request | None:
-        if urllib.parse.urlsplit(newurl).scheme not in _SCHEMES:
-            raise urllib.error.HTTPError(newurl, code, "redirected to what is no HTTP", headers, fp)
+        if not is_same_server(req.full_url, newurl):
+            raise urllib.error.HTTPError(newurl, code, "redirects to another server", headers, fp)
         return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def is_same_server(url: str, other: str) -> bool:
+    """Whether two URLs are of one scheme, host and port. Raises ValueError for what is no URL."""
+    return _server_of(url) == _server_of(other)
+
+
+def _server_of(url: str) -> tuple[str, str | None, int | None]:
+    parts = urllib.parse.urlsplit(url)
+    return parts.scheme, parts.hostname, parts.port or _PORTS.get(parts.scheme)
 
 
 class DebuginfodClient:
@@ -89,14 +104,14 @@ class DebuginfodClient:
     ) -> None:
         """`server` is the URL before `/buildid`. Raises ValueError if that is no URL of HTTP."""
         parts = urllib.parse.urlsplit(server)
-        if parts.scheme not in _SCHEMES or not parts.hostname or parts.username or parts.query:
+        if parts.scheme not in _PORTS or not parts.hostname or parts.username or parts.query:
             raise ValueError(
                 f"{server} is no URL of a debuginfod server, such as https://debuginfod.example.org"
             )
         self.server = server.rstrip("/")
         self._limits = limits or DownloadLimits()
         self._clock = clock
-        self._opener = urllib.request.build_opener(_HttpOnly())
+        self._opener = urllib.request.build_opener(_SameServer())
         self._silent_until = 0.0
 
     def url(self, build_id: bytes, what: str) -> str:

@@ -4,10 +4,17 @@ import http.server
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import urljoin
 
 import pytest
 
-from symbolizer.sources.debuginfod_client import DebuginfodClient, DownloadLimits, Fetched, NotFetched
+from symbolizer.sources.debuginfod_client import (
+    DebuginfodClient,
+    DownloadLimits,
+    Fetched,
+    NotFetched,
+    is_same_server,
+)
 
 ID = b"\x01\x02\x03\x04"
 Answer = Callable[[http.server.BaseHTTPRequestHandler], None]
@@ -16,7 +23,7 @@ Answer = Callable[[http.server.BaseHTTPRequestHandler], None]
 class Server:
     """Answers every GET by `answer`, and remembers the paths that were asked for."""
 
-    def __init__(self) -> None:
+    def __init__(self, host: str = "127.0.0.1") -> None:
         self.answer: Answer = lambda request: request.send_error(404)
         self.asked: list[str] = []
         outer = self
@@ -28,8 +35,8 @@ class Server:
 
             def log_message(self, *_: object) -> None: ...
 
-        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        self._server = http.server.ThreadingHTTPServer((host, 0), Handler)
+        self.url = f"http://{host}:{self._server.server_address[1]}"
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
         self._thread.start()
 
@@ -135,6 +142,70 @@ def test_a_redirection_leads_to_http_only(server: Server, target: Path, where: s
     server.answer = answer
     assert isinstance(DebuginfodClient(server.url).fetch(ID, "debuginfo", target), NotFetched)
     assert target.read_bytes() == b""
+
+
+def redirects(where: str) -> Answer:
+    def answer(request: http.server.BaseHTTPRequestHandler) -> None:
+        request.send_response(302)
+        request.send_header("Location", where)
+        request.end_headers()
+
+    return answer
+
+
+@pytest.mark.parametrize("host", ["127.0.0.2", "127.0.0.1"])
+def test_a_redirection_to_another_host_or_port_is_not_followed(
+    server: Server, target: Path, host: str
+) -> None:
+    other = Server(host)
+    try:
+        other.answer = sends(b"secret")
+        server.answer = redirects(f"{other.url}/latest/meta-data")
+        outcome = DebuginfodClient(server.url).fetch(ID, "source/a.c", target)
+    finally:
+        other.close()
+    assert isinstance(outcome, NotFetched)
+    assert "redirects to another server" in outcome.reason
+    assert other.asked == []
+    assert target.read_bytes() == b""
+
+
+@pytest.mark.parametrize(
+    ("server", "where"),
+    [
+        ("https://h/b", "http://h/x"),
+        ("https://h/b", "http://h:443/x"),
+        ("http://h/b", "https://h/x"),
+        ("https://h/b", "https://h.example/x"),
+        ("https://h/b", "https://h:8443/x"),
+        ("https://h/b", "https://h@evil.example/x"),
+        ("https://h/b", "//evil.example/x"),
+    ],
+)
+def test_a_redirection_keeps_scheme_host_and_port(server: str, where: str) -> None:
+    assert not is_same_server(server, urljoin(server, where))
+
+
+@pytest.mark.parametrize("where", ["/x", "https://H/x", "https://h:443/x?y=z", "x"])
+def test_a_redirection_within_a_server_is_one(where: str) -> None:
+    assert is_same_server("https://h/buildid/00/debuginfo", urljoin("https://h/buildid/00/debuginfo", where))
+
+
+def test_a_redirection_within_the_server_is_followed(server: Server, target: Path) -> None:
+    content = sends(b"content", Content_Length="7")
+    elsewhere = redirects("/there")
+    server.answer = lambda request: (content if request.path == "/there" else elsewhere)(request)
+    assert isinstance(DebuginfodClient(server.url).fetch(ID, "debuginfo", target), Fetched)
+    assert target.read_bytes() == b"content"
+
+
+def test_redirections_without_end_are_not_followed(server: Server, target: Path) -> None:
+    def onwards(request: http.server.BaseHTTPRequestHandler) -> None:
+        redirects(f"/{len(server.asked)}")(request)
+
+    server.answer = onwards
+    assert isinstance(DebuginfodClient(server.url).fetch(ID, "debuginfo", target), NotFetched)
+    assert len(server.asked) <= 6
 
 
 @pytest.mark.parametrize(
