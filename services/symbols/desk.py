@@ -218,7 +218,18 @@ class SymbolDesk:
         return {"key": key, "files": files, "bytes": size, "skipped": skipped}
 
     def source(self, key: str, path: str) -> SourceText:
-        """The text of a source file of the binary. Raises `NoSuchSymbols`."""
+        """The text of a source file that the binary was built from. Raises `NoSuchSymbols`.
+
+        Of other paths nothing is said: below a checkout lie files that are not for everybody who sees profiles.
+        """
+        with self.engine.connect() as connection:
+            seen = find_binary(connection, checked(key))
+            if seen is None:
+                raise NoSuchSymbols(f"No capture holds {sentence(key, 100)}.")
+            if not sources.is_built_from(connection, key, path):
+                raise NoSuchSymbols(
+                    f"No function of {sentence(seen.name, 100)} is known to come from {sentence(path, 500)}."
+                )
         found = self._texts.find(key, path) if self._texts else Missing("No place of sources is known.")
         if isinstance(found, Missing):
             raise NoSuchSymbols(found.reason)

@@ -93,6 +93,8 @@ function = Table(
     Index(None, "binary_key", "start", postgresql_where=text("binary_key is not null")),
     Index(None, "alias_of", postgresql_where=text("alias_of is not null")),
     Index(None, "name", postgresql_using="hash"),  # a C++ name can be longer than a btree row may be
+    # Not a hash index: a header has a hundred thousand functions, and each new one would walk the pages of all.
+    Index("ix_function_file", text('"left"(file, 256)'), postgresql_where=text("file <> ''")),
 )
 
 stack = Table(

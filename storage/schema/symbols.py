@@ -76,6 +76,14 @@ source_file = Table(
     Column("bytes", BigInteger, nullable=False, comment="of the blob"),
     Column("raw_bytes", BigInteger, nullable=False, comment="of the text"),
     Column("added_at", utc, nullable=False, server_default=now),
+    Column(
+        "fetched",
+        Boolean,
+        nullable=False,
+        server_default=text("false"),
+        comment="a debuginfod server gave it for a reader, and nobody uploaded it: the oldest go where room is needed",
+    ),
+    Index("ix_source_file_fetched", "added_at", postgresql_where=text("fetched")),
     comment="source files, each content once however many builds have it (DIGEST G18)",
 )
 

@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from sqlalchemy import Connection, Engine, func, select
+from sqlalchemy import Connection, Engine, exists, func, select
 from sqlalchemy.dialects.postgresql import insert
 
 from storage.archive import Archive
-from storage.schema import source_file, source_path
+from storage.schema import binary, function, source_file, source_path
 from storage.symbols import blobs
 from storage.symbols.blobs import StoredBlob
 from storage.symbols.errors import SymbolFileTooLarge
@@ -33,10 +33,12 @@ class SourceFile:
     """As it was asked for, normalised."""
 
 
-def put_source(engine: Engine, archive: Archive, binary_key: str, path: str, text: bytes) -> SourceFile:
+def put_source(
+    engine: Engine, archive: Archive, binary_key: str, path: str, text: bytes, *, fetched: bool = False
+) -> SourceFile:
     """Store the text as what `path` of this binary was; a newer text takes the place of an older one.
 
-    Owns its transactions. Raises `BadKey`, `SymbolFileTooLarge`, `ArchiveError`, `DatabaseError`.
+    `fetched`: nobody uploaded it, and it may go when there is no room. Owns its transactions. Raises `BadKey`, `SymbolFileTooLarge`, `ArchiveError`, `DatabaseError`.
     """
     checked(binary_key)
     where = normalised(path)
@@ -48,9 +50,12 @@ def put_source(engine: Engine, archive: Archive, binary_key: str, path: str, tex
     def note(connection: Connection, stored: StoredBlob) -> SourceFile:
         connection.execute(
             insert(source_file)
-            .values(sha256=stored.sha256, bytes=stored.bytes, raw_bytes=stored.raw_bytes)
+            .values(sha256=stored.sha256, bytes=stored.bytes, raw_bytes=stored.raw_bytes, fetched=fetched)
             # The row is ours until the end: retention drops none that was added just now.
-            .on_conflict_do_update(index_elements=["sha256"], set_={"added_at": func.now()})
+            .on_conflict_do_update(
+                index_elements=["sha256"],
+                set_={"added_at": func.now(), "fetched": source_file.c.fetched & fetched},
+            )
         )
         connection.execute(
             insert(source_path)
@@ -81,6 +86,28 @@ def find_sources(connection: Connection, binary_key: str, paths: Iterable[str]) 
         )
     )
     return {row.path: SourceFile(bytes(row.sha256), row.raw_bytes, row.path) for row in rows}
+
+
+def fetched_bytes(connection: Connection) -> int:
+    """Bytes in the archive of the texts that were fetched, and that nobody uploaded."""
+    return int(connection.scalar(select(func.sum(source_file.c.bytes)).where(source_file.c.fetched)) or 0)
+
+
+def is_built_from(connection: Connection, binary_key: str, path: str) -> bool:
+    """Whether a function of the binary, or one inlined into it, was met that its debug information has in this file.
+
+    By what landed: `path` is as answers have it, or as it is stored. Functions are of binaries by name, so it is one
+    that some build of the binary has. Raises `BadKey`.
+    """
+    paths = {checked(path, what="path"), normalised(path)}
+    met = exists().where(
+        binary.c.key == checked(binary_key),
+        function.c.binary_name == binary.c.name,
+        function.c.file != "",
+        func.left(function.c.file, 256).in_([each[:256] for each in paths]),
+        function.c.file.in_(paths),
+    )
+    return bool(connection.scalar(select(met)))
 
 
 def read_source(archive: Archive, source: SourceFile) -> bytes:

@@ -22,6 +22,7 @@ from storage.symbols import relanding as relandings
 from storage.symbols.candidates import UPLOAD, Candidate
 from storage.symbols.improved import improved
 from storage.symbols.kinds import FileKind, Quality
+from storage.symbols.sources import is_built_from
 from symbolizer.builds.builder import SymCacheBuilder, fleet_symcaches
 from symbolizer.elf.file import ElfFile
 from symbolizer.identity import ImageIdentity
@@ -34,8 +35,9 @@ from tests.waiting import Waiting
 
 pytestmark = pytest.mark.integration
 
+HEADER = "static inline __attribute__((always_inline)) int cube(int x) { return x * x * x; }\n"
 SOURCE = """
-static inline __attribute__((always_inline)) int cube(int x) { return x * x * x; }
+#include "cube.h"
 __attribute__((noinline)) int work(int n)
 {
     int sum = 0;
@@ -103,6 +105,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Program:
     if shutil.which("gcc") is None:
         pytest.skip("gcc is not installed")
     folder = tmp_path_factory.mktemp("renaming")
+    (folder / "cube.h").write_text(HEADER)
     (folder / "app.c").write_text(SOURCE)
 
     def run(*command: str) -> str:
@@ -248,6 +251,26 @@ def test_an_upload_names_at_once_and_brings_lines_with_the_next_generation(bench
     assert bench.improved() == []
     assert renaming.names_for(bench.program.key) == NOTHING, "the message may come twice"
     assert bench.feed() == []
+
+
+def test_files_of_a_binary_are_those_of_its_functions_inlined_ones_among_them(bench: Bench) -> None:
+    folder = bench.program.debug.parent
+    (folder / "settings.py").touch()
+
+    def files(key: str) -> set[str]:
+        paths = (str(path) for path in folder.iterdir())
+        with bench.engine.connect() as connection:
+            return {Path(path).name for path in paths if is_built_from(connection, key, path)}
+
+    bench.archived(1)
+    lander, *_ = bench.worker()
+    bench.land_due(lander)
+    assert files(bench.program.key) == set()
+    bench.upload(bench.program.debug)
+    bench.archived(1)
+    bench.land_due(bench.worker()[0])
+    assert files(bench.program.key) == {"app.c", "cube.h"}
+    assert files("00" * 20) == set()
 
 
 def test_symbols_without_lines_bring_back_only_captures_that_lack_names(bench: Bench) -> None:

@@ -12,7 +12,7 @@ from urllib.parse import quote
 import pytest
 import zstandard
 from fastapi.testclient import TestClient
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, insert, select
 
 from services.api import symbol_models
 from services.api.app import create_app
@@ -21,11 +21,12 @@ from services.api.problems import ProblemDocument
 from services.symbols.desk import SymbolDesk
 from storage.archive import Archive
 from storage.query.engine import QueryEngine
-from storage.schema import debug_file
+from storage.schema import binary, debug_file
 from storage.symbols import news, relanding
 from symbolizer.source_text.roots import SourceRoot
 from symbolizer.source_text.text import SourceTexts
 from tests.browser.landed import LandedFleet
+from tests.facts import FactWriter
 
 pytestmark = pytest.mark.integration
 
@@ -366,7 +367,21 @@ def link(name: str, target: str) -> tarfile.TarInfo:
     return member
 
 
-def test_sources_are_kept_by_path_and_content(operator):
+def ran(engine: Engine, *files: str, key: str = LIBZ, name: str = "libz.so") -> None:
+    """A capture held the binary, and functions of these files were met in it."""
+    with engine.begin() as connection:
+        connection.execute(insert(binary).values(key=key, name=name, path=f"/usr/lib/{name}", kind="file"))
+        write = FactWriter(connection)
+        for file in files:
+            write.function(f"of {file}", file=file, binary=name)
+
+
+def source(client: TestClient, path: str, key: str = LIBZ):
+    return client.get("/api/v1/source", params={"binary": key, "path": path})
+
+
+def test_sources_are_kept_by_path_and_content(operator, engine):
+    ran(engine, "/build/src/../z.c", "/build/z.h", "/build/link", "/build/none.c")
     body = zstandard.compress(
         tar_of({"/build/src/../z.c": SOURCE.encode(), "/build/z.h": "naïve".encode("latin-1")})
     )
@@ -374,24 +389,42 @@ def test_sources_are_kept_by_path_and_content(operator):
         "/api/v1/sources", params={"key": LIBZ}, content=body, headers={"Content-Encoding": "zstd"}
     )
     assert response.json() == {"key": LIBZ, "files": 2, "bytes": len(SOURCE) + 5, "skipped": 0}
-    answer = operator.get("/api/v1/source", params={"binary": LIBZ, "path": "/build/z.c"}).json()
+    answer = source(operator, "/build/src/../z.c").json()
     symbol_models.SourceAnswer.model_validate(answer)
     assert answer["text"] == SOURCE
     assert answer["sha256"] == hashlib.sha256(SOURCE.encode()).hexdigest()
-    header = operator.get("/api/v1/source", params={"binary": LIBZ, "path": "/build/z.h"}).json()
+    header = source(operator, "/build/z.h").json()
     assert header["text"] == "naïve"
     assert (header["origin"], header["certain"]) == ("the store", True)
-    for path in ("/build/link", "/etc/passwd", "/build/none.c"):
-        problem(operator.get("/api/v1/source", params={"binary": LIBZ, "path": path}), 404)
-    problem(operator.get("/api/v1/source", params={"binary": "bb" * 20, "path": "/build/z.c"}), 404)
+    for path in ("/build/link", "/build/none.c"):
+        assert "neither uploaded" in problem(source(operator, path), 404)
 
 
-def test_a_checkout_is_read_where_nothing_was_uploaded(viewer, tmp_path):
+def test_a_checkout_is_read_where_nothing_was_uploaded(viewer, engine, tmp_path):
+    ran(engine, "/build/checkout/z.c")
     (tmp_path / "checkout").mkdir()
     (tmp_path / "checkout" / "z.c").write_text(SOURCE)
-    answer = viewer.get("/api/v1/source", params={"binary": LIBZ, "path": "/build/checkout/z.c"}).json()
+    answer = source(viewer, "/build/checkout/z.c").json()
     symbol_models.SourceAnswer.model_validate(answer)
     assert (answer["text"], answer["certain"]) == (SOURCE, False)
+
+
+def test_only_files_that_a_binary_was_built_from_are_shown(operator, engine, tmp_path):
+    """Below a root lie files with passwords, too, and an upload may have more than was asked for."""
+    ran(engine, "/build/checkout/z.c")
+    ran(engine, "/build/checkout/other.c", key="bb" * 20, name="other")
+    (tmp_path / "checkout").mkdir()
+    for name in ("z.c", "other.c", "settings.py"):
+        (tmp_path / "checkout" / name).write_text("PASSWORD = 'secret'")
+    response = operator.post(
+        "/api/v1/sources", params={"key": LIBZ}, content=tar_of({"/build/secret.c": b"secret"})
+    )
+    assert response.status_code == 200
+    assert source(operator, "/build/checkout/z.c").status_code == 200
+    for path in ("/build/checkout/settings.py", "/build/checkout/other.c", "/build/secret.c", "/etc/passwd"):
+        assert "No function of libz.so" in problem(source(operator, path), 404)
+    for key in ("cc" * 20, "path:/usr/bin/x", "go:a/b"):
+        assert "No capture holds" in problem(source(operator, "/build/checkout/z.c", key), 404)
 
 
 def test_what_is_no_archive_of_sources_is_refused(operator):

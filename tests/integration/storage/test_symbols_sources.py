@@ -4,10 +4,10 @@ import threading
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import Engine, func, select, update
+from sqlalchemy import Engine, func, insert, select, update
 
 from storage.archive import Archive
-from storage.schema import source_file, symbol_absence
+from storage.schema import binary, source_file, symbol_absence
 from storage.symbols import sources
 from storage.symbols.absences import (
     forget_absences,
@@ -17,6 +17,7 @@ from storage.symbols.absences import (
     source_kind,
 )
 from storage.symbols.errors import BadKey, SymbolFileTooLarge
+from tests.facts import FactWriter
 
 pytestmark = pytest.mark.integration
 
@@ -53,6 +54,19 @@ class TestSources:
         sources.put_source(engine, archive, "b", "main.c", b"of another branch")
         sources.put_source(engine, archive, "b", "main.c", TEXT)
         assert read(engine, archive, "b", "main.c") == TEXT
+
+    def test_a_binary_is_built_from_the_files_of_its_functions(self, engine: Engine):
+        long = "/" + "ü" * 5000
+        with engine.begin() as connection:
+            connection.execute(insert(binary).values(key="k", name="app", path="/app", kind="file"))
+            write = FactWriter(connection)
+            write.function("f", file=f"{long}.c", binary="app")
+            write.function("g", file="/build/./a.c", binary="app")
+            assert sources.is_built_from(connection, "k", "/build/./a.c")
+            assert not sources.is_built_from(connection, "k", "/build/b.c")
+            assert not sources.is_built_from(connection, "other", "/build/./a.c")
+            with pytest.raises(BadKey):
+                sources.is_built_from(connection, "k", f"{long}.c")
 
     def test_many_paths_are_asked_for_together(self, engine: Engine, archive: Archive):
         for name in ("a.c", "b.c"):
