@@ -89,6 +89,16 @@ class Settings(BaseSettings):
         default=(),
         description="Checkouts on the API's machine that source texts may be read from, `FROM=TO`, separated by `:`.",
     )
+    source_copies_bytes: int = Field(
+        default=1 << 30,
+        ge=0,
+        description="Bytes of the archive for sources that readers had the API fetch from debuginfod servers; the oldest go first.",
+    )
+    source_fetches_per_hour: int = Field(
+        default=600,
+        ge=0,
+        description="How often in an hour the API asks a debuginfod server for a source; 0: never.",
+    )
     symbol_upload_bytes: int = Field(
         default=8 << 30,
         ge=1 << 20,

@@ -5,7 +5,7 @@ import signal
 import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -30,7 +30,7 @@ from storage.query.budget import Limits
 from storage.query.engine import QueryEngine
 from storage.symbols.sources import MAX_SOURCE_BYTES
 from symbolizer.source_text.roots import SourceRoot
-from symbolizer.source_text.text import SourceTexts
+from symbolizer.source_text.text import FetchLimits, SourceTexts
 from symbolizer.sources.debuginfod_client import DownloadLimits, clients
 from symbolizer.worker.broker import make_caller
 
@@ -71,6 +71,8 @@ class SymbolStore:
     """`FROM=TO`, as the setting has them."""
     inspections: int = CONCURRENT_INSPECTIONS
     """Uploads that are looked into at a time."""
+    fetches: FetchLimits = field(default_factory=FetchLimits)
+    """Of sources."""
 
 
 def check_exposure(listen: Listen, tokens: Sequence[str]) -> None:
@@ -128,7 +130,7 @@ def serve(
     # One connection for each query that runs and source that is looked for, one for probes, one to build the
     # stack tree with, some for uploads.
     engine = open_engine(
-        database_url, application="api", pool_size=CONCURRENT_QUERIES + CONCURRENT_SOURCES + 4
+        database_url, application="api", pool_size=CONCURRENT_QUERIES + CONCURRENT_SOURCES + 6
     )
     queries, archive = QueryEngine(engine, limits=limits), Archive(symbols.archive_url)
     desk = open_desk(database_url, archive)
@@ -148,7 +150,10 @@ def serve(
                     engine,
                     archive,
                     folder=state_dir / "uploads",
-                    servers=clients(symbols.debuginfod_urls, SOURCE_DOWNLOADS),
+                    servers=clients(
+                        symbols.debuginfod_urls if symbols.fetches.per_hour else (), SOURCE_DOWNLOADS
+                    ),
+                    limits=symbols.fetches,
                     roots=[SourceRoot.parse(root) for root in symbols.source_roots],
                 ),
                 announce=make_caller(symbols.redis_url) if symbols.redis_url else None,

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
+from math import ceil
 from pathlib import Path
 from threading import Event
 from typing import Annotated, Any
@@ -16,14 +17,15 @@ from fastapi import Path as PathParameter
 from services.api import symbol_models
 from services.api.auth import Access, Role
 from services.api.body import body_as_file
-from services.api.callers import bearer_scheme, demand, role_of, session_scheme
+from services.api.callers import bearer_scheme, caller_of, demand, role_of, session_scheme
+from services.api.places import Places
 from services.api.problems import Problem, described
 from services.api.query_string import only_what_is_taken
 from services.api.replies import Made, as_json, in_thread, zipped
 from services.api.waiting import until_gone
 from services.symbols import answers
 from services.symbols.desk import MOST_ASKED, MOST_LISTED, ListingQuery, SymbolDesk
-from services.symbols.errors import NoSuchSymbols, UnusableFile
+from services.symbols.errors import NoSuchSymbols, NotYet, UnusableFile
 from storage.symbols.missing import Order, Which
 
 LARGEST_SOURCES: int = 512 << 20
@@ -36,6 +38,9 @@ _CONCURRENT_BODIES = 32
 """They come as slowly as their senders like, and need nothing but the disk meanwhile."""
 CONCURRENT_SOURCES = 4
 """Each may wait for a debuginfod server, which no query shall wait for."""
+_SOURCES_OF_ONE = 2
+"""At the same time, for one caller."""
+_SOURCE_PATIENCE_S = 10.0
 _LONGEST_KEY = 1024
 
 _PROBLEMS = described(
@@ -81,6 +86,7 @@ def symbols_router(
     reading: dict[str, Any] = {"dependencies": [Depends(viewer), *schemes]}
     changing: dict[str, Any] = {"dependencies": [Depends(operator), *schemes]}
     bodies, uploads = CapacityLimiter(_CONCURRENT_BODIES), CapacityLimiter(inspections)
+    waiting = Places(CONCURRENT_SOURCES, of_one=_SOURCES_OF_ONE, patience_s=_SOURCE_PATIENCE_S)
     texts, trees = CapacityLimiter(CONCURRENT_SOURCES), CapacityLimiter(_CONCURRENT_TREES)
 
     def allowed(request: Request) -> bool:
@@ -91,6 +97,14 @@ def symbols_router(
     ) -> Response:
         try:
             return await in_thread(places, lambda: zipped(request, *make()))
+        except NotYet as error:
+            raise Problem(
+                HTTPStatus.SERVICE_UNAVAILABLE,
+                str(error),
+                kind="busy",
+                hint="The operator sets the limit: FLEETPROF_SOURCE_FETCHES_PER_HOUR.",
+                headers={"Retry-After": str(ceil(error.retry_s))},
+            ) from error
         except NoSuchSymbols as error:
             raise Problem(HTTPStatus.NOT_FOUND, str(error), kind="unknown") from error
 
@@ -251,7 +265,8 @@ def symbols_router(
         def make() -> Made:
             return as_json(answers.source(binary, path, desk.source(binary, path)))
 
-        return await answer(request, make, texts)
+        async with waiting.taken(caller_of(request, access)):
+            return await answer(request, make, texts)
 
     @router.get(
         "/relandings",

@@ -38,6 +38,7 @@ def api(
     from services.data_api.server import DataListen  # noqa: PLC0415
     from services.logs import log_to_stderr  # noqa: PLC0415
     from storage.query.budget import Limits  # noqa: PLC0415
+    from symbolizer.source_text.text import FetchLimits  # noqa: PLC0415
 
     share_arenas()
     reuse_arrays()  # services.api.leftovers gives them back
@@ -60,6 +61,7 @@ def api(
             settings.debuginfod_urls,
             settings.source_roots,
             settings.concurrent_inspections,
+            FetchLimits(settings.source_copies_bytes, settings.source_fetches_per_hour),
         ),
         data=None
         if settings.data_listen is None

@@ -90,6 +90,7 @@ def collector(
                         settings.retention_days,
                         settings.cell_retention_days,
                         settings.symbol_retention_days,
+                        settings.source_copies_bytes,
                     ),
                 ),
             )

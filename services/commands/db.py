@@ -112,6 +112,7 @@ def retain(
         days or settings.retention_days,
         cell_days or settings.cell_retention_days,
         settings.symbol_retention_days,
+        settings.source_copies_bytes,
     )
     engine = open_engine(settings.needed_database_url(), application="db")
     done = drop_old(engine, Archive(settings.archive), datetime.now(UTC).date(), keep)

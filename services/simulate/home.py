@@ -31,6 +31,8 @@ KEPT = frozenset(
         "symbol_cache_bytes",
         "symbol_copies_bytes",
         "symbol_download_bytes",
+        "source_copies_bytes",
+        "source_fetches_per_hour",
         "symbol_retention_days",
         "symbol_upload_bytes",
         "warmed",

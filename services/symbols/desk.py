@@ -17,7 +17,7 @@ import structlog
 from sqlalchemy import Connection, Engine, text
 
 from services.symbols import source_tree
-from services.symbols.errors import NoSuchSymbols, UnusableFile
+from services.symbols.errors import NoSuchSymbols, NotYet, UnusableFile
 from storage.archive import Archive
 from storage.binaries import find_binary
 from storage.database import snapshot
@@ -35,7 +35,7 @@ from symbolizer.errors import MalformedImage
 from symbolizer.inspection.inspection import Inspection
 from symbolizer.inspection.inspector import NotInspected, inspect_apart
 from symbolizer.kernel.kallsyms import read_kernel_of_table
-from symbolizer.source_text.text import SourceText, SourceTexts
+from symbolizer.source_text.text import NotNow, SourceText, SourceTexts
 from symbolizer.sources.source import Missing
 
 Announce = Callable[[str, str], None]
@@ -218,7 +218,7 @@ class SymbolDesk:
         return {"key": key, "files": files, "bytes": size, "skipped": skipped}
 
     def source(self, key: str, path: str) -> SourceText:
-        """The text of a source file that the binary was built from. Raises `NoSuchSymbols`.
+        """The text of a source file that the binary was built from. Raises `NoSuchSymbols`, `NotYet`.
 
         Of other paths nothing is said: below a checkout lie files that are not for everybody who sees profiles.
         """
@@ -233,6 +233,8 @@ class SymbolDesk:
         found = self._texts.find(key, path) if self._texts else Missing("No place of sources is known.")
         if isinstance(found, Missing):
             raise NoSuchSymbols(found.reason)
+        if isinstance(found, NotNow):
+            raise NotYet(found.reason, found.retry_s)
         return found
 
     def relandings(self) -> list[Relanding]:

@@ -4,6 +4,7 @@ ServiceError
 └── SymbolsProblem
     ├── UnusableFile    user: the file is not what it should be; the text says why
     ├── NoSuchSymbols   user: nothing is known by this key, or under this path
+    ├── NotYet          user: come again later; the text says why
     └── ApiRefused      user: the API at FLEETPROF_URL said no; the text is its sentence
 """
 
@@ -20,6 +21,15 @@ class UnusableFile(SymbolsProblem):
 
 class NoSuchSymbols(SymbolsProblem):
     """Nothing is known by a key, or under a path."""
+
+
+class NotYet(SymbolsProblem):
+    """Something is limited, and the limit is reached."""
+
+    def __init__(self, message: str, retry_s: float) -> None:
+        """There is more in `retry_s` seconds."""
+        super().__init__(message)
+        self.retry_s = retry_s
 
 
 class ApiRefused(SymbolsProblem):

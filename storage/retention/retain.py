@@ -31,6 +31,8 @@ class Keep:
     """At least; cells go in buckets of 64 days, and never before facts, however long these are kept back."""
     symbols_days: int = 90
     """Debug files and what is built from them, after their last use and their binary's last capture."""
+    fetched_bytes: int = 1 << 30
+    """Of sources that were fetched for readers; retention makes room within them."""
 
     def facts_from(self, today: date) -> date:
         """The first day whose facts and raw captures are kept."""
@@ -96,7 +98,10 @@ def retain(
             break
         done = replace(done, visits=done.visits + visits)
     if not stopping():
-        done = replace(done, symbols=retain_symbols(engine, archive, keep.symbols_days, stopping=stopping))
+        symbols = retain_symbols(
+            engine, archive, keep.symbols_days, fetched_bytes=keep.fetched_bytes, stopping=stopping
+        )
+        done = replace(done, symbols=symbols)
     return done
 
 

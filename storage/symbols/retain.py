@@ -3,6 +3,7 @@
 | what | goes |
 |---|---|
 | a debug file, a cache, a source | `days` after it was added or used last, unless a capture that is kept has its binary, or a cache was made of it |
+| a source that was fetched for a reader | besides, a day after it was added, while they have more than `KEPT_OF_FETCHED` of their room: the oldest |
 | a rejected debug file | `REJECTED` after it was rejected |
 | a cache that a newer producer has replaced | when nobody used it for `REPLACED` |
 | an absence, a failed build | when it is over |
@@ -53,6 +54,10 @@ from storage.symbols import blobs
 REJECTED: Final = timedelta(days=30)
 REPLACED: Final = timedelta(days=7)
 FINISHED: Final = timedelta(days=30)
+KEPT_OF_FETCHED: Final = 0.75
+"""What is asked for next shall find room, too."""
+_ROUND: Final = timedelta(days=1)
+"""No younger source goes: its path may be about to be noted, and its blob would stay, in nobody's count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +73,12 @@ class RetainedSymbols:
 
 
 def retain_symbols(
-    engine: Engine, archive: Archive, days: int, *, stopping: Callable[[], bool] = lambda: False
+    engine: Engine,
+    archive: Archive,
+    days: int,
+    *,
+    fetched_bytes: int,
+    stopping: Callable[[], bool] = lambda: False,
 ) -> RetainedSymbols:
     """Drop what is old; rows first, then the blobs that no row names.
 
@@ -81,6 +91,8 @@ def retain_symbols(
         files = _drop_debug_files(connection, days)
     with engine.begin() as connection:
         sources = _drop_sources(connection, days)
+    with engine.begin() as connection:
+        sources += _drop_fetched(connection, int(fetched_bytes * KEPT_OF_FETCHED))
     with engine.begin() as connection:
         notes = _drop_notes(connection, days)
     swept = blobs.sweep(engine, archive, stopping=stopping)
@@ -127,8 +139,36 @@ def _drop_sources(connection: Connection, days: int) -> int:
     _drop(
         connection,
         source_file,
-        and_(not_(used.exists()), source_file.c.added_at < func.now() - timedelta(days=1)),
+        and_(not_(used.exists()), source_file.c.added_at < func.now() - _ROUND),
     )
+    return dropped
+
+
+def _drop_fetched(connection: Connection, most: int) -> int:
+    """Of the sources that were fetched the oldest, so that the others have `most` bytes; their paths."""
+    newer = (
+        select(
+            source_file.c.sha256,
+            func.sum(source_file.c.bytes)
+            .over(order_by=(source_file.c.added_at.desc(), source_file.c.sha256))
+            .label("total"),
+        )
+        .where(source_file.c.fetched)
+        .subquery()
+    )
+    # Locked first: one that is uploaded or fetched again this moment is looked at once more, and stays.
+    gone = connection.scalars(
+        select(source_file.c.sha256)
+        .where(
+            source_file.c.fetched,
+            source_file.c.added_at < func.now() - _ROUND,
+            source_file.c.sha256.in_(select(newer.c.sha256).where(newer.c.total > most)),
+        )
+        .order_by(source_file.c.sha256)
+        .with_for_update()
+    ).all()
+    dropped = _drop(connection, source_path, source_path.c.sha256.in_(gone))
+    _drop(connection, source_file, source_file.c.sha256.in_(gone))
     return dropped
 
 

@@ -6,10 +6,14 @@ Looked for, in this order:
 2. on debuginfod servers, which know sources by build-id; what they have is put into the store;
 3. in checkouts on this machine, which may be of another version than the binary: the answer says so.
 
+What servers have is fetched for readers, who need no right to store anything: so the number of fetches in an hour is
+limited, and what is kept of them. Beyond that a text is shown and not kept.
+
 A path is the one in the debug data, made absolute and normal. Text that is not UTF-8 is read as Latin-1, as
 old sources are.
 """
 
+import logging
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,11 +28,14 @@ from storage.errors import BlobMissing
 from storage.symbols.absences import source_kind
 from storage.symbols.errors import BadKey, BlobDamaged
 from storage.symbols.keys import source_path
-from storage.symbols.sources import MAX_SOURCE_BYTES, find_source, put_source, read_source
+from storage.symbols.sources import MAX_SOURCE_BYTES, fetched_bytes, find_source, put_source, read_source
+from symbolizer.source_text.allowance import Allowance
 from symbolizer.source_text.roots import SourceRoot, open_source
 from symbolizer.sources.absence_notes import StoredAbsences
 from symbolizer.sources.debuginfod_client import DebuginfodClient, Fetched
 from symbolizer.sources.source import Missing
+
+log = logging.getLogger(__name__)
 
 _HEX: Final = frozenset("0123456789abcdef")
 _LEAST_ID_DIGITS: Final = 8
@@ -48,6 +55,24 @@ class SourceText:
     """False for a checkout, which may have moved on since the build."""
 
 
+@dataclass(frozen=True, slots=True)
+class NotNow:
+    """The text is not at hand, and no server may be asked for it yet."""
+
+    reason: str
+    """A sentence."""
+    retry_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class FetchLimits:
+    """What readers may have this process fetch from debuginfod servers."""
+
+    kept_bytes: int = 1 << 30
+    """Of the archive, for all that was fetched; four at once may take as many texts more."""
+    per_hour: int = 600
+
+
 class SourceTexts:
     """Finds texts; threads may share it."""
 
@@ -59,6 +84,7 @@ class SourceTexts:
         folder: Path,
         servers: Sequence[DebuginfodClient] = (),
         roots: Sequence[SourceRoot] = (),
+        limits: FetchLimits | None = None,
     ) -> None:
         """`folder` is for downloads under way."""
         self._engine = engine
@@ -67,17 +93,21 @@ class SourceTexts:
         self._servers = tuple(servers)
         self._roots = tuple(roots)
         self._notes = StoredAbsences(engine)
+        self._limits = limits or FetchLimits()
+        self._allowance = Allowance(self._limits.per_hour)
 
-    def find(self, binary_key: str, path: str) -> SourceText | Missing:
+    def find(self, binary_key: str, path: str) -> SourceText | Missing | NotNow:
         """The text of `path` in a binary. Raises `DatabaseError`, `ArchiveUnavailable`; OSError for the folder."""
         try:
             path = source_path(path)
         except BadKey as error:
             return Missing(str(error))
+        found = self._stored(binary_key, path) or self._served(binary_key, path)
+        if isinstance(found, SourceText):
+            return found
         return (
-            self._stored(binary_key, path)
-            or self._served(binary_key, path)
-            or self._checked_out(path)
+            self._checked_out(path)
+            or found
             or Missing(
                 f"{path} is neither uploaded, nor on a debuginfod server, nor in a checkout that is set."
             )
@@ -94,12 +124,17 @@ class SourceTexts:
             return None  # it may still be had elsewhere
         return SourceText(_decoded(content), source.sha256, "the store", is_certain=True)
 
-    def _served(self, binary_key: str, path: str) -> SourceText | None:
+    def _served(self, binary_key: str, path: str) -> SourceText | NotNow | None:
         is_build_id = _HEX.issuperset(binary_key) and _LEAST_ID_DIGITS <= len(binary_key) <= _MOST_ID_DIGITS
         if not is_build_id or len(binary_key) % 2 or not path.startswith("/"):
             return None
         for server in self._servers:
             if self._notes.known(binary_key, source_kind(path), server.server) is None:
+                if (retry_s := self._allowance.take()) > 0:
+                    return NotNow(
+                        f"{self._limits.per_hour} sources were asked for on debuginfod servers within an hour.",
+                        retry_s,
+                    )
                 text = self._fetch(server, binary_key, path)
                 if text is not None:
                     return text
@@ -112,7 +147,7 @@ class SourceTexts:
             outcome = server.fetch(bytes.fromhex(binary_key), f"source{path}", target, limit=MAX_SOURCE_BYTES)
             if isinstance(outcome, Fetched):
                 content = target.read_bytes()
-                put_source(self._engine, self._archive, binary_key, path, content)
+                self._keep(binary_key, path, content)
                 return SourceText(_decoded(content), sha256(content).digest(), outcome.url, is_certain=True)
         if outcome.lifetime_s > 0:
             self._notes.note(
@@ -123,6 +158,14 @@ class SourceTexts:
                 seconds=outcome.lifetime_s,
             )
         return None
+
+    def _keep(self, binary_key: str, path: str, content: bytes) -> None:
+        with self._engine.connect() as connection:
+            kept = fetched_bytes(connection)
+        if kept + len(content) > self._limits.kept_bytes:
+            log.warning("not kept: a fetched source of %d bytes, %d are kept already", len(content), kept)
+            return
+        put_source(self._engine, self._archive, binary_key, path, content, fetched=True)
 
     def _checked_out(self, path: str) -> SourceText | None:
         opened = open_source(self._roots, path)

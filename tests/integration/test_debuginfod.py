@@ -18,10 +18,11 @@ import pytest
 from sqlalchemy import Engine
 
 from storage.archive import Archive
-from storage.symbols.absences import known_absence
+from storage.symbols.absences import known_absence, known_absences
 from symbolizer.elf.file import ElfFile
 from symbolizer.identity import ImageIdentity
-from symbolizer.source_text.text import SourceText, SourceTexts
+from symbolizer.source_text.roots import SourceRoot
+from symbolizer.source_text.text import FetchLimits, NotNow, SourceText, SourceTexts
 from symbolizer.sources.chain import SourcePlaces, make_sources
 from symbolizer.sources.debuginfod import Debuginfod
 from symbolizer.sources.debuginfod_client import DebuginfodClient, DownloadLimits
@@ -212,3 +213,50 @@ def test_sources_come_from_the_server_and_are_kept_by_content(
     assert (kept.text, kept.sha256) == (SOURCE, text.sha256)
     assert isinstance(texts.find(served.build_id.hex(), "/srv/no/such.c"), Missing)
     assert isinstance(alone.find("00" * 20, str(served.source)), Missing)
+
+
+def test_what_readers_have_fetched_is_limited_in_number_and_bytes(
+    served: Served, engine: Engine, archive: Archive, tmp_path: Path
+) -> None:
+    key = served.build_id.hex()
+
+    def texts(limits: FetchLimits) -> SourceTexts:
+        return SourceTexts(
+            engine, archive, servers=[DebuginfodClient(served.url)], folder=tmp_path, limits=limits
+        )
+
+    # There is no room: it is shown, and nothing is kept.
+    full = texts(FetchLimits(kept_bytes=len(SOURCE) - 1, per_hour=2))
+    for _ in range(2):
+        assert isinstance(full.find(key, str(served.source)), SourceText)
+    assert list(archive.keys("symbols")) == []
+    refused = full.find(key, str(served.source))
+    assert isinstance(refused, NotNow)
+    assert 0 < refused.retry_s <= 3600
+    # What is not there counts, too, and leaves no note beyond the limit.
+    once = texts(FetchLimits(per_hour=1))
+    assert isinstance(once.find(key, "/srv/no/such.c"), Missing)
+    assert isinstance(once.find(key, "/srv/no/other.c"), NotNow)
+    with engine.connect() as connection:
+        assert [each.kind for each in known_absences(connection, key)] == ["source:/srv/no/such.c"]
+    # With room it is kept once, and found without asking again.
+    roomy = texts(FetchLimits(kept_bytes=len(SOURCE), per_hour=1))
+    assert isinstance(roomy.find(key, str(served.source)), SourceText)
+    assert isinstance(roomy.find(key, str(served.source)), SourceText)
+    assert len(list(archive.keys("symbols"))) == 1
+
+
+def test_a_checkout_is_read_where_no_server_may_be_asked(
+    engine: Engine, archive: Archive, tmp_path: Path
+) -> None:
+    (tmp_path / "a.c").write_text(SOURCE)
+    texts = SourceTexts(
+        engine,
+        archive,
+        servers=[DebuginfodClient("http://127.0.0.1:9")],
+        folder=tmp_path,
+        roots=[SourceRoot("/build", tmp_path)],
+        limits=FetchLimits(per_hour=0),
+    )
+    assert isinstance(texts.find("00" * 20, "/build/a.c"), SourceText)
+    assert isinstance(texts.find("00" * 20, "/build/b.c"), NotNow)

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from random import Random
 
 import pytest
 from sqlalchemy import Engine, func, select, update
@@ -39,6 +40,8 @@ def fleet(engine: Engine) -> Fleet:
 class Store:
     """Something of everything, for the binaries `ran` and `idle`."""
 
+    fetched_bytes = 1 << 20
+
     def __init__(self, fleet: Fleet, archive: Archive, folder: Path) -> None:
         self.fleet, self.engine, self.archive, self.folder = fleet, fleet.engine, archive, folder
         fleet.visit({"ran": NAMELESS})
@@ -74,7 +77,7 @@ class Store:
                 connection.execute(update(column.table).values({column: column - then}))
 
     def retain(self) -> RetainedSymbols:
-        done = retain_symbols(self.engine, self.archive, DAYS)
+        done = retain_symbols(self.engine, self.archive, DAYS, fetched_bytes=self.fetched_bytes)
         blobs.sweep(self.engine, self.archive, grace=timedelta(0))
         return done
 
@@ -213,3 +216,37 @@ def test_notes_go_when_they_are_over(store: Store):
     store.age(DAYS)
     assert store.retain().notes == 1, "the ask"
     assert store.count(relanding) == store.count(symbol_ask) == store.count(symbol_absence) == 0
+
+
+def test_of_what_was_fetched_the_oldest_goes_where_it_takes_too_much(store: Store):
+    texts = {f"{n}.c": bytes(Random(n).randbytes(1000)) for n in range(8)}
+    for name, text in texts.items():
+        sources.put_source(store.engine, store.archive, "ran", f"/fetched/{name}", text, fetched=True)
+        store.age(1)
+    # Uploaded meanwhile, and fetched once more, which takes nothing from what was uploaded.
+    sources.put_source(store.engine, store.archive, "idle", "/uploaded/0.c", texts["0.c"])
+    sources.put_source(store.engine, store.archive, "ran", "/fetched/0.c", texts["0.c"], fetched=True)
+    store.age(1)
+    with store.engine.connect() as connection:
+        store.fetched_bytes = sources.fetched_bytes(connection)
+    assert 7000 <= store.fetched_bytes <= 7700
+    assert store.retain().sources == 2
+    assert set(store.keys(source_path.c.path)) >= {
+        "/uploaded/0.c",
+        *(f"/fetched/{n}.c" for n in (0, 3, 4, 5, 6, 7)),
+    }
+    assert not {"/fetched/1.c", "/fetched/2.c"} & set(store.keys(source_path.c.path))
+    assert store.retain() == RetainedSymbols()
+    store.fetched_bytes = 0
+    assert store.retain().sources == 5
+    with store.engine.connect() as connection:
+        assert sources.fetched_bytes(connection) == 0
+    assert len(list(store.archive.keys("symbols"))) == 7  # of two binaries each three, and what was uploaded
+
+
+def test_what_was_fetched_today_stays(store: Store):
+    sources.put_source(store.engine, store.archive, "ran", "/a.c", b"text", fetched=True)
+    store.fetched_bytes = 0
+    assert store.retain() == RetainedSymbols()
+    store.age(2)
+    assert store.retain().sources == 1

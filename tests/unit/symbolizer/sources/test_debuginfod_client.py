@@ -1,8 +1,7 @@
 """The client against servers that misbehave; a real one is in tests/integration/test_debuginfod.py."""
 
 import http.server
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urljoin
 
@@ -15,35 +14,9 @@ from symbolizer.sources.debuginfod_client import (
     NotFetched,
     is_same_server,
 )
+from tests.answering_server import Server, redirects, sends
 
 ID = b"\x01\x02\x03\x04"
-Answer = Callable[[http.server.BaseHTTPRequestHandler], None]
-
-
-class Server:
-    """Answers every GET by `answer`, and remembers the paths that were asked for."""
-
-    def __init__(self, host: str = "127.0.0.1") -> None:
-        self.answer: Answer = lambda request: request.send_error(404)
-        self.asked: list[str] = []
-        outer = self
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
-                outer.asked.append(self.path)
-                outer.answer(self)
-
-            def log_message(self, *_: object) -> None: ...
-
-        self._server = http.server.ThreadingHTTPServer((host, 0), Handler)
-        self.url = f"http://{host}:{self._server.server_address[1]}"
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
-        self._thread.start()
-
-    def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
 
 
 @pytest.fixture
@@ -58,17 +31,6 @@ def target(tmp_path: Path) -> Path:
     path = tmp_path / "target"
     path.touch()
     return path
-
-
-def sends(body: bytes, **headers: str) -> Answer:
-    def answer(request: http.server.BaseHTTPRequestHandler) -> None:
-        request.send_response(200)
-        for name, value in headers.items():
-            request.send_header(name.replace("_", "-"), value)
-        request.end_headers()
-        request.wfile.write(body)
-
-    return answer
 
 
 def test_a_file_is_written_and_its_path_is_the_protocols(server: Server, target: Path) -> None:
@@ -142,15 +104,6 @@ def test_a_redirection_leads_to_http_only(server: Server, target: Path, where: s
     server.answer = answer
     assert isinstance(DebuginfodClient(server.url).fetch(ID, "debuginfo", target), NotFetched)
     assert target.read_bytes() == b""
-
-
-def redirects(where: str) -> Answer:
-    def answer(request: http.server.BaseHTTPRequestHandler) -> None:
-        request.send_response(302)
-        request.send_header("Location", where)
-        request.end_headers()
-
-    return answer
 
 
 @pytest.mark.parametrize("host", ["127.0.0.2", "127.0.0.1"])
