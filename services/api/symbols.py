@@ -250,7 +250,8 @@ def symbols_router(
     @router.get(
         "/source",
         summary="A source file",
-        description="The text that a binary was built from: as it was uploaded, else from a debuginfod server or a checkout.",
+        description="The text that a binary was built from: as it was uploaded, else from a debuginfod server or a checkout."
+        " Only of files that functions of it are known to come from, inlined ones among them; /lines names these.",
         response_model=symbol_models.SourceAnswer,
         responses=_only(401, 404, 422, 503),
         **reading,

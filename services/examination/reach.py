@@ -10,6 +10,7 @@ from typing import Final
 from gateway.doctor.findings import Finding, Grade
 from services.errors import CertificateProblem
 from services.settings import Settings
+from symbolizer.sources.debuginfod_client import SameServer
 
 PATIENCE_S: Final = 5.0
 _SOON_DAYS: Final = 30
@@ -52,18 +53,19 @@ def certificates(settings: Settings) -> Iterator[Finding]:
 
 def debuginfod(settings: Settings) -> Iterator[Finding]:
     """Whether each server answers as one."""
+    opener = urllib.request.build_opener(SameServer())
     for url in settings.debuginfod_urls:
         subject = f"debuginfod {url}"
         # An id that no binary has: a server that answers "not found" is one.
         request = urllib.request.Request(f"{url.rstrip('/')}/buildid/{'0' * 40}/debuginfo", method="GET")  # noqa: S310 - http or https, as the settings check
         try:
-            with urllib.request.urlopen(request, timeout=PATIENCE_S):  # noqa: S310 - likewise
+            with opener.open(request, timeout=PATIENCE_S):
                 pass
             answered = True
         except urllib.error.HTTPError as error:
             error.close()
             answered = error.code == 404
-            why = f"answers {error.code}"
+            why = f"answers {error.code} {error.reason}"
         except (urllib.error.URLError, OSError, ValueError) as error:
             answered, why = False, f"cannot be reached: {getattr(error, 'reason', error)}"
         if answered:

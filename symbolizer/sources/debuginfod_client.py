@@ -60,7 +60,7 @@ _BROKEN: Final = (OSError, http.client.HTTPException, ValueError)
 """What a network, or a server that speaks no HTTP, may come to; ValueError: of an address it redirects to."""
 
 
-class _SameServer(urllib.request.HTTPRedirectHandler):
+class SameServer(urllib.request.HTTPRedirectHandler):
     """Follows a server within itself only: what it says of another may lead to what only this machine can reach.
 
     A cloud's metadata at http://169.254.169.254/ is such a place, and a source is shown as it came.
@@ -77,6 +77,7 @@ class _SameServer(urllib.request.HTTPRedirectHandler):
         headers: http.client.HTTPMessage,
         newurl: str,
     ) -> urllib.request.Request | None:
+        """The request to go on with. Raises HTTPError where that is another server's."""
         if not is_same_server(req.full_url, newurl):
             raise urllib.error.HTTPError(newurl, code, "redirects to another server", headers, fp)
         return super().redirect_request(req, fp, code, msg, headers, newurl)
@@ -111,7 +112,7 @@ class DebuginfodClient:
         self.server = server.rstrip("/")
         self._limits = limits or DownloadLimits()
         self._clock = clock
-        self._opener = urllib.request.build_opener(_SameServer())
+        self._opener = urllib.request.build_opener(SameServer())
         self._silent_until = 0.0
 
     def url(self, build_id: bytes, what: str) -> str:

@@ -721,7 +721,7 @@ export interface paths {
         };
         /**
          * A source file
-         * @description The text that a binary was built from: as it was uploaded, else from a debuginfod server or a checkout.
+         * @description The text that a binary was built from: as it was uploaded, else from a debuginfod server or a checkout. Only of files that functions of it are known to come from, inlined ones among them; /lines names these.
          */
         get: operations["source"];
         put?: never;

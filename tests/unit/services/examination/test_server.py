@@ -18,6 +18,7 @@ from services.examination.reach import certificates, debuginfod
 from services.examination.server import examine_server
 from services.examination.stores import archive, broker, database, disks, folder
 from services.settings import Settings
+from tests.answering_server import Server, redirects
 
 
 @pytest.fixture
@@ -143,3 +144,16 @@ def test_the_command_prints_json_and_fails_where_something_is_bad(nothing, tmp_p
     rows = {row["subject"]: row for row in json.loads(done.output)}
     assert rows["broker"]["grade"] == "bad"
     assert rows["broker"]["remedy"]
+
+
+def test_a_debuginfod_server_that_redirects_elsewhere_is_bad_as_its_client_follows_it_nowhere(nothing):
+    server, other = Server(), Server("127.0.0.2")
+    try:
+        server.answer = redirects(other.url)
+        (found,) = debuginfod(nothing.model_copy(update={"debuginfod_urls": (server.url,)}))
+    finally:
+        server.close()
+        other.close()
+    assert found.grade is Grade.BAD
+    assert "redirects to another server" in found.says
+    assert other.asked == []
