@@ -104,8 +104,14 @@ class Api:
         return statuses[0]
 
 
-async def whole() -> Message:
-    return WHOLE
+def whole() -> Receive:
+    """A body that came; its sender waits for the answer."""
+    messages = [WHOLE]
+
+    async def receive() -> Message:
+        return messages.pop() if messages else await stalling()
+
+    return receive
 
 
 def test_stalled_senders_hold_up_no_upload(tmp_path: Path) -> None:
@@ -123,7 +129,7 @@ def test_stalled_senders_hold_up_no_upload(tmp_path: Path) -> None:
             with anyio.fail_after(10):
                 for _ in range(8):
                     await stalled.acquire()
-                statuses = [await api.ask("POST", path, whole) for path in ("symbols", "sources")]
+                statuses = [await api.ask("POST", path, whole()) for path in ("symbols", "sources")]
             tasks.cancel_scope.cancel()
         return statuses
 
@@ -134,11 +140,11 @@ def test_a_source_that_is_waited_for_holds_up_no_query(tmp_path: Path) -> None:
     async def run() -> int:
         api = Api(tmp_path)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(api.ask, "GET", "source", whole)
+            tasks.start_soon(api.ask, "GET", "source", whole())
             try:
                 with anyio.fail_after(10):
                     await api.desk.searching.wait()
-                    return await api.ask("GET", "symbols/aa", whole)
+                    return await api.ask("GET", "symbols/aa", whole())
             finally:
                 api.desk.go_on.set()
 
@@ -172,7 +178,7 @@ def test_no_more_uploads_are_looked_into_than_there_is_memory_for(tmp_path: Path
         api = Api(tmp_path, desk, inspections=2)
         async with anyio.create_task_group() as tasks:
             for _ in range(6):
-                tasks.start_soon(api.ask, "POST", "symbols", whole)
+                tasks.start_soon(api.ask, "POST", "symbols", whole())
 
     anyio.run(run)
     assert desk.both.is_set()
