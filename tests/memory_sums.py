@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 
 from services.api.app import CONCURRENT_QUERIES
+from services.api.symbols import CONCURRENT_TREES
 from services.settings import Settings
+from services.symbols.source_tree import CHILD_BYTES
 from symbolizer.inspection.inspector import InspectionLimits
 
 
@@ -18,4 +20,5 @@ def api_bytes(environment: Mapping[str, object]) -> int:
     questions = CONCURRENT_QUERIES * given("query_bytes")
     decoded_cells = given("query_bytes") // 8
     inspections = given("concurrent_inspections") * InspectionLimits().memory_bytes
-    return itself + questions + decoded_cells + given("answer_bytes") + inspections
+    archives = CONCURRENT_TREES * CHILD_BYTES
+    return itself + questions + decoded_cells + given("answer_bytes") + inspections + archives

@@ -32,7 +32,7 @@ LARGEST_SOURCES: int = 512 << 20
 """Bytes of one archive of sources, unpacked."""
 CONCURRENT_INSPECTIONS = 4
 """Of uploads that have come. Each may need a process that inspects it, and the disk."""
-_CONCURRENT_TREES = 2
+CONCURRENT_TREES = 2
 """Archives of sources that are stored, each for minutes, so that they do not take the places of files with symbols."""
 _CONCURRENT_BODIES = 32
 """They come as slowly as their senders like, and need nothing but the disk meanwhile."""
@@ -87,7 +87,7 @@ def symbols_router(
     changing: dict[str, Any] = {"dependencies": [Depends(operator), *schemes]}
     bodies, uploads = CapacityLimiter(_CONCURRENT_BODIES), CapacityLimiter(inspections)
     waiting = Places(CONCURRENT_SOURCES, of_one=_SOURCES_OF_ONE, patience_s=_SOURCE_PATIENCE_S)
-    texts, trees = CapacityLimiter(CONCURRENT_SOURCES), CapacityLimiter(_CONCURRENT_TREES)
+    texts, trees = CapacityLimiter(CONCURRENT_SOURCES), CapacityLimiter(CONCURRENT_TREES)
 
     def allowed(request: Request) -> bool:
         return (role_of(request, access) or 0) >= Role.OPERATOR

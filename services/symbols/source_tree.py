@@ -21,7 +21,8 @@ from symbolizer.source_text.roots import SOURCE_ENDINGS
 
 MEDIA_TYPE: Final = "application/x-tar"
 MOST_FILES: Final = 200_000
-_CHILD_BYTES: Final = 512 << 20
+CHILD_BYTES: Final = 256 << 20
+"""Of address space, in which a child reads the headers of one archive; it imports no numpy."""
 _CHILD_SECONDS: Final = 60
 """CPU time; the clock on the wall may run three times as long. 200,000 members took 9 s, 21 s with a PAX header each."""
 _SKIPPED: Final = frozenset({".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv"})
@@ -58,22 +59,28 @@ def pack(
     return count
 
 
-def unpack(archive: Path, *, stopping: Callable[[], bool] = lambda: False) -> Iterator[tuple[str, bytes]]:
+def unpack(
+    archive: Path,
+    *,
+    stopping: Callable[[], bool] = lambda: False,
+    memory_bytes: int = CHILD_BYTES,
+    cpu_seconds: int = _CHILD_SECONDS,
+) -> Iterator[tuple[str, bytes]]:
     """(path, text) of each file of an archive, which a child process lists.
 
     Raises `UnusableFile` for one that is none or breaks a limit, OSError if it cannot be opened. Ends the child and
     yields nothing when `stopping`.
     """
     with OpenedFile(archive) as content:
-        for line in _listed(content, stopping).splitlines():
+        for line in _listed(content, stopping, memory_bytes, cpu_seconds).splitlines():
             name, offset, size = json.loads(line)
             yield name, content[offset : offset + size]
 
 
-def _listed(content: OpenedFile, stopping: Callable[[], bool]) -> bytes:
-    limits = (_CHILD_BYTES, _CHILD_SECONDS, MOST_FILES, MAX_SOURCE_BYTES)
+def _listed(content: OpenedFile, stopping: Callable[[], bool], memory_bytes: int, cpu_seconds: int) -> bytes:
+    limits = (memory_bytes, cpu_seconds, MOST_FILES, MAX_SOURCE_BYTES)
     arguments = [str(number) for number in (content.descriptor, *limits)]
-    seconds = 3 * _CHILD_SECONDS
+    seconds = 3 * cpu_seconds
     ended = run_child(source_child, arguments, [content.descriptor], seconds=seconds, stopping=stopping)
     if ended is None:
         if stopping():
@@ -83,7 +90,7 @@ def _listed(content: OpenedFile, stopping: Callable[[], bool]) -> bytes:
         raise UnusableFile(ended.said)
     if ended.status != 0:
         raise UnusableFile(
-            f"Reading the archive of sources ended early (status {ended.status} within {_CHILD_SECONDS} CPU s and "
-            f"{_CHILD_BYTES >> 20} MiB): {ended.said or 'it said nothing'}"
+            f"Reading the archive of sources ended early (status {ended.status} within {cpu_seconds} CPU s and "
+            f"{memory_bytes >> 20} MiB): {ended.said or 'it said nothing'}"
         )
     return ended.output
