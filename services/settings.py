@@ -126,6 +126,16 @@ class Settings(BaseSettings):
         default=(),
         description="Names the API may be called by besides loopback ones, a JSON list: the Host header is checked.",
     )
+    api_connections: int = Field(
+        default=1024,
+        ge=16,
+        description="Connections that the API keeps at the same time.",
+    )
+    api_connections_per_address: int = Field(
+        default=128,
+        ge=1,
+        description="Connections of one address that the API keeps at the same time.",
+    )
     data_listen: str | None = Field(
         default=None,
         description="Where the API listens by gRPC for programs that stream data, `HOST:PORT` or `unix:/PATH`. Not set: by HTTP only.",

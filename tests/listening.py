@@ -3,6 +3,8 @@
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
@@ -14,8 +16,8 @@ from tests.until import until
 
 
 @contextmanager
-def listening(app: FastAPI) -> Iterator[int]:
-    """Serve the app, its errors as problem documents; the port."""
+def listening(app: FastAPI, *, keep_alive_s: int = 5, **times: Any) -> Iterator[int]:
+    """Serve the app, its errors as problem documents; the port. `times` are those of `CuttableConnection`."""
     problems.install(app)
 
     async def named(scope: Scope, receive: Receive, send: Send) -> None:
@@ -28,7 +30,8 @@ def listening(app: FastAPI) -> Iterator[int]:
             port=0,
             lifespan="off",
             log_config=None,
-            http=CuttableConnection,
+            http=partial(CuttableConnection, **times),  # type: ignore[arg-type] # any callable does
+            timeout_keep_alive=keep_alive_s,
             timeout_graceful_shutdown=1,
         )
     )

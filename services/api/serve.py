@@ -1,11 +1,14 @@
 """Running the API: where it may listen, and how it ends."""
 
+import asyncio
 import os
 import signal
 import socket
+import ssl
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
 
@@ -17,6 +20,7 @@ from services.api.app import CONCURRENT_QUERIES, create_app
 from services.api.auth import Access, parse_tokens
 from services.api.connections import CuttableConnection
 from services.api.kept_answers import KeptAnswers
+from services.api.listening import BACKLOG, Connections, LimitedListener, ServingLoop, places
 from services.api.symbols import CONCURRENT_INSPECTIONS, CONCURRENT_SOURCES
 from services.certificates.serving import ServedPair, check_pair
 from services.data_api.running import EndingStreams, open_desk, streaming
@@ -35,7 +39,6 @@ from symbolizer.sources.debuginfod_client import DownloadLimits, clients
 from symbolizer.worker.broker import make_caller
 
 _UNIX = "unix:"
-_BACKLOG = 128
 _SECONDS_TO_FINISH = 10
 SOURCE_DOWNLOADS = DownloadLimits(bytes=MAX_SOURCE_BYTES, seconds=20.0)
 """Somebody waits for the text before a page."""
@@ -51,6 +54,10 @@ class Listen:
     port: int = 7070
     tls_cert: Path | None = None
     tls_key: Path | None = None
+    connections: int = 1024
+    """At the same time."""
+    connections_per_address: int = 128
+    """Of them; those from this machine are not limited further."""
 
     @property
     def secure(self) -> bool:
@@ -126,7 +133,8 @@ def serve(
     names = [*allowed_hosts]
     if not listen.host.startswith(_UNIX) and not _is_any(listen.host):
         names.append(f"[{listen.host}]" if ":" in listen.host else listen.host)
-    bound = _bind(listen)
+    connections = Connections(places(listen.connections), listen.connections_per_address)
+    bound = LimitedListener.of(_bind(listen), connections)
     # One connection for each query that runs and source that is looked for, one for probes, one to build the
     # stack tree with, some for uploads.
     engine = open_engine(
@@ -167,7 +175,8 @@ def serve(
         )
         config = uvicorn.Config(
             app,
-            http=CuttableConnection,
+            http=partial(CuttableConnection, connections=connections),  # type: ignore[arg-type] # any callable does
+            backlog=BACKLOG,
             ssl_certfile=listen.tls_cert,
             ssl_keyfile=listen.tls_key,
             access_log=False,
@@ -179,9 +188,17 @@ def serve(
             timeout_keep_alive=_SECONDS_BETWEEN_QUESTIONS,
             timeout_graceful_shutdown=_SECONDS_TO_FINISH,
         )
+        config.load()
+        if config.ssl is not None:
+            config.ssl.minimum_version = ssl.TLSVersion.TLSv1_3
         structlog.get_logger("fleetprof.api").info("listening", address=_where(listen, bound))
-        with _ending_quietly(), streaming(desk, data, access):
-            EndingStreams(config, desk, _served_pair(listen)).run(sockets=[bound])
+        server = EndingStreams(config, desk, _served_pair(listen))
+        with (
+            _ending_quietly(),
+            streaming(desk, data, access),
+            asyncio.Runner(loop_factory=ServingLoop) as runner,
+        ):
+            runner.run(server.serve(sockets=[bound]))
     finally:
         bound.close()
         if listen.host.startswith(_UNIX):
@@ -224,7 +241,7 @@ def _bind(listen: Listen) -> socket.socket:
             f"The API cannot listen on {listen.host} port {listen.port}: {error.strerror or error}. "
             "Choose another with FLEETPROF_API_HOST and FLEETPROF_API_PORT."
         ) from error
-    bound.listen(_BACKLOG)
+    bound.listen(BACKLOG)
     return bound
 
 
@@ -244,7 +261,7 @@ def _bind_unix(path: Path) -> socket.socket:
         raise CannotStart(f"The API cannot listen on {path}: {error.strerror or error}.") from error
     finally:
         os.umask(before)
-    bound.listen(_BACKLOG)
+    bound.listen(BACKLOG)
     return bound
 
 

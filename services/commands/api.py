@@ -45,7 +45,14 @@ def api(
     log_to_stderr()
     settings = read_settings(api_host=host, api_port=port, data_listen=grpc_listen)
     serve(
-        Listen(settings.api_host, settings.api_port, settings.api_tls_cert, settings.api_tls_key),
+        Listen(
+            settings.api_host,
+            settings.api_port,
+            settings.api_tls_cert,
+            settings.api_tls_key,
+            connections=settings.api_connections,
+            connections_per_address=settings.api_connections_per_address,
+        ),
         database_url=settings.needed_database_url(),
         state_dir=settings.state_dir,
         tokens=settings.api_tokens,

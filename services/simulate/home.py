@@ -15,6 +15,8 @@ KEPT = frozenset(
         "answer_bytes",
         "answer_seconds",
         "api_allowed_hosts",
+        "api_connections",
+        "api_connections_per_address",
         "api_port",
         "api_tokens",
         "cell_retention_days",

@@ -10,35 +10,18 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.api_process import DEADLINE_S, answers, free_port, running
 from tests.self_signed import self_signed
 
 pytestmark = pytest.mark.integration
 
-DEADLINE_S = 30
 TOKEN = "t" * 24
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
-
-_PROGRAM = """
-import sys
-from pathlib import Path
-from services.api.serve import Listen, SymbolStore, serve
-from services.errors import ServiceError
-
-host, port, cert, database_url, state_dir, *tokens = sys.argv[1:]
-pem = Path(cert) if cert else None
-try:
-    symbols = SymbolStore(archive_url=f"{state_dir}/archive", largest_bytes=1 << 20, redis_url=None)
-    listen = Listen(host, int(port), pem, pem)
-    serve(listen, database_url=database_url, state_dir=Path(state_dir), tokens=tokens, symbols=symbols)
-except ServiceError as error:
-    sys.exit(str(error))
-"""
 
 
 class _Unix(http.client.HTTPConnection):
@@ -57,38 +40,6 @@ def until(condition: Callable[[], bool]) -> None:
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"
         time.sleep(0.02)
-
-
-def answers(connect: Callable[[], http.client.HTTPConnection], path: str = "/readyz", headers=None) -> int:
-    connection = connect()
-    try:
-        connection.request("GET", path, headers=headers or {})
-        return connection.getresponse().status
-    except OSError:
-        return 0
-    finally:
-        connection.close()
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-@contextmanager
-def running(*arguments: str) -> Iterator[subprocess.Popen[str]]:
-    process = subprocess.Popen(
-        [sys.executable, "-c", _PROGRAM, *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.communicate()
 
 
 def until_said(process: subprocess.Popen[str], text: str) -> None:
