@@ -1,11 +1,14 @@
 """A small HTTP server on a thread of its own, for processes whose work is something else.
 
     GET /healthz   200 as long as the process can answer at all
-    GET /readyz    200, or 503 with the checks that fail, and why to callers of this machine
+    GET /readyz    200, or 503 with the checks that fail, and why to callers of a Unix socket
     GET /metrics   Prometheus' text format
 
-Every answer closes its connection. No more than `_AT_ONCE` callers are heard at a time and each for
-`_PATIENCE_S`: who connects and says nothing costs a thread for that long.
+The reasons name hosts, users and databases. A loopback address says nothing of who reads them: behind a proxy on this
+machine, or a sidecar, that is whoever reaches the proxy.
+
+Every answer closes its connection. No more than `_AT_ONCE` callers are heard at a time and each has `_PATIENCE_S` for
+its request; where all places are taken, the caller whose request has been awaited for longest gives way to the next.
 """
 
 import json
@@ -13,13 +16,14 @@ import logging
 import os
 import socket
 import sys
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from ipaddress import ip_address
+from io import BytesIO
 from pathlib import Path
-from threading import BoundedSemaphore, Event, Thread
+from threading import Event, Lock, Thread
 from typing import Any
 
 from services.errors import CannotStart
@@ -28,10 +32,13 @@ from services.observing.readiness import Readiness
 
 _AT_ONCE = 8
 _PATIENCE_S = 5.0
+_LONGEST_HEAD = 16 << 10
 _BREATHER_S = 0.1
 _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
 _ELSEWHERE = "The log says why."
+_FORWARDING = ("Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP")
+"""Headers of requests that a proxy passes on (RFC 7239, RFC 9110, and what was there before them)."""
 
 _log = logging.getLogger(__name__)
 
@@ -82,12 +89,14 @@ class ObservingServer:
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
     allow_reuse_address = True
-    request_queue_size = 32
+    request_queue_size = 128
 
     def __init__(self, address: ObserveAddress, readiness: Readiness, metrics: Callable[[], bytes]) -> None:
         self.readiness = readiness
         self.metrics = metrics
-        self._places = BoundedSemaphore(_AT_ONCE)
+        self._lock = Lock()
+        self._callers: dict[socket.socket, bool] = {}
+        """Whether the request has come, by connection; the oldest first."""
         where: Any = (address.host, address.port)
         if address.path is not None:
             self.address_family = socket.AF_UNIX
@@ -114,9 +123,11 @@ class _Server(ThreadingHTTPServer):
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """Hear a caller, if there is a place for one more."""
-        if not self._places.acquire(blocking=False):
-            self.shutdown_request(request)
-            return
+        with self._lock:
+            if len(self._callers) >= _AT_ONCE and not self._displace():
+                self.shutdown_request(request)
+                return
+            self._callers[request] = False
         super().process_request(request, client_address)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
@@ -124,7 +135,25 @@ class _Server(ThreadingHTTPServer):
         try:
             super().process_request_thread(request, client_address)
         finally:
-            self._places.release()
+            with self._lock:
+                self._callers.pop(request, None)
+
+    def has_come(self, caller: socket.socket) -> None:
+        """Its request has: it keeps its place until it is answered. Raises ConnectionAbortedError if it has lost it."""
+        with self._lock:
+            if caller not in self._callers:
+                raise ConnectionAbortedError
+            self._callers[caller] = True
+
+    def _displace(self) -> bool:
+        """Hang up on the one whose request has been awaited for longest; False: none is awaited."""
+        silent = next((caller for caller, come in self._callers.items() if not come), None)
+        if silent is None:
+            return False
+        del self._callers[silent]
+        with suppress(OSError):  # it has gone already
+            silent.shutdown(socket.SHUT_RDWR)  # its thread reads the end
+        return True
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002 - BaseServer's signature
         """Log a mistake of ours; a caller who goes away is none."""
@@ -134,9 +163,16 @@ class _Server(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     server: _Server
-    timeout = _PATIENCE_S
     server_version = "fleetprof"
     sys_version = ""
+
+    def handle(self) -> None:
+        """Read the whole head, which has one time limit, and answer."""
+        head = _head_from(self.connection)
+        self.server.has_come(self.connection)
+        self.connection.settimeout(_PATIENCE_S)
+        self.rfile = BytesIO(head)
+        super().handle()
 
     def do_GET(self) -> None:
         """Answer one of the three."""
@@ -147,13 +183,18 @@ class _Handler(BaseHTTPRequestHandler):
             failing = self.server.readiness.failing()
             status = HTTPStatus.SERVICE_UNAVAILABLE if failing else HTTPStatus.OK
             document: dict[str, object] = {"status": "not ready" if failing else "ready", "failing": failing}
-            if not is_near(self.client_address):
+            if not self._is_own_user():
                 document["failing"] = dict.fromkeys(failing, _ELSEWHERE)
             self._answer(status, document)
         elif path == "/metrics":
             self._send(HTTPStatus.OK, self.server.metrics(), _PROMETHEUS)
         else:
             self._answer(HTTPStatus.NOT_FOUND, {"status": "there are /healthz, /readyz and /metrics"})
+
+    def _is_own_user(self) -> bool:
+        """It calls over a Unix socket, which only this process's user and root can open, and for nobody else."""
+        over_unix = self.connection.family == socket.AF_UNIX
+        return over_unix and not any(name in self.headers for name in _FORWARDING)
 
     def do_HEAD(self) -> None:
         """Answer without the body."""
@@ -178,12 +219,20 @@ class _Handler(BaseHTTPRequestHandler):
         """Probes come every few seconds; they are not worth a line."""
 
 
-def is_near(caller: Any) -> bool:
-    """Whether somebody calls from this machine: over loopback, or a Unix socket, whose callers have no address."""
-    if not isinstance(caller, tuple):
-        return True
-    address = ip_address(str(caller[0]).partition("%")[0])
-    return (getattr(address, "ipv4_mapped", None) or address).is_loopback
+def _head_from(caller: socket.socket) -> bytes:
+    """What comes up to an empty line, or until the caller sends no more. Raises TimeoutError when that takes too long."""
+    until = time.monotonic() + _PATIENCE_S
+    said = b""
+    while b"\r\n\r\n" not in said and b"\n\n" not in said and len(said) < _LONGEST_HEAD:
+        left = until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        caller.settimeout(left)
+        piece = caller.recv(_LONGEST_HEAD)
+        if not piece:
+            break
+        said += piece
+    return said
 
 
 def _make_way(path: Path) -> None:
