@@ -15,7 +15,9 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
   },
-  server: { proxy: { '/api': 'http://127.0.0.1:8000', '/login': 'http://127.0.0.1:8000' } },
+  server: {
+    proxy: Object.fromEntries(['/api', '/login', '/logout'].map((path) => [path, 'http://127.0.0.1:8000'])),
+  },
   // No test file leaves anything behind: a process for each of them took four times as long as all tests.
   test: { include: ['tests/**/*.test.ts'], environment: 'node', isolate: false },
 });

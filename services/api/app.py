@@ -21,6 +21,7 @@ from starlette.types import Receive, Scope, Send
 
 from services.api import problems
 from services.api.auth import Access
+from services.api.callers import Renewing
 from services.api.experiments import experiments_router
 from services.api.formats import pprof
 from services.api.formats.accept import GZIP, accept_encoding, accepted_codings
@@ -176,7 +177,7 @@ def create_app(
     if data is not None:
         app.include_router(data_router(data, access))
     app.include_router(health_router(queries, metrics, access))
-    app.include_router(login_router(access, secure=secure))
+    app.include_router(login_router(access))
     app.include_router(ui_router(static))
     # The last added is the outermost.
     app.add_middleware(
@@ -184,6 +185,7 @@ def create_app(
         minimum_size=1400,
         exclude_content_types=(*DEFAULT_EXCLUDED_CONTENT_TYPES, pprof.MEDIA_TYPE),
     )
+    app.add_middleware(Renewing)
     app.add_middleware(Guard, allowed_hosts=allowed_hosts, secure=secure, largest_bodies=largest_bodies)
     app.add_middleware(RequestLog, metrics=metrics)
     if views:

@@ -5,13 +5,11 @@ command run by the same user can make a link without asking the API, sessions ou
 removing the file ends them all.
 
     link     /login?token=<expiry>.<nonce>.<signature>                   works once, then opens a session
-    session  cookie fleetprof_session=<role>.<expiry>.<nonce>.<signature>
+    session  a cookie and its binding (services.api.sessions)
     token    Authorization: Bearer <token>                               from the settings
 """
 
-import base64
 import hmac
-import os
 import secrets
 import time
 from collections.abc import Iterable
@@ -20,15 +18,14 @@ from enum import IntEnum
 from hashlib import sha256
 from pathlib import Path
 
+from services.api.sessions import SESSION_SECONDS, Halves, Sessions
+from services.api.signing import Marks, secret_of, signed, verified
 from services.errors import SettingsProblem
 
-SESSION_COOKIE = "fleetprof_session"
 LOGIN_SECONDS = 12 * 3600
 """A link that nobody opened stops working then."""
-SESSION_SECONDS = 30 * 86_400
 SHORTEST_TOKEN = 16
 """Characters of a Bearer token: fewer can be guessed."""
-_SECRET_BYTES = 32
 
 
 class Role(IntEnum):
@@ -56,38 +53,26 @@ class Access:
 
     def __init__(self, state_dir: Path, tokens: Iterable[BearerToken] = ()) -> None:
         """Makes the secret when the state directory has none yet."""
-        self._secret = _secret(state_dir)
-        self._spent = state_dir / "spent-logins"
+        self._secret = secret_of(state_dir)
+        self._spent = Marks(state_dir / "spent-logins", 2 * LOGIN_SECONDS)
+        self.sessions = Sessions(state_dir, self._secret)
         self._tokens = tuple(tokens)
 
-    def open_session(self, token: str) -> str:
-        """The cookie's value for a link's token, which is spent by this. Raises LoginRefused."""
-        fields = _verified(self._secret, "login", token, 2)
+    def open_session(self, token: str) -> Halves:
+        """A session for a link's token, which is spent by this. Raises LoginRefused."""
+        fields = verified(self._secret, "login", token, 2)
         if fields is None:
             raise LoginRefused("This link is not one of this fleetprof.")
         expiry, nonce = fields
         if int(expiry) < time.time():
             raise LoginRefused("This link is too old.")
-        if not self._spend(nonce):
+        if not self._spent.make(nonce):
             raise LoginRefused("This link has been used already; each works once.")
-        until = int(time.time()) + SESSION_SECONDS
-        return _signed(
-            self._secret, "session", (Role.ADMIN.name.lower(), str(until), secrets.token_urlsafe(12))
-        )
+        return self.sessions.open(Role.ADMIN.name.lower())
 
-    def own_session(self) -> str:
-        """The cookie's value for what this process asks itself: a viewer's, so it may see what anybody signed in may."""
-        until = int(time.time()) + SESSION_SECONDS
-        return _signed(
-            self._secret, "session", (Role.VIEWER.name.lower(), str(until), secrets.token_urlsafe(12))
-        )
-
-    def role_of_session(self, cookie: str) -> Role | None:
-        """The role of a session; None: it is not ours, or it is over."""
-        fields = _verified(self._secret, "session", cookie, 3)
-        if fields is None or int(fields[1]) < time.time():
-            return None
-        return Role[fields[0].upper()]
+    def own_session(self, seconds: int = SESSION_SECONDS) -> Halves:
+        """For what this user's own processes ask in so many seconds: a viewer's, so it may see what anybody signed in may."""
+        return self.sessions.open(Role.VIEWER.name.lower(), longest_s=seconds)
 
     def role_of_token(self, token: str) -> Role | None:
         """The role of a Bearer token; takes as long for a wrong one as for a right one."""
@@ -95,23 +80,11 @@ class Access:
         roles = [known.role for known in self._tokens if hmac.compare_digest(known.digest, digest)]
         return max(roles, default=None)
 
-    def _spend(self, nonce: str) -> bool:
-        """True for the first caller only, whichever process it asks."""
-        self._spent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        try:
-            os.close(os.open(self._spent / nonce, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        except FileExistsError:
-            return False
-        for entry in os.scandir(self._spent):
-            if entry.stat().st_mtime < time.time() - 2 * LOGIN_SECONDS:
-                Path(entry.path).unlink(missing_ok=True)
-        return True
-
 
 def mint_login_url(state_dir: Path, api_url: str) -> str:
     """A link that opens a session once; for the user who owns the state directory."""
     fields = (str(int(time.time()) + LOGIN_SECONDS), secrets.token_urlsafe(18))
-    return f"{api_url.rstrip('/')}/login?token={_signed(_secret(state_dir), 'login', fields)}"
+    return f"{api_url.rstrip('/')}/login?token={signed(secret_of(state_dir), 'login', fields)}"
 
 
 def parse_tokens(texts: Iterable[str]) -> tuple[BearerToken, ...]:
@@ -131,43 +104,3 @@ def parse_tokens(texts: Iterable[str]) -> tuple[BearerToken, ...]:
             )
         found.append(BearerToken(Role[role.upper()], sha256(token.encode()).digest()))
     return tuple(found)
-
-
-def _secret(state_dir: Path) -> bytes:
-    """The state directory's secret, made by whoever comes first."""
-    path = state_dir / "api-secret"
-    state_dir.mkdir(mode=0o711, parents=True, exist_ok=True)
-    if not path.exists():
-        fresh = state_dir / f".api-secret-{secrets.token_hex(8)}"
-        with os.fdopen(os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as file:
-            file.write(secrets.token_bytes(_SECRET_BYTES))
-        try:
-            path.hardlink_to(fresh)
-        except FileExistsError:
-            pass  # another process was faster: its secret is the one
-        finally:
-            fresh.unlink()
-    secret = path.read_bytes()
-    if len(secret) < _SECRET_BYTES:
-        raise SettingsProblem(f"{path} is damaged; remove it, then open a new link with `fleetprof url`.")
-    return secret
-
-
-def _signed(secret: bytes, purpose: str, fields: tuple[str, ...]) -> str:
-    text = ".".join(fields)
-    return f"{text}.{_signature(secret, purpose, text)}"
-
-
-def _verified(secret: bytes, purpose: str, text: str, count: int) -> list[str] | None:
-    """The fields of a text signed for that purpose; None when it was not."""
-    body, _, signature = text.rpartition(".")
-    expected = _signature(secret, purpose, body)
-    if not hmac.compare_digest(expected.encode(), signature.encode("utf-8", "surrogatepass")):
-        return None
-    fields = body.split(".")
-    return fields if len(fields) == count else None
-
-
-def _signature(secret: bytes, purpose: str, text: str) -> str:
-    message = f"fleetprof {purpose}\0{text}".encode("utf-8", "surrogatepass")
-    return base64.urlsafe_b64encode(hmac.new(secret, message, sha256).digest()).rstrip(b"=").decode()

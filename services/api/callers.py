@@ -1,28 +1,43 @@
-"""Who sends a request, by its cookie or its Authorization header."""
+"""Who sends a request, by its session or its Authorization header."""
 
 from hashlib import sha256
 from http import HTTPStatus
-from ipaddress import ip_address
+from typing import Final
 
 from fastapi import Request
 from fastapi.security import APIKeyCookie, HTTPBearer
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from services.api.auth import SESSION_COOKIE, Access, Role
+from services.api.auth import Access, Role
 from services.api.problems import Problem
+from services.api.sessions import SESSION_COOKIE, SESSION_HEADER, Session, cookie_header, cookie_name
 
 session_scheme = APIKeyCookie(
-    name=SESSION_COOKIE, scheme_name="session", description="Set by /login.", auto_error=False
+    name=SESSION_COOKIE,
+    scheme_name="session",
+    description=f"Set by /login, over TLS as {cookie_name(secure=True)}. It counts only with the header {SESSION_HEADER}, "
+    "whose value the login gives to the web UI.",
+    auto_error=False,
 )
 bearer_scheme = HTTPBearer(
     scheme_name="token", description="A token of FLEETPROF_API_TOKENS.", auto_error=False
 )
+_RENEWED: Final = "fleetprof.renewed"
+
+
+def session_of(request: Request, access: Access) -> Session | None:
+    """The session that the request proves by both halves; None: none."""
+    cookie = request.cookies.get(cookie_name(secure=is_secure(request.scope)), "")
+    return access.sessions.find(cookie, request.headers.get(SESSION_HEADER, ""))
 
 
 def role_of(request: Request, access: Access) -> Role | None:
-    """The highest role the request proves; None: none."""
-    roles = []
-    if cookie := request.cookies.get(SESSION_COOKIE):
-        roles.append(access.role_of_session(cookie))
+    """The highest role the request proves; None: none. A session goes on from now."""
+    roles: list[Role | None] = []
+    if session := session_of(request, access):
+        roles.append(Role[session.role.upper()])
+        request.scope.setdefault("state", {})[_RENEWED] = access.sessions.renewed(session)
     if token := _token(request):
         roles.append(access.role_of_token(token))
     return max((role for role in roles if role is not None), default=None)
@@ -30,8 +45,8 @@ def role_of(request: Request, access: Access) -> Role | None:
 
 def caller_of(request: Request, access: Access) -> str:
     """A name for who sends a request that was let in: for its session, else for its token; the same each time."""
-    cookie = request.cookies.get(SESSION_COOKIE, "")
-    proof = cookie if access.role_of_session(cookie) is not None else _token(request)
+    session = session_of(request, access)
+    proof = session.nonce if session is not None else _token(request)
     return sha256(proof.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -59,11 +74,24 @@ def demand(request: Request, access: Access, least: Role) -> None:
         )
 
 
-def is_local(request: Request) -> bool:
-    """The request comes over loopback or a Unix socket."""
-    if request.client is None or not request.client.host:
-        return True
-    try:
-        return ip_address(request.client.host).is_loopback
-    except ValueError:
-        return False
+def is_secure(scope: Scope) -> bool:
+    """The request came over TLS."""
+    return str(scope.get("scheme")) == "https"
+
+
+class Renewing:
+    """ASGI middleware: answers to a session's requests carry its next cookie when it is time."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on."""
+
+        async def send_with_cookie(message: Message) -> None:
+            if message["type"] == "http.response.start" and (cookie := scope["state"].get(_RENEWED)):
+                header = cookie_header(cookie, secure=is_secure(scope))
+                MutableHeaders(scope=message).append("Set-Cookie", header)
+            await send(message)
+
+        await self._app(scope, receive, send_with_cookie if scope["type"] == "http" else send)

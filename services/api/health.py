@@ -1,4 +1,8 @@
-"""/healthz, /readyz and /metrics: for whoever keeps the process running."""
+"""/healthz, /readyz and /metrics: for whoever keeps the process running.
+
+Where a request comes from opens nothing: a proxy on this machine asks over loopback for whoever reaches it, and need
+not say so.
+"""
 
 from http import HTTPStatus
 
@@ -7,7 +11,7 @@ from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, Response
 
 from services.api.auth import Access, Role
-from services.api.callers import demand, is_local
+from services.api.callers import demand, role_of
 from services.api.metrics import Metrics
 from services.api.problems import of_storage
 from storage.errors import StorageError
@@ -20,7 +24,7 @@ _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
 
 def health_router(queries: QueryEngine, metrics: Metrics, access: Access) -> APIRouter:
-    """The three routes; metrics are for local callers and for those who have a token."""
+    """The three routes; metrics, and why the process is not ready, are for viewers."""
     router = APIRouter(include_in_schema=False)
 
     @router.get("/healthz")
@@ -34,7 +38,7 @@ def health_router(queries: QueryEngine, metrics: Metrics, access: Access) -> API
         except StorageError as error:
             problem = of_storage(error)
             problem.status = HTTPStatus.SERVICE_UNAVAILABLE
-            if not is_local(request):  # it names hosts, users and databases
+            if role_of(request, access) is None:  # it names hosts, users and databases
                 _log.warning("not ready", database=str(error))
                 problem.detail = (
                     "The store does not answer, or its schema is another program's; the log says why."
@@ -44,8 +48,7 @@ def health_router(queries: QueryEngine, metrics: Metrics, access: Access) -> API
 
     @router.get("/metrics")
     def scrape(request: Request) -> Response:
-        if not is_local(request):
-            demand(request, access, Role.VIEWER)
+        demand(request, access, Role.VIEWER)
         return Response(metrics.text(), media_type=_PROMETHEUS)
 
     return router

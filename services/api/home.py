@@ -12,10 +12,11 @@ from urllib.parse import parse_qsl, quote
 
 from starlette.types import Scope
 
-from services.api.auth import SESSION_COOKIE, Access
+from services.api.auth import Access
 from services.api.encoding import MEDIA_TYPE
 from services.api.formats.forms import STACKS_ONLY
 from services.api.query_string import near
+from services.api.sessions import SESSION_HEADER, cookie_name
 from services.errors import SettingsProblem
 from storage.errors import BadSelection
 from storage.query.selections.selection import PATTERNS, parse_selection
@@ -35,7 +36,8 @@ _WRITTEN_AS_IT_IS: Final = "%&=+"
 
 def home_requests(access: Access, views: Sequence[str] = ()) -> list[Scope]:
     """The page's questions as this process asks them itself, by a session with the least role; then views, paths with queries."""
-    cookie = f"{SESSION_COOKIE}={access.own_session()}"
+    own = access.own_session()
+    cookie = f"{cookie_name(secure=False)}={own.cookie}"
     return [
         {
             "type": "http",
@@ -53,6 +55,7 @@ def home_requests(access: Access, views: Sequence[str] = ()) -> list[Scope]:
                 (b"accept-encoding", _CODINGS),
                 (b"cache-control", b"no-cache"),
                 (b"cookie", cookie.encode()),
+                (SESSION_HEADER.lower().encode(), own.binding.encode()),
             ],
             "client": None,
             "server": None,

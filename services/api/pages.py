@@ -1,7 +1,8 @@
 """What a browser gets that is not data: the web UI, the login, and pages for when they are missing.
 
 The UI's files hold nothing secret and go to anyone, so that a link into the UI from elsewhere works
-although browsers keep back a SameSite=Strict cookie on such a first request; its data do not.
+although browsers keep back a SameSite=Strict cookie on such a first request; its data do not. No page has
+data in it: a page is asked for with the cookie alone, which proves nothing.
 """
 
 import gzip
@@ -18,11 +19,14 @@ from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Re
 from starlette.routing import Match
 from starlette.types import Scope
 
-from services.api.auth import SESSION_COOKIE, SESSION_SECONDS, Access, LoginRefused
+from services.api.auth import Access, LoginRefused
+from services.api.callers import is_secure, session_of
 from services.api.formats.accept import ZSTD, Coding, accept_encoding, best_coding
 from services.api.problems import Problem
+from services.api.sessions import cookie_header
 
 STATIC = Path(__file__).parent / "static"
+_UNKEPT = {"Cache-Control": "no-store"}
 _FOREVER = "public, max-age=31536000, immutable"
 _LONGEST_TOKEN = 500
 _PACKABLE = frozenset({".css", ".js", ".svg"})
@@ -40,28 +44,28 @@ class _Pages(APIRoute):
         return (Match.NONE, {}) if scope.get(_BUT_PAGES) else super().matches(scope)
 
 
-def login_router(access: Access, *, secure: bool) -> APIRouter:
-    """/login; the cookie is for TLS only when `secure`."""
+def login_router(access: Access) -> APIRouter:
+    """/login and /logout."""
     router = APIRouter()
 
     @router.get("/login", include_in_schema=False)
-    def login(token: str = "") -> Response:
+    def login(request: Request, token: str = "") -> Response:
         try:
-            cookie = access.open_session(token[:_LONGEST_TOKEN])
+            halves = access.open_session(token[:_LONGEST_TOKEN])
         except LoginRefused as error:
             return _page(
                 HTTPStatus.FORBIDDEN, "Not signed in", str(error), "Get a new link with: fleetprof url"
             )
-        response = RedirectResponse("/", HTTPStatus.SEE_OTHER, headers={"Cache-Control": "no-store"})
-        response.set_cookie(
-            SESSION_COOKIE,
-            cookie,
-            max_age=SESSION_SECONDS,
-            path="/",
-            secure=secure,
-            httponly=True,
-            samesite="strict",
-        )
+        response = RedirectResponse(f"/#session={halves.binding}", HTTPStatus.SEE_OTHER, headers=_UNKEPT)
+        response.headers["Set-Cookie"] = cookie_header(halves.cookie, secure=is_secure(request.scope))
+        return response
+
+    @router.post("/logout", include_in_schema=False)
+    def logout(request: Request) -> Response:
+        if session := session_of(request, access):
+            access.sessions.end(session)
+        response = Response(status_code=HTTPStatus.NO_CONTENT, headers=_UNKEPT)
+        response.headers["Set-Cookie"] = cookie_header("", secure=is_secure(request.scope))
         return response
 
     return router

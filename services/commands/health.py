@@ -9,6 +9,8 @@ from services.settings import read_settings
 if TYPE_CHECKING:
     from services.observing.address import ObserveAddress
 
+_SECONDS_TO_ASK = 60
+
 
 def health(
     addresses: Annotated[
@@ -27,7 +29,7 @@ def health(
 
     For probes of containers, `fleetprof health 127.0.0.1:9464`, and for people. A collector and a worker answer where
     FLEETPROF_COLLECTOR_OBSERVE and FLEETPROF_WORKER_OBSERVE say, a gateway where --observe does, the API at its own
-    address. Certificates are not verified, as kubelets do not: nothing secret is sent.
+    address. Certificates are not verified, as kubelets do not: no ADDRESS is sent anything secret.
     """
     from http import HTTPStatus  # noqa: PLC0415 - a command imports what it runs
 
@@ -40,7 +42,9 @@ def health(
     well = True
     for name, address in asked.items():
         try:
-            status, text = ask(address, route)
+            status, text = ask(
+                address, route, headers=_own_headers() if not addresses and name == "api" else {}
+            )
         except NotRunning as error:
             status, text = HTTPStatus.SERVICE_UNAVAILABLE, str(error)
         well = well and status == HTTPStatus.OK
@@ -50,6 +54,15 @@ def health(
             typer.echo(f"{name}: {text.strip()}")
     if not well:
         raise typer.Exit(1)
+
+
+def _own_headers() -> dict[str, str]:
+    """Of the user whose state directory it is: the API tells others neither its metrics nor why it is not ready."""
+    from services.api.auth import Access  # noqa: PLC0415
+    from services.api.sessions import SESSION_HEADER, cookie_name  # noqa: PLC0415
+
+    own = Access(read_settings().state_dir).own_session(_SECONDS_TO_ASK)
+    return {"Cookie": f"{cookie_name(secure=False)}={own.cookie}", SESSION_HEADER: own.binding}
 
 
 def _parts_of_up() -> "dict[str, ObserveAddress]":

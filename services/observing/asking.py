@@ -3,7 +3,9 @@
 import http.client
 import socket
 import ssl
+from collections.abc import Mapping
 from http import HTTPStatus
+from types import MappingProxyType
 
 from services.errors import NotRunning
 from services.observing.address import ObserveAddress
@@ -20,11 +22,20 @@ class _OverUnix(http.client.HTTPConnection):
         self.sock.connect(self._path)
 
 
-def ask(address: ObserveAddress, route: str, *, timeout_s: float = 15.0) -> tuple[int, str]:
+_NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+
+
+def ask(
+    address: ObserveAddress,
+    route: str,
+    *,
+    timeout_s: float = 15.0,
+    headers: Mapping[str, str] = _NO_HEADERS,
+) -> tuple[int, str]:
     """Status and text of a route, e.g. `/readyz`. Raises NotRunning when nobody answers."""
     connection = _connection(address, timeout_s)
     try:
-        connection.request("GET", route)
+        connection.request("GET", route, headers=dict(headers))
         response = connection.getresponse()
         return response.status, response.read().decode(errors="replace")
     except (OSError, http.client.HTTPException) as error:

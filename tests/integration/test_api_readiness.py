@@ -6,19 +6,20 @@ import pytest
 from sqlalchemy import Engine, text
 from starlette.testclient import TestClient
 
-from services.api import health
 from services.api.app import create_app
-from services.api.auth import Access
+from services.api.auth import Access, parse_tokens
 from storage.query.engine import QueryEngine
 
 pytestmark = pytest.mark.integration
+
+TOKEN = "t" * 24
 
 
 @pytest.fixture
 def anyone(engine: Engine, tmp_path: Path):
     queries = QueryEngine(engine)
-    app = create_app(queries, Access(tmp_path / "state", ()), static=tmp_path)
-    with TestClient(app, base_url="http://127.0.0.1:7070") as client:
+    app = create_app(queries, Access(tmp_path / "state", parse_tokens([f"viewer:{TOKEN}"])), static=tmp_path)
+    with TestClient(app, base_url="http://127.0.0.1:7070", client=("127.0.0.1", 4000)) as client:
         yield client
     queries.close()
 
@@ -27,20 +28,19 @@ def anyone(engine: Engine, tmp_path: Path):
     ("revision", "said"), [("0001", "fleetprof db upgrade"), ("9999", "install a newer one")]
 )
 def test_a_schema_of_another_program_is_not_ready(
-    engine: Engine, anyone: TestClient, monkeypatch: pytest.MonkeyPatch, revision: str, said: str
+    engine: Engine, anyone: TestClient, revision: str, said: str
 ):
     with engine.begin() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = :it"), {"it": revision})
     refused = not_ready(anyone)
-    assert "the log says why" in refused["detail"], "its caller is not of this machine"
-    monkeypatch.setattr(health, "is_local", lambda _: True)
-    document = not_ready(anyone)
+    assert "the log says why" in refused["detail"], "its caller proves nothing"
+    document = not_ready(anyone, Authorization=f"Bearer {TOKEN}")
     assert said in document["detail"]
     assert document["type"] == "urn:fleetprof:problem:not-migrated"
 
 
-def not_ready(anyone: TestClient) -> dict[str, str]:
-    response = anyone.get("/readyz")
+def not_ready(anyone: TestClient, **headers: str) -> dict[str, str]:
+    response = anyone.get("/readyz", headers=headers)
     assert response.status_code == 503
     document: dict[str, str] = response.json()
     return document

@@ -57,7 +57,7 @@ def test_a_unix_socket_is_its_users_only_and_goes_away(database_url: str, tmp_pa
     with running(f"unix:{path}", "0", "", database_url, str(tmp_path)) as process:
         until(lambda: answers(lambda: _Unix(path)) == 200)
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
-        assert answers(lambda: _Unix(path), "/metrics") == 200
+        assert answers(lambda: _Unix(path), "/metrics") == 401
         assert answers(lambda: _Unix(path), "/api/v1/status") == 401
         with running(f"unix:{path}", "0", "", database_url, str(tmp_path)) as second:
             assert second.wait(DEADLINE_S) == 1

@@ -2,6 +2,7 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { retryPassing } from './api/queries.ts';
+import { takeSession } from './api/session.ts';
 import { SYMBOLS_PATH } from './symbols/place.ts';
 import { SymbolsPage } from './symbols/SymbolsPage.tsx';
 import { App } from './ui/App.tsx';
@@ -11,6 +12,8 @@ import './styles/base.css';
 import './styles/page.css';
 import './styles/results.css';
 import './styles/symbols.css';
+
+takeSession();
 
 const client = new QueryClient({
   defaultOptions: {

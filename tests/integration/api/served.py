@@ -33,10 +33,11 @@ def access_to(folder: Path) -> Access:
 
 
 @contextmanager
-def calling(engine: Engine, folder: Path) -> Iterator[TestClient]:
-    """A client without a session of an app over this database; pages and state are in the folder."""
+def calling(engine: Engine, folder: Path, *, state: Path | None = None) -> Iterator[TestClient]:
+    """A client without a session of an app over this database; pages and, unless it is elsewhere, state are in the folder."""
     queries = QueryEngine(engine)
-    app = create_app(queries, access_to(folder), static=pages(folder), allowed_hosts=["fleet.example"])
+    access = access_to(folder if state is None else state.parent)
+    app = create_app(queries, access, static=pages(folder), allowed_hosts=["fleet.example"])
     with TestClient(app, base_url=BASE) as client:
         yield client
     queries.close()

@@ -93,7 +93,7 @@ def test_probes_and_metrics(anyone: TestClient, samples: None):
     assert anyone.get("/readyz").json() == {"status": "ready"}
     anyone.get("/api/v1/table")
     anyone.get("/api/v1/table", params=RANGE, headers=BEARER)
-    problem(anyone.get("/metrics"), 401)  # the test client calls itself "testclient": not this machine
+    problem(anyone.get("/metrics"), 401)
     text = anyone.get("/metrics", headers=BEARER).text
     assert 'fleetprof_http_request_seconds_count{method="GET",route="/api/v1/table",status="401"} 1.0' in text
     assert "fleetprof_captures_waiting 0.0" in text

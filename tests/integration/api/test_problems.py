@@ -132,9 +132,10 @@ def test_a_database_that_does_not_answer_is_a_passing_problem(access: Access, st
         response = client.get("/api/v1/table")
         problem(response, 503)
         assert response.headers["retry-after"] == "2"
-        refused = client.get("/readyz")
+        refused = client.get("/readyz", headers={"Authorization": ""})
         problem(refused, 503)
-        assert "nonexistent" not in refused.text, "its caller is not of this machine"
+        assert "nonexistent" not in refused.text, "its caller proves nothing"
+        assert problem(client.get("/readyz"), 503)["type"] == "urn:fleetprof:problem:database"
         assert client.get("/healthz").status_code == 200
         assert "fleetprof_database_up 0.0" in client.get("/metrics").text
     queries.close()

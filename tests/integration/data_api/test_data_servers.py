@@ -151,7 +151,8 @@ def test_a_slow_reader_holds_no_transaction_and_one_too_many_is_told(served: Ser
     assert error.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
     assert "come again" in dict(error.value.trailing_metadata())["fleetprof-hint"].lower()
     assert get(served, "profiles", VIEWER).code == 429
-    with urllib.request.urlopen(f"{served.http}/metrics") as metrics:
+    asked = urllib.request.Request(f"{served.http}/metrics", headers={"Authorization": f"Bearer {VIEWER}"})
+    with urllib.request.urlopen(asked) as metrics:
         assert f"fleetprof_data_streams_open {STREAMS:.1f}" in metrics.read().decode()
     open_[0][1].cancel()
     until(lambda: get(served, "profiles", VIEWER).code == 200, "a place is free")

@@ -5,6 +5,7 @@ import type { DiffQuery } from '../compare/base.ts';
 import type { SelectionQuery, Sort } from '../selection/place.ts';
 import { problemOf, unreachable } from './problem.ts';
 import type { paths } from './schema.gen.ts';
+import { session, SESSION_HEADER } from './session.ts';
 import type {
   BinaryAnswer,
   DiffAnswer,
@@ -25,6 +26,7 @@ export interface TableQuery extends SelectionQuery {
 }
 
 const api = createClient<paths, 'application/json'>({ baseUrl: '/' });
+api.use({ onRequest: ({ request }) => request.headers.set(SESSION_HEADER, session()) });
 
 interface Reply<T> {
   data?: T;

@@ -1,5 +1,6 @@
 /** One file on its way to the repository. */
 import { problemOf, unreachable } from '../api/problem.ts';
+import { session, SESSION_HEADER } from '../api/session.ts';
 import type { UploadAnswer } from '../api/types.ts';
 
 /**
@@ -19,6 +20,7 @@ export function upload(
     );
     request.responseType = 'text';
     request.setRequestHeader('Content-Type', 'application/octet-stream');
+    request.setRequestHeader(SESSION_HEADER, session());
     request.upload.onprogress = (event) => sent(event.loaded);
     request.onload = () => {
       const body = parsed(request.responseText);

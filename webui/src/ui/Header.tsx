@@ -4,6 +4,7 @@ import type { Place } from '../selection/place.ts';
 import { Brand } from './Brand.tsx';
 import { Filters } from './Filters.tsx';
 import { PageLinks } from './PageHeader.tsx';
+import { SignOut } from './SignOut.tsx';
 import { TimeRange } from './TimeRange.tsx';
 
 interface Props {
@@ -56,6 +57,7 @@ export function Header({ place, go, answered, base, status, dark, toggleTheme, c
         >
           ?
         </button>
+        <SignOut />
       </span>
     </header>
   );

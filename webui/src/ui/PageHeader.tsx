@@ -1,5 +1,6 @@
 /** The head of a page that has no selection, and the ways between pages. */
 import { Brand } from './Brand.tsx';
+import { SignOut } from './SignOut.tsx';
 import { useTheme } from './useTheme.ts';
 import { useKeys } from './useKeys.ts';
 import { useMemo } from 'react';
@@ -39,6 +40,7 @@ export function PageHeader({ current }: { current: PageName }) {
       >
         {dark ? '☀' : '☾'}
       </button>
+      <SignOut />
     </header>
   );
 }

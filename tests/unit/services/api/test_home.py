@@ -8,6 +8,7 @@ import pytest
 from fastapi import Request
 
 from services.api.auth import Access
+from services.api.callers import session_of
 from services.api.formats.accept import best_coding
 from services.api.home import HOME, check_views, home_requests
 from services.api.kept_answers import Key
@@ -50,9 +51,9 @@ def test_they_are_what_the_page_asks():
 def test_they_are_asked_by_a_session_of_this_process(tmp_path: Path):
     access = Access(tmp_path)
     for scope in home_requests(access):
-        name, _, value = dict(scope["headers"])[b"cookie"].decode().partition("=")
-        assert name == "fleetprof_session"
-        assert access.role_of_session(value) is not None
+        session = session_of(Request(scope), access)
+        assert session is not None
+        assert session.role == "viewer"
 
 
 TABLE = "/api/v1/table"

@@ -7,7 +7,10 @@ export function LoggedOut() {
       <p>
         Run <Command text="fleetprof url" /> where fleetprof runs, and open the address that it prints.
       </p>
-      <p className="note">The address carries a token that works once; this browser then stays logged in.</p>
+      <p className="note">
+        The address carries a token that works once; this browser then stays logged in until it has not asked
+        for 12 hours, for a week at most.
+      </p>
       <button type="button" className="primary" onClick={() => location.reload()}>
         Look again
       </button>
