@@ -4,13 +4,19 @@ import json
 from pathlib import Path
 
 import pytest
+from fastapi import FastAPI, Request
+from starlette.responses import PlainTextResponse
 from typer.testing import CliRunner
 
+from services.api.auth import Access, Role
+from services.api.callers import demand
 from services.cli import app
 from services.errors import NotRunning
 from services.observing.address import ObserveAddress
 from services.observing.readiness import Readiness
 from services.observing.server import ObservingServer
+from services.running import RunningStack, announce, hold
+from tests.listening import listening
 
 
 @pytest.fixture
@@ -56,3 +62,20 @@ def test_nobody_there_is_not_well(tmp_path: Path):
 def test_without_addresses_the_parts_of_up_are_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("FLEETPROF_STATE_DIR", str(tmp_path))
     assert isinstance(health().exception, NotRunning)
+
+
+def test_the_api_of_up_is_asked_as_its_user_and_no_other_address(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("FLEETPROF_STATE_DIR", str(tmp_path))
+    api = FastAPI()
+
+    @api.get("/metrics")
+    async def metrics(request: Request) -> PlainTextResponse:
+        demand(request, Access(tmp_path), Role.VIEWER)
+        return PlainTextResponse("up 2\n")
+
+    with listening(api) as port, hold(tmp_path):
+        announce(tmp_path, RunningStack(1, "", "", f"http://127.0.0.1:{port}", ""))
+        assert health("--metrics").output == "up 2\n"
+        assert health("--metrics", f"127.0.0.1:{port}").exit_code == 1
