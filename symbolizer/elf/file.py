@@ -6,6 +6,8 @@ a limit before it is used. The one error is `MalformedElf`. 32 and 64 bits, both
 """
 
 import lzma
+from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Protocol
@@ -43,8 +45,13 @@ MAX_NOTE_BYTES: Final = 1 << 16
 MAX_NAMES_BYTES: Final = 1 << 24
 MAX_EMBEDDED_BYTES: Final = 1 << 27
 MAX_SECTION_NAME: Final = 1 << 10
-MAX_SYMBOLS: Final = 1 << 22
-"""Entries of all symbol tables of a file; Chromium's, among the largest, has 1.5 million. Each takes 240 bytes."""
+MAX_SYMBOLS: Final = 3 << 20
+"""Entries of all symbol tables of a file; Chromium's, among the largest, has 1.5 million."""
+MAX_STRING_BYTES: Final = 1 << 28
+"""Of all string tables of a file's symbols; those of rustc's compiler library, 165,000 symbols, have 20 MB."""
+_STRING_BYTES_EACH: Final = 1 << 10
+"""Of a string table for each symbol that names it; compilers' mean is 50 to 150."""
+_STRING_BYTES_FIXED: Final = 1 << 24
 MAX_RELOCATIONS: Final = 1 << 22
 MAX_TABLES: Final = 64
 """Sections of one type that are read, so that many headers cannot name the same bytes over and over."""
@@ -326,24 +333,45 @@ class ElfFile:
         is_code[[self.section_names[name] for name in _STUBS if name in self.section_names]] = False
         return bool(is_code.any()) and bool((self.sections["type"][is_code] == SHT_NOBITS).all())
 
-    def symbols(self, kind: int) -> list[tuple[Records, bytes]]:
-        """Symbol tables of a section type (`SHT_SYMTAB`, `SHT_DYNSYM`), each with its string table."""
-        tables: list[tuple[Records, bytes]] = []
-        texts: dict[int, bytes] = {}
-        for index in self._of_type(kind):
-            link = int(self.sections["link"][index])
+    def symbols(
+        self, kind: int, *, most: int = MAX_SYMBOLS, string_bytes: int = MAX_STRING_BYTES
+    ) -> list[tuple[Records, bytes]]:
+        """Symbol tables of a section type (`SHT_SYMTAB`, `SHT_DYNSYM`), each with its string table.
+
+        Raises `MalformedElf`, also for more than `most` symbols or `string_bytes` of string tables: before any is read.
+        """
+        indexes = self._of_type(kind)
+        links = self.sections["link"][indexes].tolist()
+        in_file = np.where(self.sections["type"] == SHT_NOBITS, 0, self.sections["size"])
+        counts = in_file[indexes] // record("symbol", self.bits, self.order).itemsize
+        if counts.sum(dtype=np.float64) > most:
+            raise MalformedElf(f"Its symbol tables have more than {most} symbols together.")
+        by_link: Counter[int] = Counter()
+        for index, link, count in zip(indexes, links, counts.tolist(), strict=True):
             if link >= len(self.sections):
                 raise MalformedElf(f"Symbol table {index} names section {link}, which is not there.")
-            if link not in texts:
-                texts[link] = self._raw(link)
-            tables.append((self._table("symbol", index, MAX_SYMBOLS), texts[link]))
-            if sum(len(records) for records, _ in tables) > MAX_SYMBOLS:
-                raise MalformedElf(f"Its symbol tables have more than {MAX_SYMBOLS} symbols together.")
-        return tables
+            by_link[link] += count
+        sizes = {link: int(in_file[link]) for link in by_link}
+        if sum(sizes.values()) > string_bytes:
+            raise MalformedElf(
+                f"The names of its symbols have {sum(sizes.values())} bytes; the limit is {string_bytes}."
+            )
+        for link, size in sizes.items():
+            if size > _STRING_BYTES_FIXED + _STRING_BYTES_EACH * by_link[link]:
+                raise MalformedElf(f"It has {size} bytes of names for {by_link[link]} symbols.")
+        texts = {link: self._raw(link) for link in by_link}
+        return [
+            (self._table("symbol", index, MAX_SYMBOLS), texts[link])
+            for index, link in zip(indexes, links, strict=True)
+        ]
 
-    def relocations(self, kind: int) -> list[Records]:
-        """Relocation tables of a section type (`SHT_RELA`)."""
-        return [self._table("relocation", index, MAX_RELOCATIONS) for index in self._of_type(kind)]
+    def relocations(self, kind: int) -> Iterator[Records]:
+        """Relocation tables of a section type (`SHT_RELA`), each read when its turn comes. Raises `MalformedElf`."""
+        left = MAX_RELOCATIONS
+        for index in self._of_type(kind):
+            table = self._table("relocation", index, left)
+            left -= len(table)
+            yield table
 
     @property
     def has_symbol_table(self) -> bool:

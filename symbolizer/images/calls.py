@@ -2,12 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 
 from storage.landing.resolved import FunctionName, ResolvedFrames
 from symbolizer.images.image import Named, Statuses
 from symbolizer.tables.address_table import Indexes
+
+MAX_TEXT: Final = 1 << 26
+"""Characters of the names that files gave the frames of one capture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +32,7 @@ class CallTable:
     _functions: dict[FunctionName, int] = field(default_factory=dict)
     _pieces: list[_Piece] = field(default_factory=list)
     _status: Statuses = field(init=False)
+    _characters: int = 0
 
     def __post_init__(self) -> None:
         self._status = np.zeros(self.frames, np.uint8)
@@ -35,7 +40,14 @@ class CallTable:
     def add_chains(
         self, positions: Indexes, depth: Indexes, entries: Indexes, names: Sequence[Named], status: Statuses
     ) -> None:
-        """`depth[i]` of the entries, indexes into `names`, are the calls of frame `positions[i]`, innermost first."""
+        """`depth[i]` of the entries, indexes into `names`, are the calls of frame `positions[i]`, innermost first.
+
+        Raises MemoryError, and adds nothing, where all names together would have more than `MAX_TEXT` characters.
+        """
+        characters = sum(len(function.name) + len(function.raw_name) for function, _ in names)
+        if self._characters + characters > MAX_TEXT:
+            raise MemoryError(f"names of more than {MAX_TEXT} characters in one capture")
+        self._characters += characters
         numbers = np.array([self._number(function) for function, _ in names], np.int64)
         lines = np.array([line for _, line in names], np.int64)
         self._status[positions] = status

@@ -8,7 +8,7 @@ CPython's interpreter loop, half of every profile of it, was `ast2obj_expr.cold`
 gives what callers say: malloc, where the C library's debug data says __libc_malloc.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 import numpy as np
@@ -24,6 +24,8 @@ from symbolizer.tables.symbol_table import MISS, SymbolTable, whole_name
 # Ids of frames: ~s for symbol s alone; else (s + 1) << 32 | location, s + 1 = 0 where no symbol names it.
 _SYMBOL_SHIFT: Final = 32
 _LOCATION_MASK: Final = (1 << _SYMBOL_SHIFT) - 1
+MAX_TEXT: Final = 1 << 25
+"""Characters of the names and files of one answer; those of 20,000 C++ functions have 6 million."""
 
 
 class ElfImage:
@@ -70,6 +72,11 @@ class ElfImage:
             self._instead.forget_names()
 
     @property
+    def memory_bytes(self) -> int:
+        """What its symbol table takes of the process's own memory."""
+        return self._symbols.memory_bytes if self._instead is None else self._instead.memory_bytes
+
+    @property
     def status(self) -> Status:
         """FULL with a SymCache, else SYMTAB with symbols of its own, else BINARY_ONLY."""
         if self._instead is not None:
@@ -84,7 +91,10 @@ class ElfImage:
         return self._reason if self._instead is None else self._instead.reason
 
     def frames(self, offsets: FileOffsets) -> ImageFrames:
-        """Frames of looked-up file offsets; fastest when they ascend. Raises what `repaired` does."""
+        """Frames of looked-up file offsets; fastest when they ascend. Raises what `repaired` does, and MemoryError.
+
+        That also where names have more than `MAX_TEXT` characters: functions may all share the bytes of one name.
+        """
         if self._instead is None:
             try:
                 return self._frames(offsets)
@@ -98,11 +108,21 @@ class ElfImage:
     def _frames(self, offsets: FileOffsets) -> ImageFrames:
         status, chains = self.lookup(self._segments.to_vaddrs(offsets))
         distinct, entries = np.unique(chains.locations, return_inverse=True)
-        names = [self.name_of(identifier) for identifier in distinct.tolist()]
+        names = self._names(distinct.tolist())
         full = np.flatnonzero(status == Status.FULL)
         has_file = np.array([bool(function.file) for function, _ in names] or [True])
         status[full[~has_file[entries[chains.offsets[full]]]]] = Status.SYMTAB
         return ImageFrames(status, chains.offsets, entries, names)
+
+    def _names(self, identifiers: Iterable[int]) -> list[Named]:
+        names, characters = [], 0
+        for identifier in identifiers:
+            function, line = self.name_of(identifier)
+            names.append((function, line))
+            characters += len(function.name) + len(function.raw_name) + len(function.file)
+            if characters > MAX_TEXT:
+                raise MemoryError(f"names of more than {MAX_TEXT} characters")
+        return names
 
     def lookup(self, vaddrs: ElfVaddrs) -> tuple[Statuses, Chains]:
         """The chains behind `frames`, of ids without names. Raises `MalformedSymCache`, IndexError."""

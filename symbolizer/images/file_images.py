@@ -14,7 +14,7 @@ from symbolizer.elf.symtab import read_symbols
 from symbolizer.errors import MalformedElf
 from symbolizer.identity import ImageIdentity
 from symbolizer.images.elf_image import ElfImage
-from symbolizer.images.image import Image, UnknownImage
+from symbolizer.images.image import NO_MEMORY, Image, UnknownImage
 from symbolizer.kernel.module_file import as_loaded, is_module
 from symbolizer.sources.layout import layout_of
 from symbolizer.sources.source import Found, Missing, SymbolSource
@@ -55,6 +55,13 @@ class FileImages:
         built = self._built(identity) if identity.is_certain else None
         if isinstance(built, Built) and not built.entry.outdated:
             return self._from_built(identity, built)
+        try:
+            return self._open(identity, built)
+        except MemoryError:
+            log.warning("symbols not read: binary=%s why=no memory", identity.key)
+            return self._from_built(identity, built) if isinstance(built, Built) else UnknownImage(NO_MEMORY)
+
+    def _open(self, identity: ImageIdentity, built: Built | NotBuilt | None) -> Image:
         with ExitStack() as opened:
             executable = self._source.executable(identity)
             if isinstance(executable, Found):

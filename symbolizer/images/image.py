@@ -6,7 +6,7 @@ vdso are in `elf_image.py`.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,8 @@ from symbolizer.tables.address_table import Indexes
 
 Statuses = npt.NDArray[np.uint8]
 
+NO_MEMORY: Final = "Its symbols need more memory than this process has left (FLEETPROF_WORKER_MEMORY_BYTES)."
+"""Why an image has no names, where reading or asking it raised MemoryError."""
 
 Named = tuple[FunctionName, int]
 """A function, and the line executing in it; 0: not known."""
@@ -53,8 +55,12 @@ class Image(Protocol):
     def names_held(self) -> int:
         """Places of it that are remembered with their names; some 300 bytes each."""
 
+    @property
+    def memory_bytes(self) -> int:
+        """What its symbols take of the process's own memory, without names; mapped files do not count."""
+
     def frames(self, offsets: FileOffsets) -> ImageFrames:
-        """Frames of looked-up offsets; fastest when they ascend. Never raises."""
+        """Frames of looked-up offsets; fastest when they ascend. Raises MemoryError alone."""
 
     def forget_names(self) -> None:
         """Remember none of them."""
@@ -76,6 +82,11 @@ class KallsymsImage:
     def forget_names(self) -> None:
         """Remember none of them."""
         self._functions.clear()
+
+    @property
+    def memory_bytes(self) -> int:
+        """None: the kernel's tables are kept apart, by all images of one kernel together."""
+        return 0
 
     @property
     def status(self) -> Status:
@@ -118,6 +129,11 @@ class UnknownImage:
 
     def forget_names(self) -> None:
         """There are none."""
+
+    @property
+    def memory_bytes(self) -> int:
+        """None."""
+        return 0
 
     @property
     def status(self) -> Status:

@@ -1,9 +1,11 @@
 """The images a process has at hand: found, opened, built, and remembered for a while."""
 
+import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Final
 
 from fleetpb import capture_pb2
@@ -14,15 +16,19 @@ from symbolizer.errors import MalformedElf
 from symbolizer.identity import ImageIdentity
 from symbolizer.images.elf_image import ElfImage
 from symbolizer.images.file_images import AT_ONCE_S, FileImages
-from symbolizer.images.image import Image, KallsymsImage, UnknownImage
+from symbolizer.images.image import NO_MEMORY, Image, KallsymsImage, UnknownImage
 from symbolizer.kernel.identity import KernelIdentity
 from symbolizer.kernel.kallsyms import Kallsyms
 from symbolizer.sources.source import Missing, SymbolSource
+
+log = logging.getLogger(__name__)
 
 DEFAULT_CAPACITY: Final = 512
 DEFAULT_RECHECK_S: Final = 600.0
 MAX_NAMES: Final = 400_000
 """Names that all images together remember: some 120 MB."""
+MAX_SYMBOL_BYTES: Final = 128 << 20
+"""Of symbol tables that all images but the newest keep in memory. Built symbols are mapped files and do not count."""
 _COUNT_EVERY: Final = 512
 MAX_KERNELS: Final = 8
 """Kernels whose symbols are kept: some 20 MB each."""
@@ -72,13 +78,21 @@ class Images:
     def open(
         self, kind: "capture_pb2.Mapping.Kind", identity: ImageIdentity, kernel: KernelIdentity
     ) -> Image:
-        """The image of a mapping; `kernel` is the one it ran under. Raises what the source and the store do."""
+        """The image of a mapping; `kernel` is the one it ran under.
+
+        Raises what the source and the store do. Files that take more memory than there is have no names.
+        """
         # A module without a build-id is known only together with the kernel and what else is loaded.
         owner = kernel if kind == capture_pb2.Mapping.MODULE and not identity.build_id else None
         key = (int(kind), identity.key, owner)
         known = self._known.get(key)
         if known is None or known.until <= self._clock() or self._is_better_now(known, identity):
-            image = self._find(kind, identity, kernel)
+            self._known.pop(key, None)  # its tables need not be there twice
+            try:
+                image = self._find(kind, identity, kernel)
+            except MemoryError:
+                log.warning("symbols not read: binary=%s why=no memory", identity.key)
+                image = UnknownImage(NO_MEMORY)
             pending = image.reason.endswith(PENDING.reason)
             final = image.status == Status.FULL or (
                 kind == capture_pb2.Mapping.VDSO and image.status == Status.SYMTAB
@@ -86,13 +100,24 @@ class Images:
             until = float("inf") if final and not pending else self._clock() + self._recheck_s
             known = _Remembered(image, until, pending)
             self._known[key] = known
+            self._forget_images()
         self._known.move_to_end(key)
-        while len(self._known) > self._capacity:
-            self._known.popitem(last=False)
         self._opened += 1
         if self._opened % _COUNT_EVERY == 0:
             self._forget_names()
         return known.image
+
+    def _forget_images(self) -> None:
+        """Those not asked for the longest time; and the largest tables, so that one file does not cost all others theirs."""
+        while len(self._known) > self._capacity:
+            self._known.popitem(last=False)
+        older = [(known.image.memory_bytes, key) for key, known in self._known.items()][:-1]
+        held = sum(size for size, _ in older)
+        for size, key in sorted(older, key=itemgetter(0), reverse=True):
+            if held <= MAX_SYMBOL_BYTES:
+                return
+            held -= size
+            del self._known[key]
 
     def _forget_names(self) -> None:
         """Those of the images that were not asked for the longest time, down to half, when they are too many."""

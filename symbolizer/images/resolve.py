@@ -10,6 +10,7 @@ rendered by its binary and position, so that all samples of one nameless functio
     no image                      [unknown]
 """
 
+import logging
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -24,12 +25,14 @@ from symbolizer.builds.build import BuildLimits
 from symbolizer.builds.symcaches import SymCaches, local_symcaches
 from symbolizer.identity import ImageIdentity, identity_of
 from symbolizer.images.calls import CallTable, ranges
-from symbolizer.images.image import Image
+from symbolizer.images.image import NO_MEMORY, Image, UnknownImage
 from symbolizer.images.images import Images
 from symbolizer.jit_names import JitName, parse
 from symbolizer.kernel.identity import kernel_of
 from symbolizer.sources.source import SymbolSource
 from symbolizer.tables.address_table import Indexes
+
+log = logging.getLogger(__name__)
 
 KERNEL: Final = "[kernel]"
 """Path of the kernel's mappings; code it made at run time (BPF) is anonymous, with names."""
@@ -89,7 +92,15 @@ class Resolver:
             if at.kind in _WITH_IMAGE:
                 identity = identity_of(capture, at)
                 image = self._images.open(at.kind, identity, kernel)
-                rest = _add_named(calls, image, identity.name, positions, offsets)
+                try:
+                    rest = _add_named(calls, image, identity.name, positions, offsets)
+                except (
+                    MemoryError
+                ):  # of one image that asks for too much; if the process has none left, this fails again
+                    log.warning("frames not named: binary=%s why=no memory", identity.key)
+                    image.forget_names()
+                    image = UnknownImage(NO_MEMORY)
+                    rest = _add_named(calls, image, identity.name, positions, offsets)
                 reports[identity.key] = BinaryReport(identity.key, image.status, image.reason)
                 nameless = [_nameless(identity, start) for start in starts[rest].tolist()]
                 where = identity.name

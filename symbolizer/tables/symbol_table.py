@@ -6,6 +6,7 @@ holds the address; an address outside [start, end) of every one is a miss, never
 
 import re
 import zlib
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,6 +22,9 @@ _MAX_AT: Final = 1 << 62
 """Far beyond the end of any file; what is asked of one must fit in 63 bits."""
 MAX_NAME_BYTES: Final = 1 << 16
 MAX_NESTING: Final = 64
+_AT_ONCE: Final = 1 << 16
+_BYTES_EACH: Final = 37
+"""Of a function's columns, `around` included."""
 _COLD: Final = re.compile(r"\.cold(?:\.\d+)?$")
 
 Indexes = npt.NDArray[np.int64]
@@ -105,6 +109,12 @@ class SymbolTable:
     def __len__(self) -> int:
         return len(self.starts)
 
+    @property
+    def memory_bytes(self) -> int:
+        """What it takes of the process's own memory; mapped files do not count."""
+        texts = sum(len(text) for text in self._names.texts if isinstance(text, bytes))
+        return texts + _BYTES_EACH * len(self) if texts else 0
+
     def find(self, addresses: ElfVaddrs) -> Indexes:
         """Index of the innermost symbol that holds each address, `MISS` where none does."""
         if not len(self.starts):
@@ -126,13 +136,15 @@ class SymbolTable:
         around = np.full(len(self.starts), MISS, np.int64)
         reach = np.maximum.accumulate(self.ends)
         overlapping = np.flatnonzero(self.starts[1:] < reach[:-1])
-        open_ones: list[int] = []
-        for before, start in zip(overlapping.tolist(), self.starts[1:][overlapping].tolist(), strict=True):
-            open_ones.append(before)
-            while open_ones and self.ends[open_ones[-1]] <= start:
-                open_ones.pop()
-            if open_ones:
-                around[before + 1] = open_ones[-1]
+        open_ones = array("q")
+        for first in range(0, len(overlapping), _AT_ONCE):  # a list of all would take eight times as much
+            some = overlapping[first : first + _AT_ONCE]
+            for before, start in zip(some.tolist(), self.starts[1:][some].tolist(), strict=True):
+                open_ones.append(before)
+                while open_ones and self.ends[open_ones[-1]] <= start:
+                    open_ones.pop()
+                if open_ones:
+                    around[before + 1] = open_ones[-1]
         return around
 
     @cached_property

@@ -1,13 +1,22 @@
 import random
+import re
 import struct
+from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from services.simulate.elf_writer import TEXT_OFFSET, Symbol, elf_file
 from symbolizer.addresses import NOWHERE, ElfVaddrs
-from symbolizer.elf.file import ElfFile
+from symbolizer.elf.file import MAX_STRING_BYTES, MAX_SYMBOLS, ElfFile
 from symbolizer.elf.symtab import read_symbols
-from symbolizer.tables.symbol_table import MAX_NESTING, MISS, NO_SYMBOLS, SymbolTable
+from symbolizer.errors import MalformedElf
+from symbolizer.files import OpenedFile
+from symbolizer.tables import symbol_table
+from symbolizer.tables.symbol_table import MAX_NESTING, MISS, NO_SYMBOLS, Functions, Names, SymbolTable
+from tests.hostile_elf import hostile_elf
 
 SHT_STRTAB = 3
 ASSEMBLY = """
@@ -180,3 +189,83 @@ def test_a_symbol_table_with_an_empty_string_table_names_nothing(programs) -> No
         if struct.unpack_from("<I", whole, at + 4)[0] == SHT_STRTAB:
             struct.pack_into("<Q", whole, at + 32, 0)
     assert len(read_symbols(ElfFile(bytes(whole)))) == 0
+
+
+class Counted:
+    """A file of which is noted how much was read."""
+
+    def __init__(self, path: Path) -> None:
+        self._file = OpenedFile(path)
+        self.read = 0
+
+    def __len__(self) -> int:
+        return len(self._file)
+
+    def __getitem__(self, where: slice) -> bytes:
+        data = self._file[where]
+        self.read += len(data)
+        return data
+
+
+@pytest.mark.parametrize(
+    ("symbols", "string_bytes", "why"),
+    [
+        (1, MAX_STRING_BYTES + 1, "The names of its symbols have 268435457 bytes; the limit is 268435456."),
+        (1, 200 << 20, "It has 209715200 bytes of names for 2 symbols."),
+        (MAX_SYMBOLS, 1 << 24, "Its symbol tables have more than 3145728 symbols together."),
+    ],
+)
+def test_what_exceeds_a_limit_is_not_even_read(
+    tmp_path: Path, symbols: int, string_bytes: int, why: str
+) -> None:
+    content = Counted(
+        hostile_elf(tmp_path / "file", build_id=bytes(20), symbols=symbols, string_bytes=string_bytes)
+    )
+    with pytest.raises(MalformedElf, match=f"^{re.escape(why)}$"):
+        read_symbols(ElfFile(content))
+    assert content.read < 1 << 16
+
+
+def test_the_limits_are_of_all_files_together(tmp_path: Path) -> None:
+    files = [
+        ElfFile(
+            Counted(
+                hostile_elf(tmp_path / str(n), build_id=bytes(20), symbols=1 << 18, string_bytes=150 << 20)
+            )
+        )
+        for n in range(2)
+    ]
+    with pytest.raises(MalformedElf, match="The names of its symbols"):
+        read_symbols(*files)
+
+
+def test_the_longest_name_is_chosen_wherever_in_a_large_table_it_lies() -> None:
+    """Ends of names are looked for in a part of the table at a time."""
+    chance = random.Random(7)
+    symbols, longest = [], {}
+    for start in range(TEXT_OFFSET, TEXT_OFFSET + 4000 * 16, 16):
+        names = {
+            "n" * chance.choice((1, 7, 900, 1100)) + f"{start}_{n}" for n in range(chance.choice((1, 3)))
+        }
+        symbols += [Symbol(name, start, 16) for name in sorted(names)]
+        longest[start] = max(map(len, names))
+    chance.shuffle(symbols)
+    table = read_symbols(ElfFile(elf_file(bytes(20), symbols)))
+    assert sum(len(symbol.name) for symbol in symbols) > 3 << 20
+    assert {int(start): len(table.name(index)) for index, start in enumerate(table.starts)} == longest
+
+
+@given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 60)), max_size=60))
+def test_the_innermost_of_any_functions_holds_the_address(spans: list[tuple[int, int]]) -> None:
+    symbols = dict(spans)
+    starts = np.array(sorted(symbols), np.uint64)
+    ends = starts + np.array([symbols[int(start)] for start in starts], np.uint64)
+    text = Names([b"x\0"], np.zeros(len(starts), np.int32), np.zeros(len(starts), np.uint64))
+    table = SymbolTable(Functions(starts, ends, np.ones(len(starts), np.bool_)), text, is_stripped=False)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(symbol_table, "_AT_ONCE", 3)  # so that there are several parts
+        assert len(table.around) == len(starts)
+    for address in range(110):
+        holding = [start for start, size in symbols.items() if start <= address < start + size]
+        index = int(table.find(ElfVaddrs(np.array([address], np.uint64)))[0])
+        assert (None if index == MISS else int(starts[index])) == max(holding, default=None)
