@@ -3,17 +3,36 @@
 `pycxxfilt` wraps LLVM's demanglers: Itanium C++ and Rust v0 in one call, three times as fast as
 `pydemumble` (782 k against 263 k names/s on libLLVM) and as close to llvm-cxxfilt (99.9 %).
 Rust's older scheme is Itanium with a hash and escapes, which LLVM leaves in; they are undone here.
+
+A mangled name may refer to what came before in it, so that 270 bytes stand for gigabytes; LLVM calls abort() when they
+cannot be had, and overflows the stack on deep nesting. So names that might be such ones, 3 % of real C++ and Rust, go
+through a process of their own (`demangle_apart.py`), which takes some 50 us more.
 """
 
+import math
 import re
 from functools import lru_cache
 from typing import Final
 
 import pycxxfilt
 
+from symbolizer.demangle_apart import ApartDemangler
+
 MAX_MANGLED: Final = 1 << 14
 """Longer names stay as they are: demangling takes time that grows faster than their length."""
 
+_MAX_NEAR: Final = 1 << 10
+"""Longer names are demangled apart: their nesting might exhaust a thread's stack of 8 MiB, as 16,000 times Z does."""
+_MAX_GROWTH_BITS: Final = 22
+"""Names that might grow to more than 2 to this power characters are demangled apart."""
+_BITS_EACH: Final = math.log2(math.e) / math.e
+"""By a reference: n of them to what doubles, or k-folds, make the k-th root of k to the power of n, at most e^(n/e)."""
+_FEW: Final = int((_MAX_GROWTH_BITS - math.log2(_MAX_NEAR)) / _BITS_EACH)
+"""References that no name of up to `_MAX_NEAR` characters has too many of."""
+_REFERENCE: Final = re.compile(r"[ST][0-9A-Z]*_")
+_RUST_REFERENCE: Final = re.compile(r"B[0-9A-Za-z]*_")
+_EXPANSION: Final = re.compile(r"Dp|sp|f[lLrR]|s[PZ]")
+"""Of a pack of template arguments (`J…E`): repeats its pattern for each."""
 _LLVM_MODULE: Final = re.compile(r"\.llvm\.\d+(?=\.|$)")
 """Of a local function that link-time optimization made visible: a hash of its module, new with every build."""
 _RUST_HASH: Final = re.compile(r"::h[0-9a-f]{16}(?=$| \()")
@@ -34,15 +53,34 @@ _RUST_CHARACTER: Final = {
 def demangle(raw: str) -> str:
     """The name as source code has it; `raw` without what linkers and LLVM add if it is not mangled."""
     name = _LLVM_MODULE.sub("", _without_version(raw)) or raw
-    if not name.startswith(("_Z", "_R")) or len(name) > MAX_MANGLED:
+    if not name.startswith(("_Z", "_R")) or len(name) > MAX_MANGLED or "\n" in name:
         return name
-    try:
-        plain = pycxxfilt.demangle(name)
-    except ValueError:  # it only looks mangled: _Read, _Zebra
-        return name
+    plain = _near(name) if _is_tame(name) else _APART.demangle(name)
     if not plain:
         return name
     return _plain_rust(plain) if name.startswith("_ZN") and _RUST_HASH.search(plain) else plain
+
+
+def _near(name: str) -> str:
+    try:
+        return pycxxfilt.demangle(name) or ""
+    except ValueError:  # it only looks mangled: _Read, _Zebra
+        return ""
+
+
+def _is_tame(name: str) -> bool:
+    """Whether what it stands for is of a bounded size, whatever it says; true of anything short."""
+    if len(name) > _MAX_NEAR:
+        return False
+    if "J" not in name and name.count("_") <= _FEW:  # as most are; every reference ends in "_"
+        return True
+    own_bits = math.log2(len(name))
+    if name.startswith("_R"):
+        references, expansions = len(_RUST_REFERENCE.findall(name)), 0
+    else:
+        references = len(_REFERENCE.findall(name))
+        expansions = len(_EXPANSION.findall(name)) if "J" in name else 0
+    return (1 + expansions) * own_bits + references * _BITS_EACH <= _MAX_GROWTH_BITS
 
 
 def _without_version(raw: str) -> str:
@@ -56,6 +94,9 @@ def _plain_rust(name: str) -> str:
     # A part of a path that begins with an escape has "_" before it, so that it is a C identifier.
     name = re.sub(r"(^|::)_(?=\$)", r"\1", name)
     return _RUST_ESCAPE.sub(_unescape, name).replace("..", "::")
+
+
+_APART: Final = ApartDemangler()
 
 
 def _unescape(match: re.Match[str]) -> str:
