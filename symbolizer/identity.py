@@ -7,7 +7,8 @@ from typing import Final
 
 from fleetpb import capture_pb2
 from storage.landing.images import image_of
-from symbolizer.elf.file import ElfFile, Source
+from symbolizer.elf.content import Source
+from symbolizer.elf.file import ElfFile
 
 _HASHED_AT_ONCE: Final = 1 << 20
 _HEX: Final = re.compile(r"(?:[0-9a-f]{2})+")

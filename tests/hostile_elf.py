@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from services.simulate.elf_writer import TEXT_OFFSET, Symbol, elf_file
+from symbolizer.elf.content import Source
 from symbolizer.elf.file import ElfFile
 from symbolizer.elf.records import SHT_SYMTAB, record
 
@@ -33,3 +34,19 @@ def hostile_elf(path: Path, *, build_id: bytes, symbols: int = 1, string_bytes: 
         file.write(records.tobytes())
         file.truncate(len(whole) + records.nbytes + string_bytes)
     return path
+
+
+class Counted:
+    """Bytes of which is noted how many were read."""
+
+    def __init__(self, content: Source) -> None:
+        self._content = content
+        self.read = 0
+
+    def __len__(self) -> int:
+        return len(self._content)
+
+    def __getitem__(self, where: slice) -> bytes:
+        data = self._content[where]
+        self.read += len(data)
+        return data

@@ -1,7 +1,8 @@
 """Compressed sections of ELF files: SHF_COMPRESSED by zlib or zstd (gABI chapter 4), and GNU's older .zdebug_*.
 
 Strategy: bytes in, bytes out, never more than asked for. A header may claim any size; what is allocated
-follows what really comes out, in steps, so a file of one kilobyte cannot take a gigabyte by a claim.
+follows what really comes out, in steps, so a file of one kilobyte cannot take a gigabyte by a claim. What is
+compressed is read in steps too: a section may have a gigabyte of file, and not a byte on the disk.
 """
 
 import zlib
@@ -11,6 +12,7 @@ from typing import Final
 import numpy as np
 import zstandard
 
+from symbolizer.elf.content import Source
 from symbolizer.elf.records import ELFCOMPRESS_ZLIB, ELFCOMPRESS_ZSTD, record
 from symbolizer.errors import MalformedElf
 
@@ -21,7 +23,7 @@ _GNU_MAGIC: Final = b"ZLIB"
 _GNU_HEADER: Final = 12
 
 
-def decompressed(data: bytes, bits: int, order: str, *, limit: int, whole: bool = True) -> bytes:
+def decompressed(data: Source, bits: int, order: str, *, limit: int, whole: bool = True) -> bytes:
     """Content of a section with SHF_COMPRESSED.
 
     `whole`: all of it, which must have the size its header states and not be over `limit`; else its first
@@ -30,18 +32,20 @@ def decompressed(data: bytes, bits: int, order: str, *, limit: int, whole: bool 
     dtype = record("compression", bits, order)
     if len(data) < dtype.itemsize:
         raise MalformedElf("A compressed section is shorter than its header.")
-    header = np.frombuffer(data, dtype, 1)[0]
+    header = np.frombuffer(data[: dtype.itemsize], dtype, 1)[0]
     method = _METHODS.get(int(header["type"]))
     if method is None:
         raise MalformedElf(f"A section is compressed by the unknown method {header['type']}.")
-    return _taken(method(data[dtype.itemsize :]), int(header["size"]), limit, whole=whole)
+    return _taken(method(_Compressed(data, dtype.itemsize)), int(header["size"]), limit, whole=whole)
 
 
-def gnu_decompressed(data: bytes, *, limit: int, whole: bool = True) -> bytes:
+def gnu_decompressed(data: Source, *, limit: int, whole: bool = True) -> bytes:
     """Content of a section named .zdebug_…; as `decompressed`."""
     if len(data) < _GNU_HEADER or data[:4] != _GNU_MAGIC:
         raise MalformedElf("A .zdebug section does not begin with ZLIB.")
-    return _taken(_zlib(data[_GNU_HEADER:]), int.from_bytes(data[4:_GNU_HEADER], "big"), limit, whole=whole)
+    return _taken(
+        _zlib(_Compressed(data, _GNU_HEADER)), int.from_bytes(data[4:_GNU_HEADER], "big"), limit, whole=whole
+    )
 
 
 def _taken(chunks: Iterator[bytes], size: int, limit: int, *, whole: bool) -> bytes:
@@ -62,25 +66,35 @@ def _taken(chunks: Iterator[bytes], size: int, limit: int, *, whole: bool) -> by
     return b"".join(parts)[:wanted]
 
 
-def _zlib(body: bytes) -> Iterator[bytes]:
+class _Compressed:
+    """What follows a header, read forward."""
+
+    def __init__(self, data: Source, at: int) -> None:
+        self._data = data
+        self._at = at
+
+    def read(self, size: int) -> bytes:
+        part = self._data[self._at : self._at + size]
+        self._at += len(part)
+        return part
+
+
+def _zlib(body: _Compressed) -> Iterator[bytes]:
     decompressor = zlib.decompressobj()
-    rest = body
-    while rest and not decompressor.eof:
-        chunk = decompressor.decompress(rest, _STEP)
-        rest = decompressor.unconsumed_tail
-        if chunk:
+    while not decompressor.eof and (rest := body.read(_STEP)):
+        while chunk := decompressor.decompress(rest, _STEP):
             yield chunk
-        elif not rest:
-            return
+            rest = decompressor.unconsumed_tail
 
 
-def _zstd(body: bytes) -> Iterator[bytes]:
-    reader = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW).stream_reader(body)
+def _zstd(body: _Compressed) -> Iterator[bytes]:
+    decompressor = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW)
+    reader = decompressor.stream_reader(body)  # type: ignore[arg-type]  # of a file it needs `read` alone
     while chunk := reader.read(_STEP):
         yield chunk
 
 
-_METHODS: Final[dict[int, Callable[[bytes], Iterator[bytes]]]] = {
+_METHODS: Final[dict[int, Callable[[_Compressed], Iterator[bytes]]]] = {
     ELFCOMPRESS_ZLIB: _zlib,
     ELFCOMPRESS_ZSTD: _zstd,
 }

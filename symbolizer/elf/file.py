@@ -8,14 +8,14 @@ a limit before it is used. The one error is `MalformedElf`. 32 and 64 bits, both
 import lzma
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, Protocol
+from typing import Final
 
 import numpy as np
 
 from symbolizer.addresses import Segment, SegmentMap
 from symbolizer.elf.compression import decompressed, gnu_decompressed
+from symbolizer.elf.content import Source, Window
 from symbolizer.elf.links import AltLink, DebugLink, alt_link_in, debug_link_in
 from symbolizer.elf.notes import Note, build_id_in, notes_in
 from symbolizer.elf.records import (
@@ -44,6 +44,10 @@ MAX_SECTION_BYTES: Final = 1 << 30
 MAX_NOTE_BYTES: Final = 1 << 16
 MAX_NAMES_BYTES: Final = 1 << 24
 MAX_EMBEDDED_BYTES: Final = 1 << 27
+"""Of an embedded file of symbols, unpacked."""
+_PACKED_BYTES: Final = 1 << 25
+_XZ_MEMORY_BYTES: Final = 1 << 27
+"""Of the decoder; `xz -9`, whose dictionary has 64 MiB, needs 65 MiB (xz(1))."""
 MAX_SECTION_NAME: Final = 1 << 10
 MAX_SYMBOLS: Final = 3 << 20
 """Entries of all symbol tables of a file; Chromium's, among the largest, has 1.5 million."""
@@ -57,34 +61,6 @@ MAX_TABLES: Final = 64
 """Sections of one type that are read, so that many headers cannot name the same bytes over and over."""
 _STUBS: Final = (".plt", ".plt.sec", ".plt.got")
 MAX_LINK_BYTES: Final = 1 << 13
-
-
-class Source(Protocol):
-    """Bytes by position; slices beyond the end are short, as with `bytes`."""
-
-    def __len__(self) -> int: ...
-    def __getitem__(self, where: slice, /) -> bytes: ...
-
-
-@dataclass(frozen=True, slots=True)
-class _Window:
-    """A section within a file."""
-
-    source: Source
-    offset: int
-    size: int
-
-    def __len__(self) -> int:
-        return self.size
-
-    def __getitem__(self, where: slice) -> bytes:
-        start, stop, _ = where.indices(self.size)
-        if stop <= start:
-            return b""
-        try:
-            return self.source[self.offset + start : self.offset + stop]
-        except OSError as error:
-            raise MalformedElf(f"A section of it cannot be read: {error.strerror}.") from error
 
 
 class ElfFile:
@@ -190,14 +166,11 @@ class ElfFile:
         index = self.section_names.get(name)
         if index is None:
             return None
-        data = self._raw(index, limit)
-        if not data:
-            return data
-        if self._is_compressed(index):
-            return decompressed(data, self.bits, self.order, limit=limit)
-        return gnu_decompressed(data, limit=limit) if name.startswith(".zdebug_") else data
+        if name.startswith(".zdebug_") or self._is_compressed(index):
+            return self._unpacked(index, limit, whole=True)
+        return self._raw(index, limit)
 
-    def part(self, name: str, *, limit: int) -> "Source | None":
+    def part(self, name: str, *, limit: int) -> Source | None:
         """Content of a section by position, read when asked for; None if it is not there.
 
         Of a compressed one it is the first `limit` bytes. Raises `MalformedElf`.
@@ -205,14 +178,21 @@ class ElfFile:
         index = self.section_names.get(name)
         if index is None or self.sections["type"][index] == SHT_NOBITS:
             return None
-        is_gnu = name.startswith(".zdebug_")
-        if not is_gnu and not self._is_compressed(index):
-            offset, size = int(self.sections["offset"][index]), int(self.sections["size"][index])
-            return _Window(self._source, offset, min(size, max(self._length - offset, 0)))
-        data = self._raw(index)
-        if is_gnu:
-            return gnu_decompressed(data, limit=limit, whole=False)
-        return decompressed(data, self.bits, self.order, limit=limit, whole=False)
+        if name.startswith(".zdebug_") or self._is_compressed(index):
+            return self._unpacked(index, limit, whole=False)
+        return self._window(index)
+
+    def _window(self, index: int) -> Window:
+        offset, size = int(self.sections["offset"][index]), int(self.sections["size"][index])
+        return Window(self._source, offset, min(size, max(self._length - offset, 0)))
+
+    def _unpacked(self, index: int, limit: int, *, whole: bool) -> bytes:
+        data = self._window(index)
+        if not data.size or self.sections["type"][index] == SHT_NOBITS:
+            return b""
+        if self._is_compressed(index):
+            return decompressed(data, self.bits, self.order, limit=limit, whole=whole)
+        return gnu_decompressed(data, limit=limit, whole=whole)
 
     def _is_compressed(self, index: int) -> bool:
         return bool(int(self.sections["flags"][index]) & SHF_COMPRESSED)
@@ -288,10 +268,10 @@ class ElfFile:
     @property
     def embedded_symbols(self) -> "ElfFile | None":
         """The small ELF file in .gnu_debugdata (Fedora's MiniDebugInfo); None: there is none."""
-        data = self.data(".gnu_debugdata", limit=MAX_EMBEDDED_BYTES)
+        data = self.data(".gnu_debugdata", limit=_PACKED_BYTES)
         if not data:
             return None
-        decompressor = lzma.LZMADecompressor(memlimit=1 << 28)
+        decompressor = lzma.LZMADecompressor(memlimit=_XZ_MEMORY_BYTES)
         try:
             return ElfFile(decompressor.decompress(data, MAX_EMBEDDED_BYTES))
         except (lzma.LZMAError, EOFError) as error:

@@ -22,7 +22,8 @@ from typing import Any, Final
 from storage.symbols.kinds import FileKind, Quality
 from symbolizer.addresses import Segment, SegmentMap
 from symbolizer.dwarf.units import package_ids, units
-from symbolizer.elf.file import ElfFile, Source
+from symbolizer.elf.content import Source
+from symbolizer.elf.file import ElfFile
 from symbolizer.elf.links import AltLink, DebugLink
 from symbolizer.elf.records import ET_CORE, ET_DYN, ET_EXEC, ET_REL, MACHINES
 from symbolizer.elf.symtab import read_symbols

@@ -34,3 +34,6 @@ def as_elf(content: OpenedFile, origin: str, sha256: bytes = b"") -> Found | Mis
     except OSError as error:
         content.close()
         return Missing(f"{origin} cannot be read: {error.strerror}.")
+    except MemoryError:
+        content.close()
+        raise

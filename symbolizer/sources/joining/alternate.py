@@ -12,7 +12,8 @@ so tables of abbreviations keep their places. DWARF 5's names for them (ref_sup4
 
 from typing import BinaryIO, Final
 
-from symbolizer.elf.file import ElfFile, Source
+from symbolizer.elf.content import Source
+from symbolizer.elf.file import ElfFile
 from symbolizer.errors import MalformedElf
 from symbolizer.sources.joining.abbreviations import Abbreviations, Addend, read_abbreviations
 from symbolizer.sources.joining.rewrite import write_with_sections

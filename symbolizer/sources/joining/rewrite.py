@@ -5,7 +5,8 @@ from typing import BinaryIO, Final
 
 import numpy as np
 
-from symbolizer.elf.file import ElfFile, Source
+from symbolizer.elf.content import Source
+from symbolizer.elf.file import ElfFile
 from symbolizer.elf.records import SHF_COMPRESSED, SHT_PROGBITS, record
 from symbolizer.errors import MalformedElf
 

@@ -19,7 +19,8 @@ import numpy as np
 
 from symbolizer.dwarf.byte_cursor import ByteCursor, CutShort
 from symbolizer.dwarf.forms import AttributeValue, read_value
-from symbolizer.elf.file import ElfFile, Source
+from symbolizer.elf.content import Source
+from symbolizer.elf.file import ElfFile
 from symbolizer.errors import MalformedElf
 from symbolizer.sources.joining.abbreviations import Abbreviations, read_abbreviations
 from symbolizer.sources.joining.rewrite import write_with_sections

@@ -16,7 +16,7 @@ from symbolizer.errors import MalformedElf
 from symbolizer.files import OpenedFile
 from symbolizer.tables import symbol_table
 from symbolizer.tables.symbol_table import MAX_NESTING, MISS, NO_SYMBOLS, Functions, Names, SymbolTable
-from tests.hostile_elf import hostile_elf
+from tests.hostile_elf import Counted, hostile_elf
 
 SHT_STRTAB = 3
 ASSEMBLY = """
@@ -191,22 +191,6 @@ def test_a_symbol_table_with_an_empty_string_table_names_nothing(programs) -> No
     assert len(read_symbols(ElfFile(bytes(whole)))) == 0
 
 
-class Counted:
-    """A file of which is noted how much was read."""
-
-    def __init__(self, path: Path) -> None:
-        self._file = OpenedFile(path)
-        self.read = 0
-
-    def __len__(self) -> int:
-        return len(self._file)
-
-    def __getitem__(self, where: slice) -> bytes:
-        data = self._file[where]
-        self.read += len(data)
-        return data
-
-
 @pytest.mark.parametrize(
     ("symbols", "string_bytes", "why"),
     [
@@ -218,23 +202,19 @@ class Counted:
 def test_what_exceeds_a_limit_is_not_even_read(
     tmp_path: Path, symbols: int, string_bytes: int, why: str
 ) -> None:
-    content = Counted(
-        hostile_elf(tmp_path / "file", build_id=bytes(20), symbols=symbols, string_bytes=string_bytes)
-    )
+    path = hostile_elf(tmp_path / "file", build_id=bytes(20), symbols=symbols, string_bytes=string_bytes)
+    content = Counted(OpenedFile(path))
     with pytest.raises(MalformedElf, match=f"^{re.escape(why)}$"):
         read_symbols(ElfFile(content))
     assert content.read < 1 << 16
 
 
 def test_the_limits_are_of_all_files_together(tmp_path: Path) -> None:
-    files = [
-        ElfFile(
-            Counted(
-                hostile_elf(tmp_path / str(n), build_id=bytes(20), symbols=1 << 18, string_bytes=150 << 20)
-            )
-        )
+    paths = [
+        hostile_elf(tmp_path / str(n), build_id=bytes(20), symbols=1 << 18, string_bytes=150 << 20)
         for n in range(2)
     ]
+    files = [ElfFile(OpenedFile(path)) for path in paths]
     with pytest.raises(MalformedElf, match="The names of its symbols"):
         read_symbols(*files)
 

@@ -1,0 +1,34 @@
+"""Bytes of a file by position, and a section's among them: what all of `elf` reads from."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from symbolizer.errors import MalformedElf
+
+
+class Source(Protocol):
+    """Bytes by position; slices beyond the end are short, as with `bytes`."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, where: slice, /) -> bytes: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A section within a file; reading raises `MalformedElf` where the file cannot be read."""
+
+    source: Source
+    offset: int
+    size: int
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __getitem__(self, where: slice) -> bytes:
+        start, stop, _ = where.indices(self.size)
+        if stop <= start:
+            return b""
+        try:
+            return self.source[self.offset + start : self.offset + stop]
+        except OSError as error:
+            raise MalformedElf(f"A section of it cannot be read: {error.strerror}.") from error
