@@ -19,6 +19,7 @@ from symbolizer.images.file_images import AT_ONCE_S, FileImages
 from symbolizer.images.image import NO_MEMORY, Image, KallsymsImage, UnknownImage
 from symbolizer.kernel.identity import KernelIdentity
 from symbolizer.kernel.kallsyms import Kallsyms
+from symbolizer.oldest_first import forget_oldest
 from symbolizer.sources.source import Missing, SymbolSource
 
 log = logging.getLogger(__name__)
@@ -32,6 +33,8 @@ MAX_SYMBOL_BYTES: Final = 128 << 20
 _COUNT_EVERY: Final = 512
 MAX_KERNELS: Final = 8
 """Kernels whose symbols are kept: some 20 MB each."""
+MAX_KERNEL_BYTES: Final = 256 << 20
+"""That all of them but the newest may take; most share their tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,11 +195,15 @@ class Images:
                 return symbols
         symbols = self._source.kernel(kernel)
         self._kernels[kernel] = symbols, self._clock()
-        while len(self._kernels) > MAX_KERNELS:
-            self._kernels.popitem(last=False)
+        forget_oldest(self._kernels, _memory_of, most=MAX_KERNELS, most_bytes=MAX_KERNEL_BYTES)
         return symbols
 
 
 def _is_of(kernel: KernelIdentity | None, binary_key: str) -> bool:
     """Whether the symbols of a binary are among those of the kernel: it, or a module of it."""
     return kernel is not None and binary_key in kernel.keys
+
+
+def _memory_of(known: tuple[Kallsyms | Missing, float]) -> int:
+    symbols, _ = known
+    return symbols.memory_bytes if isinstance(symbols, Kallsyms) else 0

@@ -35,9 +35,14 @@ from symbolizer.errors import MalformedImage, SymbolsHidden
 from symbolizer.kernel.identity import KernelIdentity
 
 TABLE_MAGIC: Final = b"fleetprof kernel symbols 1\n"
-MAX_BYTES: Final = 1 << 28
+MAX_BYTES: Final = 1 << 26
+"""Of either text; distributions' kernels have 10 to 15 MB."""
+MAX_FUNCTIONS: Final = 1 << 20
+"""Of a kernel and its modules: four times those of a distribution's with all it has. Each takes some 250 bytes while it is read."""
 MAX_MODULES: Final = 1 << 14
 _PIECE_BYTES: Final = 1 << 20
+_BYTES_EACH: Final = 57
+"""Of a function but for its name: two numbers, a reference, and the head of an object."""
 MISS: Final = -1
 
 _SYMBOL: Final = re.compile(
@@ -60,6 +65,11 @@ class OffsetTable:
     ends: U64
     names: tuple[bytes, ...]
 
+    @property
+    def memory_bytes(self) -> int:
+        """What it takes."""
+        return sum(map(len, self.names)) + _BYTES_EACH * len(self.names)
+
     def find(self, offsets: FileOffsets) -> npt.NDArray[np.int64]:
         """Index of the function that holds each offset, `MISS` where none does."""
         if not self.names:
@@ -78,6 +88,11 @@ class Kallsyms:
     """By module name, without brackets; only those whose functions are known."""
     builds: Mapping[str, str] = field(default_factory=dict)
     """Build-id (hex, '' where it has none) of each module that was loaded, by name."""
+
+    @property
+    def memory_bytes(self) -> int:
+        """What its tables take."""
+        return sum(table.memory_bytes for table in (self.kernel, *self.modules.values()))
 
     def only(self, wanted: KernelIdentity) -> "Kallsyms":
         """Without modules that are of another build than the wanted kernel's."""
@@ -112,7 +127,10 @@ def table_of_boot(text: bytes, build_id: bytes, modules: Iterable[LoadedModule])
         raise MalformedImage(f"kallsyms of {len(text)} bytes; the limit is {MAX_BYTES}.")
     found: dict[bytes, list[tuple[int, bytes, bytes]]] = {}
     start, nothing_shown = 0, True
-    for address, kind, name, module in _SYMBOL.findall(text):
+    for number, line in enumerate(_SYMBOL.finditer(text)):
+        if number >= MAX_FUNCTIONS:
+            raise MalformedImage(f"kallsyms of more than {MAX_FUNCTIONS} functions.")
+        address, kind, name, module = line.groups(b"")
         value = int(address, 16)
         nothing_shown = nothing_shown and not value
         if name == b"_stext" and not module:
@@ -201,8 +219,11 @@ def parse_table(text: bytes) -> tuple[bytes, Kallsyms]:
     if len(text) > MAX_BYTES:
         raise MalformedImage(f"It is a kernel table of {len(text)} bytes; the limit is {MAX_BYTES}.")
     heads, body = _heads(text)
-    fields = body.split()
-    if sum(image.count for image in heads) * 3 != len(fields):
+    count = sum(image.count for image in heads)
+    if count > MAX_FUNCTIONS:
+        raise MalformedImage(f"It is a kernel table of {count} functions; the limit is {MAX_FUNCTIONS}.")
+    fields = body.split(None, 3 * count)  # what else there is stays one
+    if 3 * count != len(fields):
         raise MalformedImage("It has more or fewer functions than it says.")
     tables = []
     at = 0
@@ -269,8 +290,17 @@ def kallsyms_of(vmlinux: ElfFile) -> Kallsyms:
     symbols = read_symbols(vmlinux)
     start = np.uint64(start_of_kernel(vmlinux))
     first = int(np.searchsorted(symbols.starts, start))
-    names = tuple(symbols.symbol(index).name.encode() for index in range(first, len(symbols)))
-    return Kallsyms(OffsetTable(symbols.starts[first:] - start, symbols.ends[first:] - start, names), {})
+    if len(symbols) - first > MAX_FUNCTIONS:
+        raise MalformedImage(f"It names more than {MAX_FUNCTIONS} functions.")
+    names, left = [], MAX_BYTES
+    for index in range(first, len(symbols)):
+        names.append(symbols.name(index))
+        left -= len(names[-1])
+        if left < 0:  # they may all share the bytes of one, which copies do not
+            raise MalformedImage(f"The names of its functions have more than {MAX_BYTES} bytes.")
+    return Kallsyms(
+        OffsetTable(symbols.starts[first:] - start, symbols.ends[first:] - start, tuple(names)), {}
+    )
 
 
 def start_of_kernel(vmlinux: ElfFile) -> int:

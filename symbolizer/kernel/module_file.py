@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from symbolizer.addresses import U64
-from symbolizer.elf.file import ElfFile
+from symbolizer.elf.file import MAX_SECTION_BYTES, ElfFile
 from symbolizer.elf.records import (
     EM_X86_64,
     ET_EXEC,
@@ -37,6 +37,8 @@ from symbolizer.errors import MalformedElf
 
 TEXT_ADDRESS: Final = 1 << 28
 """Where .text is put. Not 0, by which linkers mark code that they threw away."""
+MAX_SYMBOL_BYTES: Final = 1 << 26
+"""Of a module's symbols, their names and its notes: six times those of amdgpu, the largest of Linux' own."""
 EM_AARCH64: Final = 183
 SHT_STRTAB: Final = 3
 SHF_ALLOC: Final = 2
@@ -57,10 +59,14 @@ def is_module(elf: ElfFile) -> bool:
 def as_loaded(elf: ElfFile, *, debug: bool = True) -> bytes:
     """An ELF file with the module's symbols, build-id and, if wanted, debug data at the addresses it is loaded to.
 
-    Raises `MalformedElf`.
+    Without debug data of at most `MAX_SYMBOL_BYTES`, for which three times as much memory is taken. Raises `MalformedElf`.
     """
     if elf.bits != 64 or elf.machine not in _WIDTHS or elf.sections.dtype["name"] != np.dtype("<u4"):
         raise MalformedElf("It is a kernel module of an architecture that is not known.")
+    if len(elf.sections) >= SHN_LORESERVE:
+        raise MalformedElf(
+            f"It is a kernel module of {len(elf.sections)} sections; the limit is {SHN_LORESERVE}."
+        )
     names = {index: name for name, index in elf.section_names.items()}
     addresses, code_bytes = _addresses(elf, names)
     sections = elf.sections.copy()
@@ -68,12 +74,16 @@ def as_loaded(elf: ElfFile, *, debug: bool = True) -> bytes:
     header, segment = record("header", 64, "<"), record("segment", 64, "<")
     at = 16 + header.itemsize + segment.itemsize
     parts = []
+    kept = 0
     for index in range(len(sections)):
         data = _content(elf, index, names.get(index, ""), addresses, debug=debug)
         if data is None:
             if index:
                 sections["type"][index] = SHT_NOBITS
             continue
+        kept += len(data)
+        if not debug and kept > MAX_SYMBOL_BYTES:
+            raise MalformedElf(f"It is a kernel module with more than {MAX_SYMBOL_BYTES} bytes of symbols.")
         at = _aligned(at, _SECTION_ALIGNED)
         sections["offset"][index], sections["size"][index] = at, len(data)
         sections["flags"][index] &= ~np.uint64(SHF_COMPRESSED)
@@ -109,8 +119,11 @@ def _addresses(elf: ElfFile, names: dict[int, str]) -> tuple[U64, int]:
         and section_flags & SHF_EXECINSTR
         and not names.get(index, "").startswith(".init")
     ]
+    is_code = set(code)
     others = [
-        index for index, section_flags in enumerate(flags) if section_flags & SHF_ALLOC and index not in code
+        index
+        for index, section_flags in enumerate(flags)
+        if section_flags & SHF_ALLOC and index not in is_code
     ]
     at = 0
     places: dict[int, int] = {}
@@ -120,7 +133,7 @@ def _addresses(elf: ElfFile, names: dict[int, str]) -> tuple[U64, int]:
         at += sizes[index]
         if at >= TEXT_ADDRESS:
             raise MalformedElf(f"It is a kernel module of {at} bytes, more than can be loaded.")
-    if text not in code:
+    if text not in is_code:
         raise MalformedElf("Its .text is not code.")
     last = code[-1]
     base = TEXT_ADDRESS - places[text]
@@ -138,7 +151,7 @@ def _content(elf: ElfFile, index: int, name: str, addresses: U64, *, debug: bool
     if section["type"] == SHT_SYMTAB:
         return _symbols(elf, addresses).tobytes()
     if int(section["type"]) in _KEPT:
-        return elf.data(name)
+        return elf.data(name, limit=MAX_SECTION_BYTES if debug else MAX_SYMBOL_BYTES)
     if debug and _DEBUG.fullmatch(name):
         data = elf.data(name)
         return None if data is None else _relocated(elf, name, data, addresses)

@@ -21,12 +21,15 @@ from symbolizer.kernel.kallsyms import (
     parse_kallsyms,
     parse_table,
 )
+from symbolizer.oldest_first import forget_oldest
 from symbolizer.sources.source import Missing
 
 log = logging.getLogger(__name__)
 
 MAX_PARSED: Final = 16
 """Tables that are kept, some 15 MB each."""
+MAX_PARSED_BYTES: Final = 256 << 20
+"""That all of them but the newest may take."""
 MAX_LOOKED_AT: Final = 8
 """Tables of one kernel's build, the best first: more module sets of one build than this are not combined."""
 
@@ -63,9 +66,8 @@ class KernelTables:
             if isinstance(content, Missing):
                 return None
             self._parsed[file.sha256] = _parse(content, file.binary_key)
+            forget_oldest(self._parsed, _memory_of, most=MAX_PARSED, most_bytes=MAX_PARSED_BYTES)
         self._parsed.move_to_end(file.sha256)
-        while len(self._parsed) > MAX_PARSED:
-            self._parsed.popitem(last=False)
         return self._parsed[file.sha256]
 
 
@@ -81,3 +83,7 @@ def _parse(content: OpenedFile, key: str) -> Kallsyms | None:
     except SymbolizerError as error:
         log.warning("not used: kernel table of %s, %s", key, error)
         return None
+
+
+def _memory_of(table: Kallsyms | None) -> int:
+    return table.memory_bytes if table is not None else 0

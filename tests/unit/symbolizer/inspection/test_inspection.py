@@ -121,8 +121,8 @@ def test_inspecting_apart_says_the_same(programs) -> None:
 
 def test_an_inspection_ends_at_its_limit_of_memory(programs, tmp_path: Path) -> None:
     path = tmp_path / "long"
-    path.write_bytes(b"0000000000001000 T _stext\n" + b"0000000000001000 T f\n" * 2_000_000)
-    ended = inspect_apart(path, limits=InspectionLimits(memory_bytes=500 << 20))
+    path.write_bytes(b"0000000000001000 T _stext\n" + b"0000000000001000 T f\n" * 1_000_000)
+    ended = inspect_apart(path, limits=InspectionLimits(memory_bytes=300 << 20))
     assert isinstance(ended, NotInspected)
     assert "MiB" in ended.reason
 

@@ -1,3 +1,4 @@
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -5,10 +6,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from services.simulate.elf_writer import TEXT_OFFSET, Symbol, elf_file
 from symbolizer.addresses import FileOffsets
+from symbolizer.elf.file import ElfFile
 from symbolizer.errors import MalformedImage, SymbolizerError, SymbolsHidden
+from symbolizer.kernel import kallsyms
 from symbolizer.kernel.identity import KernelIdentity
-from symbolizer.kernel.kallsyms import MISS, OffsetTable, parse_kallsyms
+from symbolizer.kernel.kallsyms import (
+    MAX_FUNCTIONS,
+    MISS,
+    TABLE_MAGIC,
+    OffsetTable,
+    kallsyms_of,
+    parse_kallsyms,
+    parse_table,
+)
 from symbolizer.sources.running_kernel import RunningKernel
 from symbolizer.sources.source import Missing
 
@@ -131,3 +143,38 @@ def raw_at(raw: list[list[str]], address: str) -> list[list[str]]:
 def test_this_machines_vdso_is_known_by_its_build_id() -> None:
     kernel = RunningKernel()
     assert isinstance(kernel.vdso(b"\x01" * 20), Missing)
+
+
+def test_more_functions_than_a_kernel_has_are_refused() -> None:
+    text = b"ffffffff81000000 T _stext\n" + b"ffffffff81000000 t f\n" * MAX_FUNCTIONS
+    with pytest.raises(MalformedImage, match="more than 1048576 functions"):
+        parse_kallsyms(text, {})
+    with pytest.raises(MalformedImage, match="1048577 functions; the limit is 1048576"):
+        parse_table(TABLE_MAGIC + b"kernel 07 0 100001\n\n")
+
+
+def test_words_that_a_table_does_not_announce_are_not_split() -> None:
+    text = TABLE_MAGIC + b"kernel 07 0 1\n\n" + b"a " * 2_000_000
+    tracemalloc.start()
+    try:
+        with pytest.raises(MalformedImage, match="more or fewer functions"):
+            parse_table(text)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 4 * len(text), "each word would take ten times its bytes"
+
+
+def test_names_of_a_vmlinux_that_are_all_one_are_not_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    functions = [Symbol("_stext", TEXT_OFFSET, 0)]
+    functions += [Symbol("x" * 1000, TEXT_OFFSET + 16 * n, 16) for n in range(1, 9)]
+    vmlinux = ElfFile(elf_file(b"\x07" * 20, functions, kernel=True))
+    assert len(kallsyms_of(vmlinux).kernel.names) == 9
+    monkeypatch.setattr(kallsyms, "MAX_BYTES", 8000)
+    with pytest.raises(MalformedImage, match="The names of its functions have more than 8000 bytes"):
+        kallsyms_of(vmlinux)
+
+
+def test_what_a_table_takes_is_told() -> None:
+    table = OffsetTable(np.zeros(2, np.uint64), np.zeros(2, np.uint64), (b"a" * 100, b"b" * 200))
+    assert 300 < table.memory_bytes < 600

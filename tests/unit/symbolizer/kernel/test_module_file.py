@@ -3,6 +3,7 @@
 import shutil
 import struct
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -15,15 +16,18 @@ from storage.landing.resolved import Status
 from symbolizer.addresses import FileOffsets
 from symbolizer.builds.symcaches import local_symcaches
 from symbolizer.elf.file import ElfFile
+from symbolizer.elf.records import SHT_SYMTAB, Records
 from symbolizer.elf.symtab import read_symbols
 from symbolizer.errors import MalformedElf
+from symbolizer.files import OpenedFile
 from symbolizer.identity import identity_of_key
 from symbolizer.images.image import Image
 from symbolizer.images.images import Images
 from symbolizer.kernel.identity import KernelIdentity
-from symbolizer.kernel.module_file import TEXT_ADDRESS, as_loaded, is_module
+from symbolizer.kernel.module_file import MAX_SYMBOL_BYTES, TEXT_ADDRESS, as_loaded, is_module
 from symbolizer.sources.layout import layout_of
 from symbolizer.sources.local_files import LocalFiles
+from tests.hostile_elf import Counted
 
 SOURCE = """
 static const char about[] __attribute__((section(".modinfo"), used)) = "license=GPL";
@@ -168,3 +172,50 @@ def test_no_damage_breaks_more_than_the_file(module: Path, data: st.DataObject):
     except MalformedElf:
         return
     assert len(made) < 300 << 20
+
+
+def of_sections(whole: bytes, change: Callable[[Records], Records]) -> bytes:
+    """The file with other section headers, behind all the rest."""
+    sections = change(ElfFile(whole).sections.copy())
+    made = bytearray(whole)
+    made[40:48] = len(whole).to_bytes(8, "little")
+    made[60:62] = bytes(2)  # the number is in the first of them
+    sections["size"][0] = len(sections)
+    return bytes(made) + sections.tobytes()
+
+
+def test_a_module_of_symbols_alone_is_copied_within_bounds(module: Path, tmp_path: Path) -> None:
+    """Every section of names may be the same hole of a file; each was copied twice."""
+    whole = module.read_bytes()
+
+    def with_holes(sections: Records) -> Records:
+        holes = np.repeat(sections[1:2], 3)
+        holes["type"], holes["offset"], holes["size"] = 3, len(whole), MAX_SYMBOL_BYTES // 2
+        names = ElfFile(whole).sections["name"]
+        holes["name"] = names[1] + np.arange(1, 4)  # names of their own: .text from its second letter on
+        return np.concatenate([sections, holes])
+
+    path = tmp_path / "holes.ko"
+    path.write_bytes(of_sections(whole, with_holes))
+    with path.open("r+b") as file:
+        file.truncate(1 << 30)
+    content = Counted(OpenedFile(path))
+    with pytest.raises(MalformedElf, match=f"more than {MAX_SYMBOL_BYTES} bytes of symbols"):
+        as_loaded(ElfFile(content), debug=False)
+    assert content.read < 2 * MAX_SYMBOL_BYTES
+
+
+def test_many_sections_are_put_in_their_places_in_time(module: Path) -> None:
+    """Of 64,000, half of them code, each of the others was looked for in a list of those."""
+    whole = module.read_bytes()
+
+    def with_many(sections: Records, count: int = 32_000) -> Records:
+        code, data = np.repeat(sections[1:2], count), np.repeat(sections[1:2], count)
+        for each, flags in ((code, 6), (data, 2)):
+            each["flags"], each["size"], each["name"], each["type"] = flags, 0, 0, 8
+        return np.concatenate([sections, code, data])
+
+    loaded = ElfFile(as_loaded(ElfFile(of_sections(whole, with_many)), debug=False))
+    assert len(loaded.symbols(SHT_SYMTAB)) == 1
+    with pytest.raises(MalformedElf, match="sections; the limit is 65280"):
+        as_loaded(ElfFile(of_sections(whole, lambda sections: with_many(sections, 40_000))), debug=False)

@@ -23,6 +23,7 @@ from symbolizer.kernel.kallsyms import (
     read_kernel_of_table,
     table_of_boot,
 )
+from symbolizer.sources import kernel_tables
 from symbolizer.sources.kernel_tables import MAX_LOOKED_AT, KernelTables
 from symbolizer.sources.source import Missing
 
@@ -160,3 +161,22 @@ def test_of_a_file_no_more_is_read_than_says_what_it_is_of():
         file = io.BytesIO(head + b"\n\n" + b"0 T f\n" * 1_000_000)
         assert read_kernel_of_table(file) == kernel_of_table(head)
         assert file.tell() <= 3 << 20
+
+
+def test_large_tables_give_way_to_newer_ones(tmp_path: Path, monkeypatch):
+    def named(function: str) -> bytes:
+        return table(nf_tables=("aa" * 20, function))
+
+    store = Store(tmp_path, named("x" * 5000), named("y" * 5000), named("z"))
+    kernel = KernelIdentity(BUILD, (("nf_tables", "aa" * 20),))
+    monkeypatch.setattr(kernel_tables, "MAX_PARSED_BYTES", 8000)
+
+    def fetches(which: int) -> int:
+        before = len(store.fetched)
+        assert store.tables.find(kernel, store.files[which : which + 1]) is not None
+        return len(store.fetched) - before
+
+    assert [fetches(which) for which in (0, 0, 1, 0, 2, 2, 0)] == [1, 0, 1, 0, 1, 0, 0]
+    monkeypatch.setattr(kernel_tables, "MAX_PARSED_BYTES", 2000)
+    store.add(named("w"))
+    assert [fetches(which) for which in (3, 0)] == [1, 1]
