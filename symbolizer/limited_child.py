@@ -39,10 +39,10 @@ class Ended:
     """The last line of its complaints, at most 500 characters; '' if there is none."""
 
 
-def limit_this_process(memory: int, seconds: int, *, written: int | None) -> None:
+def limit_this_process(memory: int, seconds: int, *, written: int) -> None:
     """Limit what this process may take, for good: for children to call first.
 
-    `memory` bytes of address space, CPU `seconds`, `written` bytes in any one file (None: any number), no core
+    `memory` bytes of address space, CPU `seconds`, `written` bytes in any one file, no core
     file. It is killed when its parent ends.
     """
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -50,8 +50,7 @@ def limit_this_process(memory: int, seconds: int, *, written: int | None) -> Non
     resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))  # not the parent's own
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if written is not None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (written, written))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (written, written))
 
 
 def run_child(

@@ -34,12 +34,19 @@ class BuildLimits:
     seconds_fixed: int = 20
     seconds_per_gib: int = 120
     """CPU time; the clock on the wall may run three times as long."""
+    output_fixed_bytes: int = 64 * _MIB
+    output_per_byte: int = 4
+    """Of the built file, for each byte of the debug data: symbols may share the bytes of one name, but the file has it for each."""
     failure_lifetime_s: float = 3600.0
     """How long a failure is believed."""
 
     def memory_for(self, size: int) -> int:
         """Bytes of address space for `size` bytes of debug data."""
         return min(self.memory_fixed_bytes + self.memory_per_byte * size, self.memory_bytes)
+
+    def output_for(self, size: int) -> int:
+        """Bytes that the built file may have."""
+        return self.output_fixed_bytes + self.output_per_byte * size
 
     def seconds_for(self, size: int) -> int:
         """CPU seconds for `size` bytes of debug data."""
@@ -104,7 +111,7 @@ def make_built_symbols(
     descriptors = [source.debug.content.descriptor]
     if source.executable is not None and source.executable is not source.debug:
         descriptors.append(source.executable.content.descriptor)
-    request = build_child.Request(str(output), memory, seconds, origin, *descriptors)
+    request = build_child.Request(str(output), memory, seconds, limits.output_for(size), origin, *descriptors)
     process = subprocess.Popen(
         [sys.executable, "-m", build_child.__name__, *request.arguments()],
         env=os.environ | _ONE_THREAD,

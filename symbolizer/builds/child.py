@@ -1,14 +1,16 @@
 """Builds one file of symbols; a program of its own, because debug files are hostile input.
 
-    python -m symbolizer.builds.child OUTPUT MEMORY_BYTES CPU_SECONDS ORIGIN DEBUG [EXECUTABLE]
+    python -m symbolizer.builds.child OUTPUT MEMORY_BYTES CPU_SECONDS OUTPUT_BYTES ORIGIN DEBUG [EXECUTABLE]
 
-Reads the ELF files open as the descriptors DEBUG and EXECUTABLE and writes OUTPUT, which exists.
+Reads the ELF files open as the descriptors DEBUG and EXECUTABLE and writes OUTPUT, which exists, of at most OUTPUT_BYTES.
 Exit 0: written, with its cost as JSON on stdout; 3: a file cannot be used, with the reason on stderr;
 5: the debug data itself cannot be used, likewise; 4: OUTPUT cannot be written or a file not be read, which is no fault of theirs. Anything else is a crash or a limit, which only ends this process.
 """
 
+import errno
 import json
 import resource
+import signal
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +30,7 @@ class Request:
     output: str
     memory_bytes: int
     seconds: int
+    output_bytes: int
     origin: str
     debug: int
     executable: int | None = None
@@ -35,14 +38,16 @@ class Request:
     def arguments(self) -> list[str]:
         """As the program takes them."""
         files = [self.debug] if self.executable is None else [self.debug, self.executable]
-        return [self.output, str(self.memory_bytes), str(self.seconds), self.origin, *map(str, files)]
+        limits = map(str, (self.memory_bytes, self.seconds, self.output_bytes))
+        return [self.output, *limits, self.origin, *map(str, files)]
 
 
 def main(arguments: list[str]) -> int:
     """Set the limits, then build."""
-    output, memory, seconds, origin, *files = arguments
-    request = Request(output, int(memory), int(seconds), origin, *map(int, files))
-    limit_this_process(request.memory_bytes, request.seconds, written=None)
+    output, memory, seconds, output_bytes, origin, *files = arguments
+    request = Request(output, int(memory), int(seconds), int(output_bytes), origin, *map(int, files))
+    limit_this_process(request.memory_bytes, request.seconds, written=request.output_bytes)
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # writing beyond it is an OSError then
 
     from symbolizer.builds.work import NotBuildable, Unusable, build  # noqa: PLC0415 - within the limits
 
@@ -53,7 +58,7 @@ def main(arguments: list[str]) -> int:
         return UNUSABLE if isinstance(error, Unusable) else REFUSED
     except OSError as error:
         print(error.strerror or error, file=sys.stderr)  # noqa: T201 - its one way to say why
-        return UNABLE
+        return REFUSED if error.errno == errno.EFBIG else UNABLE
     usage = resource.getrusage(resource.RUSAGE_SELF)
     cost = {"cpu_s": round(usage.ru_utime + usage.ru_stime, 3), "peak_rss_bytes": _peak_rss_bytes()}
     print(json.dumps(cost))  # noqa: T201 - its one way to say so

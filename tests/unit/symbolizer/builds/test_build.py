@@ -17,6 +17,7 @@ from symbolizer.builds.outcome import Built, NotBuilt
 from symbolizer.builds.symbol_cache_folder import SymbolCacheFolder
 from symbolizer.builds.symcaches import SymCaches, local_symcaches
 from symbolizer.elf.file import ElfFile
+from symbolizer.elf.records import SHT_SYMTAB, STT_FUNC
 from symbolizer.files import OpenedFile
 from symbolizer.images.elf_image import ElfImage
 from symbolizer.sources.source import Found
@@ -158,7 +159,14 @@ def test_a_better_file_replaces_what_was_built_before(programs, source: Found, t
     assert found.entry == second.entry
 
 
-@pytest.mark.parametrize("limits", [BuildLimits(memory_bytes=1 << 20), BuildLimits(seconds_fixed=0)])
+@pytest.mark.parametrize(
+    "limits",
+    [
+        BuildLimits(memory_bytes=1 << 20),
+        BuildLimits(seconds_fixed=0),
+        BuildLimits(output_fixed_bytes=1000, output_per_byte=0),
+    ],
+)
 def test_a_builder_at_its_limit_is_a_failure_of_that_file_only(
     source: Found, tmp_path: Path, limits: BuildLimits
 ) -> None:
@@ -237,7 +245,7 @@ def test_the_builder_refuses_what_is_not_elf(tmp_path: Path) -> None:
     (tmp_path / "text").write_text("hello")
     (tmp_path / "out").touch()
     with OpenedFile(tmp_path / "text") as content:
-        request = build_child.Request(str(tmp_path / "out"), 1 << 30, 10, "text", content.descriptor)
+        request = build_child.Request(str(tmp_path / "out"), 1 << 30, 10, 1 << 20, "text", content.descriptor)
         done = subprocess.run(
             [sys.executable, "-m", build_child.__name__, *request.arguments()],
             pass_fds=[content.descriptor],
@@ -249,3 +257,33 @@ def test_the_builder_refuses_what_is_not_elf(tmp_path: Path) -> None:
     assert done.returncode == build_child.REFUSED
     assert "ELF" in done.stderr
     assert not (tmp_path / "out").read_bytes()
+
+
+def test_symbols_that_share_one_name_do_not_fill_the_disk(programs, tmp_path: Path) -> None:
+    """GIVEN debug data and 100,000 symbols with a name of 60,000 bytes THEN the built file is not one of 6 GB."""
+    whole = bytearray(programs.pie.read_bytes())
+    elf = ElfFile(bytes(whole))
+    [table] = np.flatnonzero(elf.sections["type"] == SHT_SYMTAB)
+    text = int(elf.sections["link"][table])
+    [(records, _)] = elf.symbols(SHT_SYMTAB)
+    function = records[(records["info"] & 15 == STT_FUNC) & (records["size"] > 0)][0]
+    many = np.repeat(function.reshape(1), 100_000)
+    many["value"] += np.arange(len(many), dtype=np.uint64)
+    many["name"] = 1 + np.arange(len(many)) % 100
+    names = b"\0" + b"n" * 60_000 + b"\0"
+    sections = elf.sections.copy()
+    for index, content in ((table, many.tobytes()), (text, names)):
+        sections["offset"][index], sections["size"][index] = len(whole), len(content)
+        whole += content
+    at = int.from_bytes(whole[40:48], "little")
+    whole[at : at + sections.nbytes] = sections.tobytes()
+    path = tmp_path / "shared"
+    path.write_bytes(whole)
+    found = opened(path)
+    with found.content:
+        built = build(local_symcaches(tmp_path / "cache"), found)
+    assert isinstance(built, NotBuilt)
+    assert "File too large" in built.reason
+    assert not [
+        path for path in (tmp_path / "cache").rglob("*") if path.is_file() and path.stat().st_size > 1 << 20
+    ]
