@@ -34,6 +34,10 @@ _UNSTABLE: Final = (
 )
 
 
+_LONGEST: Final = 1024
+"""Gateways cut names at 1000 bytes. Of a longer one, or of several lines, some patterns would take seconds."""
+
+
 class JitName(NamedTuple):
     """A function: `file` empty and `line` 0 where the text does not tell them."""
 
@@ -44,6 +48,8 @@ class JitName(NamedTuple):
 
 def parse(text: str) -> JitName:
     """Read a name as a runtime wrote it. Never fails: what is in no known form is the name itself."""
+    if len(text) > _LONGEST or "\n" in text:
+        return JitName(text)
     if (found := _CPYTHON.fullmatch(text)) and not found["name"].isspace():
         return JitName(found["name"], found["file"])
     if found := _V8.fullmatch(text):

@@ -28,12 +28,15 @@ import numpy.typing as npt
 from symbolizer.addresses import CacheAddresses
 from symbolizer.errors import MalformedSymCache
 from symbolizer.tables.address_table import MISS, NONE, AddressTable, Chains, Indexes, Location
+from symbolizer.tables.symbol_table import MAX_NAME_BYTES
 
 SUPPORTED_VERSIONS: Final = (7, 8, 9)
 MAX_INLINE_DEPTH: Final = 256
 STRINGS_KEPT: Final = 8192
 """And as many paths: of one capture's lines in one file; some 2 MB. Names are kept by the images."""
 
+_LONGEST_PATH: Final = 4096
+"""PATH_MAX (path_resolution(7)): any number of files may share a folder's name."""
 MAGIC: Final = b"SYMC"
 _HEADER_WORDS: Final = 20
 _COUNTS_AT: Final = 11
@@ -199,7 +202,7 @@ class SymCache:
     def _read_path(self, index: int) -> str:
         if index == NONE:
             return ""
-        parts = [self._string(part) for part in self._files[index, :3].tolist()]
+        parts = [self._string(part)[:_LONGEST_PATH] for part in self._files[index, :3].tolist()]
         return posixpath.normpath(posixpath.join(*parts)) if parts[2] else ""
 
     def _read_string(self, offset: int) -> str:
@@ -220,7 +223,7 @@ class SymCache:
             length, start = int.from_bytes(self._map[start : start + 4], "little"), start + 4
         if start + length > end:
             raise MalformedSymCache("A string of the SymCache file reaches beyond it.")
-        return self._map[start : start + length].decode("utf-8", "replace")
+        return self._map[start : start + min(length, MAX_NAME_BYTES)].decode("utf-8", "replace")
 
 
 def open_symcache(

@@ -75,3 +75,11 @@ def test_any_text_is_a_name(text: str) -> None:
 @given(st.text("ab~^+*:/ ().<>$[]0123456789x", max_size=300))
 def test_no_text_takes_long(text: str) -> None:
     parse(text * 4)
+
+
+@pytest.mark.parametrize(
+    "text", ["a [b] c::" * 909 + "\n[Tier1]", "a [b] " * 50 + "\n[Tier1]", "a [b] " * 1364 + "[Tier1]"]
+)
+def test_what_no_gateway_sends_is_the_name_itself(text: str) -> None:
+    """The first took 16 s: three parts of the pattern for .NET may each end anywhere."""
+    assert parse(text) == JitName(text)

@@ -50,3 +50,15 @@ def test_clangs_skeletons_name_files_by_index(programs) -> None:
     [skeleton] = units(read(programs.folder / "clangs"))
     assert (skeleton.folder, skeleton.dwo_name) == ("/build", "split_by_clang.dwo")
     assert skeleton.dwo_id == 9330688551984829665
+
+
+@pytest.mark.parametrize("limit", ["_TEXT_BYTES", "_ABBREVIATIONS_READ"])
+def test_a_walk_ends_where_it_has_read_enough(programs, monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
+    """Units may all name the same strings and tables, so that their number says nothing of what they take."""
+    for name in ("first", "second", "third"):
+        (programs.folder / f"{name}.c").write_text(f"int {name}(int n) {{ return n * 3; }}")
+    programs.run("gcc", "-g", "-shared", "-fPIC", "first.c", "second.c", "third.c", "-o", "three.so")
+    elf = read(programs.folder / "three.so")
+    assert [unit.name for unit in units(elf)] == ["first.c", "second.c", "third.c"]
+    monkeypatch.setattr(f"symbolizer.dwarf.units.{limit}", 10)
+    assert [unit.name for unit in units(elf)] == ["first.c"]
