@@ -41,6 +41,7 @@ _MAX_EVENTS = 64
 whose ids have 15 bits and are never used again."""
 _NO_MEMORY = "alloc failed"
 """What protobuf's parser says of an allocation that a limit of the process refused."""
+_STEP = 1 << 20
 _MAX_WINDOW = 32 << 20
 """Bytes of zstd window: what a frame may ask for whatever its content is."""
 
@@ -55,7 +56,7 @@ def decode_capture(
     raw = _decompress(blob, max_raw_bytes)
     check_size(raw, capture_pb2.Capture)
     try:
-        capture.ParseFromString(raw)
+        capture.ParseFromString(raw)  # type: ignore[arg-type]  # of its stubs; any buffer will do
     except DecodeError as error:
         if _NO_MEMORY in str(error):
             raise MemoryError(str(error)) from error  # of this process, which says nothing about the capture
@@ -68,15 +69,18 @@ def decode_capture(
     return capture
 
 
-def _decompress(blob: bytes, limit: int) -> bytes:
+def _decompress(blob: bytes, limit: int) -> bytearray:
     try:
         claimed = zstandard.frame_content_size(blob)
         if claimed > limit:
             raise BadCapture(f"The capture would have {claimed} bytes unpacked; {limit} is the limit.")
-        # Read as a stream: a frame may claim less than it holds, or nothing at all.
+        # Read as a stream, in steps: a frame may claim less than it holds, or nothing at all, and `read` takes the memory
+        # for all it is asked for at once, which a process near its limit has not.
+        raw = bytearray()
         decompressor = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW)
         with decompressor.stream_reader(blob) as reader:
-            raw = reader.read(limit + 1)
+            while len(raw) <= limit and (piece := reader.read(_STEP)):
+                raw += piece
     except zstandard.ZstdError as error:
         raise BadCapture(f"The capture does not decompress: {error}.") from error
     if len(raw) > limit or claimed > len(raw):

@@ -34,7 +34,7 @@ _PACKED_WIDTHS = {
 _LONGEST_VARINT = 10
 
 
-def check_size(raw: bytes, kind: type[Message]) -> None:
+def check_size(raw: bytes | bytearray, kind: type[Message]) -> None:
     """Raises `BadCapture` for a large message with more parts or numbers than any capture has.
 
     One that is malformed passes: its parser says so, and better.
@@ -47,7 +47,7 @@ def check_size(raw: bytes, kind: type[Message]) -> None:
 
 
 class _Walk:
-    def __init__(self, raw: bytes) -> None:
+    def __init__(self, raw: bytes | bytearray) -> None:
         self._raw = raw
         self._parts = 0
         self._numbers = 0
@@ -110,7 +110,7 @@ def _fields(kind: Descriptor) -> Mapping[int, Descriptor | int]:
     return found
 
 
-def _varint(raw: bytes, at: int) -> tuple[int, int]:
+def _varint(raw: bytes | bytearray, at: int) -> tuple[int, int]:
     """The number there and the place after it. Raises IndexError where it does not end."""
     byte = raw[at]
     if byte < 0x80:

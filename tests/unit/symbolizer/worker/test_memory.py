@@ -37,3 +37,24 @@ def test_an_allocation_fails_where_the_limit_is(limit: int, said: str):
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.split("\n")[:2] == [said, f"{1 << 20} left"], "and the process goes on"
+
+
+SMALL = """
+import zstandard
+from storage.landing.decode import decode_capture
+from symbolizer.worker.memory import limit_memory
+from tests.waiting import a_capture
+from uuid import UUID
+
+blob = zstandard.ZstdCompressor(write_content_size={stated}).compress(a_capture(UUID(int=1)).SerializeToString())
+limit_memory(256 << 20)
+print(len(decode_capture(blob).strings))
+"""
+
+
+@pytest.mark.parametrize("stated", [True, False])
+def test_a_small_capture_needs_no_room_for_the_largest(stated: bool) -> None:
+    """One of 300 bytes took the 512 MiB that any may have, of a process's 1.5 GiB."""
+    command = [sys.executable, "-c", SMALL.format(stated=stated)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout == "5\n", done.stderr
