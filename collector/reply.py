@@ -55,7 +55,7 @@ class ReplyReader:
         self.refusal: gateway_pb2.Refusal | None = None
         self._state = _State.OPEN
         self._limit = limit
-        self._pieces: list[bytes] = []
+        self._content = bytearray()  # pieces of a byte or two would take twenty times that as objects
         self._bytes = 0
         self._digest = hashlib.sha256()
         self._others = 0
@@ -90,7 +90,7 @@ class ReplyReader:
         """The compressed capture, checked against `end`; only after it has come."""
         if self.end is None:
             raise ValueError("the stream has not ended")
-        return b"".join(self._pieces)
+        return bytes(self._content)
 
     def _count(self, kind: str | None) -> None:
         if kind != "data":
@@ -105,7 +105,7 @@ class ReplyReader:
         if self._bytes > self._limit:
             raise Garbled(f"The capture is larger than the {self._limit:,} bytes that are accepted.")
         self._digest.update(piece)
-        self._pieces.append(piece)
+        self._content += piece
 
     def _check(self, end: gateway_pb2.End) -> None:
         if end.bytes != self._bytes:

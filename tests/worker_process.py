@@ -14,7 +14,9 @@ from pathlib import Path
 from symbolizer.sources.chain import SourcePlaces
 from symbolizer.worker.landing import LeaseTerms
 from symbolizer.worker.tasks import make_app, worker_main
-broker, database, archive, cache, pool, lease_s = sys.argv[1:]
+from symbolizer.worker.memory import limit_memory
+broker, database, archive, cache, pool, lease_s, memory = sys.argv[1:]
+limit_memory(int(memory))  # which the processes of its pool inherit
 app = make_app(broker, database_url=database, archive_url=archive, places=SourcePlaces(Path(cache)), terms=LeaseTerms(float(lease_s)))
 worker_main(app, processes=1, pool=pool)
 """
@@ -22,7 +24,13 @@ worker_main(app, processes=1, pool=pool)
 
 @contextmanager
 def worker(
-    valkey_url: str, database_url: str, tmp_path: Path, *, pool: str = "prefork", lease_s: float = 60
+    valkey_url: str,
+    database_url: str,
+    tmp_path: Path,
+    *,
+    pool: str = "prefork",
+    lease_s: float = 60,
+    memory_bytes: int = 0,
 ) -> Iterator[subprocess.Popen[bytes]]:
     arguments = [
         valkey_url,
@@ -31,6 +39,7 @@ def worker(
         str(tmp_path / "cache"),
         pool,
         str(lease_s),
+        str(memory_bytes),
     ]
     log = tmp_path / "worker.log"
     with log.open("ab") as output:

@@ -65,7 +65,13 @@ class SymCacheBuilder:
         """
         identity = identity_of_key(key, path or self._path(key))
         while True:  # each time with one candidate less
-            outcome = self._build_best(identity)
+            try:
+                outcome = self._build_best(identity)
+            except MemoryError:
+                log.warning("not built: binary=%s why=no memory", key)
+                return NotBuilt(
+                    "Its files need more memory than this process has left (FLEETPROF_WORKER_MEMORY_BYTES)."
+                )
             if not (isinstance(outcome, NotBuilt) and outcome.rejected):
                 return outcome
 

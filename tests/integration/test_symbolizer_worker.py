@@ -12,13 +12,16 @@ import pytest
 from sqlalchemy import Engine, func, select, update
 
 from fleetpb import capture_pb2
+from services.simulate.elf_writer import TEXT_OFFSET, Symbol, elf_file
 from storage.archive import Archive
 from storage.captures import Due
 from storage.schema import binary, capture, function, profile
+from symbolizer.elf.file import MAX_STRING_BYTES
 from symbolizer.images.resolve import Resolver
 from symbolizer.sources.local_files import LocalFiles
 from symbolizer.worker.broker import make_sender
 from symbolizer.worker.landing import DEFAULT_TERMS, Lander, LeaseTerms
+from tests.hostile_elf import hostile_elf
 from tests.until import until
 from tests.waiting import Waiting, a_capture
 from tests.worker_process import worker
@@ -74,6 +77,52 @@ def test_what_is_no_capture_is_set_aside_at_once(
     assert fleet.row(bad).attempts == fleet.row(bomb).attempts == 1
     assert "parts" in fleet.row(bomb).set_aside
     assert not fleet.due()
+
+
+def test_a_capture_with_hostile_binaries_lands_without_their_names_alone(
+    fleet: Waiting, engine: Engine, valkey_url: str, database_url: str, tmp_path: Path
+) -> None:
+    """A string table that is a hole of 600 MiB, files of a million symbols, and a name that stands for gigabytes.
+
+    Within what infra/kubernetes gives a process of a worker.
+    """
+    bomb = "_Z1f1PIiiE" + "".join(f"S_IS{n}_S{n}_E" for n in "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    (tmp_path / "bomb").write_bytes(elf_file(b"\x06" * 20, [Symbol(bomb, TEXT_OFFSET, 16)]))
+    hostile_elf(tmp_path / "hole", build_id=b"\x05" * 20, string_bytes=600 << 20)
+    hostile = [("bomb", b"\x06" * 20), ("hole", b"\x05" * 20)]
+    for number in range(3):
+        hostile.append((f"full{number}", bytes([number + 1]) * 20))
+        hostile_elf(
+            tmp_path / hostile[-1][0],
+            build_id=hostile[-1][1],
+            symbols=1 << 20,
+            string_bytes=MAX_STRING_BYTES,
+        )
+    visit_id = uuid4()
+    message = a_capture(visit_id)
+    for name, build_id in hostile:
+        message.strings.append(str(tmp_path / name))
+        message.mappings.add(kind=capture_pb2.Mapping.FILE, path=len(message.strings) - 1, build_id=build_id)
+        message.stacks.frames.append(len(message.frames.mapping))
+        message.frames.mapping.append(len(message.mappings) - 1)
+        message.frames.offset.append(TEXT_OFFSET)
+        message.frames.into_function.append(1)
+        message.frames.flags.append(1)
+    message.stacks.length[0] = len(message.stacks.frames)
+    fleet.archive(message.SerializeToString(), visit_id=visit_id)
+    send = sender(valkey_url)
+    with worker(valkey_url, database_url, tmp_path, memory_bytes=1536 << 20):
+        send(visit_id)
+        until(lambda: fleet.landed(visit_id) or fleet.row(visit_id).failure != "", "landed, or failed")
+    assert fleet.landed(visit_id), fleet.row(visit_id).failure
+    with engine.connect() as connection:
+        reasons = dict(map(tuple, connection.execute(select(binary.c.name, binary.c.reason))))
+        names = set(connection.scalars(select(function.c.name).where(function.c.kind == 0)))
+    assert "The names of its symbols have 629145600 bytes; the limit is 268435456." in reasons["hole"]
+    assert f"hole+{TEXT_OFFSET:#x}" in names
+    assert bomb in names, "as it is"
+    own = [name for name in names if not name.startswith(("hole+", "_Z1f1P"))]
+    assert any(name.strip() for name in own), "the interpreter's function has a name"
 
 
 def test_a_failure_leaves_its_reason_and_rests(

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import tracemalloc
 from itertools import pairwise
 
 import pytest
@@ -35,6 +36,18 @@ def test_pieces_are_joined(blob, cuts):
     reader = read(BEGIN, PROGRESS, *pieces, end)
     assert reader.finished
     assert reader.blob == blob
+
+
+def test_the_smallest_pieces_take_no_more_than_large_ones():
+    reader, piece = read(BEGIN, limit=1 << 20), CaptureReply(data=b"ab")
+    tracemalloc.start()
+    try:
+        for _ in range(200_000):
+            reader.take(piece)
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 1 << 20
 
 
 @given(st.text(alphabet="bpder", max_size=7))

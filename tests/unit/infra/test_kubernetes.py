@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from gateway.privileges.system_calls import REFUSED
+from symbolizer.images.images import MAX_SYMBOL_BYTES
 from tests.memory_sums import api_bytes
 
 ROOT = Path(__file__).parents[3]
@@ -87,7 +88,7 @@ def test_what_the_workers_processes_may_take_stays_below_their_limit():
     # The parent, and the one build of symbols for which 1 GiB and three times its file is allowed at least.
     assert given["WORKER_PROCESSES"] * each + 256 * MIB + 2**30 <= limit
     # All caches, the table of stacks while it doubles, and as much again for what a landing makes.
-    assert 2 * (stacks * 5 // 4 + 300 * MIB) <= each
+    assert 2 * (stacks * 5 // 4 + 300 * MIB + MAX_SYMBOL_BYTES) <= each
 
 
 def test_what_the_api_and_its_inspections_may_take_stays_below_their_limit():

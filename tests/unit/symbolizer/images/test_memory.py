@@ -23,11 +23,14 @@ PROGRAM = """
 import sys
 from pathlib import Path
 from fleetpb import capture_pb2
+from services.allocator import reuse_arrays, share_arenas
 from symbolizer.images.resolve import Resolver
 from symbolizer.sources.local_files import LocalFiles
 from symbolizer.worker.memory import limit_memory
 
 limit_memory(int(sys.argv[2]))
+share_arenas()  # as a worker does: freed arrays stay in the heap
+reuse_arrays()
 capture = capture_pb2.Capture.FromString(Path(sys.argv[1]).read_bytes())
 resolved = Resolver(LocalFiles(debug_roots=[]), Path(sys.argv[1]).parent / "cache").resolve(capture)
 for report in resolved.binaries:

@@ -14,6 +14,7 @@ from symbolic.symcache import SymCache as Library
 
 from symbolizer.addresses import CacheAddresses
 from symbolizer.errors import MalformedSymCache
+from symbolizer.tables import symcache
 from symbolizer.tables.address_table import AddressTable
 from symbolizer.tables.library_symcache import LibrarySymCache
 from symbolizer.tables.symcache import SUPPORTED_VERSIONS, SymCache, open_symcache
@@ -169,3 +170,23 @@ def test_strings_are_remembered_within_bounds(small: Path, monkeypatch: pytest.M
     assert ours(few, addresses) == answers
     assert max(len(few._strings), len(few._paths)) <= 2
     assert len(reader._strings) > 2
+
+
+def test_long_strings_are_cut(programs, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Debug data may have a folder of megabytes for a hundred thousand files."""
+    folder = programs.folder / ("f" * 200)
+    folder.mkdir(exist_ok=True)
+    (folder / "long.c").write_text(f"int {'n' * 500}(int n) {{ return n * 3; }}")
+    programs.run("gcc", "-g", "-shared", "-fPIC", str(folder / "long.c"), "-o", "long.so")
+    path = make(programs.folder / "long.so", programs.folder / "long.symc")
+
+    def longest() -> tuple[int, int]:
+        levels = [level for levels in ours(SymCache(mapped(path)), list(range(0x2000))) for level in levels]
+        return max(len(name) for name, _, _ in levels), max(len(file) for _, file, _ in levels)
+
+    assert longest() == (500, len(str(folder / "long.c")))
+    monkeypatch.setattr(symcache, "MAX_NAME_BYTES", 300)
+    monkeypatch.setattr(symcache, "_LONGEST_PATH", 100)
+    name, file = longest()
+    assert name == 300
+    assert file <= 100 + len("/long.c")
