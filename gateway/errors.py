@@ -4,6 +4,7 @@ GatewayError
 ├── ProcessGone        nobody: the process ended while it was looked at
 ├── AccessDenied       the operator: the gateway lacks a capability (`fleetprof doctor` names it)
 ├── BadImage           nobody: a file is not what it claims; its code is left without unwind rules
+├── FileRefused        nobody: a file of another user's is not opened, and why; what it would have told is left out
 ├── UnsupportedHost    the operator: this system or kernel cannot be sampled at all
 ├── EventUnavailable   nobody: the event cannot be opened here; the capture says why
 ├── BadEventName       the caller: no event could ever go by that name
@@ -34,6 +35,10 @@ class AccessDenied(GatewayError):
 
 class BadImage(GatewayError):
     """An ELF file or a table in it is damaged, hostile, or of a kind that is not read. Nobody must act."""
+
+
+class FileRefused(GatewayError):
+    """A file that another user owns or chooses is not opened; the text says why. Nobody must act."""
 
 
 class UnsupportedHost(GatewayError):

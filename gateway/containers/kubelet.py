@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Final
 from gateway.containers.errors import KubeletUnavailable
 from gateway.containers.pods import Pods, parse_pods
 from gateway.containers.settings import POD_LABELS
+from gateway.errors import FileRefused
+from gateway.process.foreign_file import read_foreign
 
 if TYPE_CHECKING:
     import http.client
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 MAX_BYTES: Final = 8 << 20
 """Of an answer: some 1000 pods. It is held twice for a moment, and the gateway's memory is small."""
 MAX_TOKEN_BYTES: Final = 16 << 10
+MAX_AUTHORITY_BYTES: Final = 1 << 20
 TIMEOUT_S: Final = 3.0
 """For each step: connection, TLS, and every piece of the answer."""
 DEADLINE_S: Final = 10.0
@@ -108,12 +111,16 @@ def fetch(kubelet: Kubelet) -> str:
     headers = {"Accept": "application/json", "User-Agent": "fleetprof-gateway"}
     try:
         if kubelet.token_file is not None:
-            with kubelet.token_file.open("rb") as file:
-                token = file.read(MAX_TOKEN_BYTES).decode("ascii").strip()
+            token = read_foreign(kubelet.token_file, MAX_TOKEN_BYTES).decode("ascii").strip()
             headers["Authorization"] = f"Bearer {token}"
         connection: http.client.HTTPConnection
         if kubelet.secure:
-            context = ssl.create_default_context(cafile=kubelet.authority)
+            # By its text: OpenSSL would open the file in its own way, and wait for it. Without any it would take the system's.
+            known = None
+            if kubelet.authority is not None:
+                authority = read_foreign(kubelet.authority, MAX_AUTHORITY_BYTES)
+                known = authority.decode("ascii", "ignore") or "none"
+            context = ssl.create_default_context(cadata=known)
             connection = http.client.HTTPSConnection(kubelet.address, timeout=TIMEOUT_S, context=context)
         else:
             connection = http.client.HTTPConnection(kubelet.address, timeout=TIMEOUT_S)
@@ -130,6 +137,8 @@ def fetch(kubelet: Kubelet) -> str:
                 watch.cancel()
         finally:
             connection.close()
+    except FileRefused as error:
+        raise KubeletUnavailable(f"the file of its token or authority is not read: {error}") from error
     except (OSError, http.client.HTTPException, ValueError) as error:
         # The text of a ValueError would hold the token, which has a line break or worse in it. A certificate that
         # cannot be verified is both, and its text is what the operator needs.

@@ -22,6 +22,8 @@ from typing import TYPE_CHECKING, Final
 
 from gateway.containers.errors import BadLabelsFile
 from gateway.containers.settings import LABEL_NAME
+from gateway.errors import FileRefused
+from gateway.process.foreign_file import open_foreign, read_opened
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -124,18 +126,20 @@ class WatchedLabels:
     def now(self) -> LabelsFile:
         """The file as it is; raises BadLabelsFile where it cannot be read or is too large."""
         try:
-            with self._path.open("rb") as file:
-                status = os.fstat(file.fileno())
+            descriptor = open_foreign(self._path)
+            try:
+                status = os.fstat(descriptor)
                 seen = (status.st_ino, status.st_size, status.st_mtime_ns)
                 if seen != self._seen:
-                    data = file.read(MAX_BYTES + 1)
-                    if len(data) > MAX_BYTES:
-                        raise BadLabelsFile(f"{self._path} has more than {MAX_BYTES} bytes")
-                    self._file = parse_labels_file(data.decode("utf-8", "replace"))
+                    text = read_opened(descriptor, MAX_BYTES).decode("utf-8", "replace")
+                    self._file = parse_labels_file(text)
                     self._seen = seen
-        except OSError as error:
+            finally:
+                os.close(descriptor)
+        except (OSError, FileRefused) as error:
             self._seen = None
-            raise BadLabelsFile(f"{self._path} cannot be read: {error.strerror}") from error
+            why = error.strerror if isinstance(error, OSError) else error
+            raise BadLabelsFile(f"{self._path} cannot be read: {why}") from error
         return self._file
 
 

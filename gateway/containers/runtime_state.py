@@ -18,6 +18,8 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Final
 
 from gateway.containers.pods import MAX_TEXT, image_labels
+from gateway.errors import FileRefused
+from gateway.process.foreign_file import open_foreign, read_foreign, read_opened
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,14 +104,18 @@ class RuntimeState:
     def _names(self, path: str) -> dict[str, str]:
         """Podman's list of all containers, read again only when it has changed."""
         try:
-            status = os.lstat(path)
-        except OSError:
+            descriptor = open_foreign(path, flags=os.O_NOFOLLOW)
+            try:
+                status = os.fstat(descriptor)
+                stamp = (status.st_ino, status.st_size, status.st_mtime_ns)
+                known = self._listed.get(path)
+                if known is None or known[0] != stamp:
+                    known = self._listed[path] = (stamp, podman(_parsed(read_opened(descriptor, MAX_BYTES))))
+            finally:
+                os.close(descriptor)
+        except (OSError, FileRefused):
             self._listed.pop(path, None)
             return {}
-        stamp = (status.st_ino, status.st_size, status.st_mtime_ns)
-        known = self._listed.get(path)
-        if known is None or known[0] != stamp:
-            known = self._listed[path] = (stamp, podman(_load(path)))
         return known[1]
 
 
@@ -155,25 +161,16 @@ def _named(name: object) -> Labels:
 
 
 def _read(path: str) -> dict[str, Any]:
-    document = _load(path)
+    """A file's object of JSON; an empty one where it is none, too large, or not readable."""
+    try:
+        # Another user's link would lead the gateway, which may read everything, to any file.
+        document = _parsed(read_foreign(path, MAX_BYTES, flags=os.O_NOFOLLOW))
+    except (OSError, ValueError, FileRefused):
+        return {}
     return document if isinstance(document, dict) else {}
 
 
-def _load(path: str) -> object:
-    """A file of JSON; None where it is none, too large, or not readable."""
-    try:
-        # Another user's link would lead the gateway, which may read everything, to any file.
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
-    except (OSError, ValueError):
-        return None
-    try:
-        data = os.read(descriptor, MAX_BYTES + 1)
-    except OSError:
-        return None
-    finally:
-        os.close(descriptor)
-    if len(data) > MAX_BYTES:
-        return None
+def _parsed(data: bytes) -> object:
     try:
         return json.loads(data)
     except (ValueError, RecursionError):

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from gateway.errors import FileRefused
 from gateway.machine.topology import online_cpus
 from gateway.perf.control_groups import perf_hierarchy
 from gateway.perf.events import EVENTS, probe
 from gateway.perf.tracefs import MOUNTS
 from gateway.privileges.capabilities import Sets, own_sets
+from gateway.process.foreign_file import open_foreign
 
 _CLOCKSOURCE: Final = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 # PROC_PID_INIT_INO and PROC_USER_INIT_INO, include/linux/proc_ns.h
@@ -163,15 +165,16 @@ def _map_files() -> bool:
         try:
             with os.scandir(f"/proc/{pid}/map_files") as entries:
                 first = next(entries).path
-            with open(first, "rb"):  # noqa: PTH123 - the path is the kernel's, of hexadecimal addresses
-                return True
+            os.close(open_foreign(first, pid=pid))
         except PermissionError:
             # Seen: a first process of a machine that let nobody but root look, whatever they held.
             refused += 1
             if refused == _REFUSALS:
                 break
-        except (OSError, StopIteration):
-            continue  # it ended, or its first mapping is a device
+        except (OSError, StopIteration, FileRefused):
+            continue  # it ended, or its first mapping is a device, or of a file that a program may serve
+        else:
+            return True
     return False
 
 

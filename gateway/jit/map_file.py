@@ -15,11 +15,13 @@ import time
 from dataclasses import dataclass
 from typing import Final
 
-from gateway.errors import AccessDenied, ProcessGone
+from gateway.errors import AccessDenied, FileRefused, ProcessGone
 from gateway.process.file_systems import shares_user_namespace
+from gateway.process.foreign_file import open_pinned, pinned
+from gateway.process.mounts import mount_id
 
-_FLAGS: Final = os.O_CLOEXEC | os.O_NOFOLLOW
 _ROOT: Final = 0
+_STATUS_BYTES: Final = 16 << 10
 _START_TIME_FIELD: Final = 19
 """Of /proc/PID/stat, counted from the state behind the name in parentheses."""
 _TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
@@ -84,39 +86,31 @@ def open_map_left_behind(pid: int, parent: int, *, since: float) -> int | None:
 
 
 def _open(owner: Owner, number: int, *, since: float) -> int | None:
-    if is_served_by_a_program(_read(f"/proc/{owner.pid}/mountinfo", limit=1 << 20)):
-        raise MapRefused(
-            "a program serves the file system of /tmp (FUSE), and could keep the gateway waiting"
-        )
     try:
-        root = os.open(f"/proc/{owner.pid}/root", os.O_PATH | os.O_CLOEXEC)
-        try:
-            folder = os.open("tmp", os.O_PATH | os.O_DIRECTORY | _FLAGS, dir_fd=root)
-        finally:
-            os.close(root)
-        try:
-            return _open_in(folder, f"perf-{number}.map", owner, since)
-        finally:
-            os.close(folder)
-    except (FileNotFoundError, NotADirectoryError, ProcessLookupError):
-        return None
+        with pinned(f"/proc/{owner.pid}/root", pid=owner.pid) as root:
+            return _open_below(root, f"perf-{number}.map", owner, since)
+    except (FileNotFoundError, ProcessLookupError) as reason:
+        raise ProcessGone(f"process {owner.pid} has ended") from reason
+    except FileRefused as reason:
+        raise MapRefused(str(reason)) from reason
     except PermissionError as reason:
         raise AccessDenied(f"the perf map of process {owner.pid} may not be read") from reason
     except OSError as reason:
         raise MapRefused(f"it cannot be opened: {reason.strerror}") from reason
 
 
-def _open_in(folder: int, name: str, owner: Owner, since: float) -> int:
-    # What is opened by O_PATH cannot do anything yet; a device or a pipe is never opened further.
-    found = os.open(name, os.O_PATH | _FLAGS, dir_fd=folder)
+def _open_below(root: int, name: str, owner: Owner, since: float) -> int | None:
     try:
-        # Before anything is asked of its file system, which may be another than the folder's.
-        if _mount(found) != _mount(folder):
-            raise MapRefused("another file is mounted over it")
-        _check(os.fstat(found), owner, since)
-        return os.open(f"/proc/self/fd/{found}", os.O_RDONLY | os.O_CLOEXEC)
-    finally:
-        os.close(found)
+        with (
+            pinned("tmp", pid=owner.pid, folder=root, flags=os.O_DIRECTORY | os.O_NOFOLLOW) as folder,
+            pinned(name, pid=owner.pid, folder=folder, flags=os.O_NOFOLLOW) as found,
+        ):
+            if mount_id(found) != mount_id(folder):
+                raise MapRefused("another file is mounted over it")
+            _check(os.fstat(found), owner, since)
+            return open_pinned(found)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
 
 
 def _check(status: os.stat_result, owner: Owner, since: float) -> None:
@@ -130,37 +124,10 @@ def _check(status: os.stat_result, owner: Owner, since: float) -> None:
         raise MapRefused("it was written before the process started")
 
 
-def _mount(descriptor: int) -> bytes:
-    """The id of the mount through which a file was opened: a file bind-mounted into a folder has another than the folder."""
-    for line in _read(f"/proc/self/fdinfo/{descriptor}").splitlines():
-        if line.startswith(b"mnt_id:"):
-            return line
-    raise MapRefused("the kernel does not say through which mount it was opened")
-
-
-def is_served_by_a_program(mounts: bytes) -> bool:
-    """Whether the file system at /tmp is FUSE, by the text of /proc/PID/mountinfo.
-
-    Any user can mount one in a namespace of his own; its lookups end when its program likes.
-    """
-    kinds = {b"/": b"", b"/tmp": b""}
-    # Of what could end a line or a field, the kernel escapes no more than these in a path.
-    for line in mounts.split(b"\n"):
-        before, _, after = line.partition(b" - ")
-        fields = before.split(b" ")
-        if len(fields) > 4 and fields[4] in kinds:
-            kinds[fields[4]] = after.split(b" ", 1)[0]  # a later one lies over an earlier one
-    return (kinds[b"/tmp"] or kinds[b"/"]).startswith(b"fuse")
-
-
-def _read(path: str, limit: int = 16 << 10) -> bytes:
+def _read(path: str) -> bytes:
     try:
         with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - Path costs twice the read
-            pieces = []
-            while limit > 0 and (piece := file.read(limit)):
-                pieces.append(piece)
-                limit -= len(piece)
-            return b"".join(pieces)
+            return file.read(_STATUS_BYTES)
     except (FileNotFoundError, ProcessLookupError) as reason:
         raise ProcessGone(f"{path} is gone") from reason
     except PermissionError as reason:

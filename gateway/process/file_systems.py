@@ -1,35 +1,51 @@
-"""Which files the kernel serves itself, so that reading a page of one ends.
+"""Which files the kernel serves itself, so that opening one, or reading a page of one, ends.
 
-Any user can have a program of his serve a file system (FUSE), and map a file of it. Whoever reads a page of that
-mapping waits until the program answers, and cannot even be killed meanwhile: no process may be asked for such a
-page. The kernel keeps others from opening such files, but not from reading mapped pages.
+Any user can have a program of his serve a file system (FUSE), lay an overlay over it in a user namespace of his own,
+and map a file of it. Whoever opens that file, looks for a name beside it or reads a page of the mapping waits until
+the program answers, and cannot even be killed meanwhile: no process may be asked for such a page, and no such file is
+opened. The kernel keeps others from FUSE itself (fuse_allow_current_process), but not from overlays over it, which
+read as the user who mounted them, nor from mapped pages.
 """
 
 from __future__ import annotations
 
+import ctypes
+import fcntl
 import os
-import time
+import struct
 from typing import TYPE_CHECKING, Final
+
+from gateway.process.mounts import (
+    SERVED_BY_A_PROGRAM,
+    devices,
+    mount_id,
+    own_devices,
+    own_mounts,
+    parse_mounts,
+    read_mounts,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from gateway.process.mounts import Mount
+
     Device = tuple[int, int]
 
-_MAX_BYTES: Final = 1 << 20
-# Only root unmounts what is mounted where the gateway lives.
-_OWN_GOOD_FOR_S: Final = 5.0
+# Those that read other file systems and that a user may mount in a user namespace (FS_USERNS_MOUNT; Debian, Ubuntu).
+_OVER_OTHERS: Final = frozenset({b"overlay", b"shiftfs", b"aufs"})
+_FUSE_CONNECTIONS: Final = "/sys/fs/fuse/connections"
+_NS_GET_OWNER_UID: Final = 0xB704  # linux/nsfs.h
+# linux/stat.h, linux/fcntl.h: struct statx, and to fill it from what is known without a request to the file system.
+_STATX_BYTES: Final = 256
+_STATX_DEVICE: Final = struct.Struct("=136x2I")
+_AT_STATX_DONT_SYNC: Final = 0x4000
+_AT_EMPTY_PATH: Final = 0x1000
+_libc: Final = ctypes.CDLL(None)
 
-
-class _Own:
-    """The gateway's own mounts, as of a moment ago."""
-
-    def __init__(self) -> None:
-        self.read_at = -_OWN_GOOD_FOR_S
-        self.devices: frozenset[Device] = frozenset()
-
-
-_own: Final = _Own()
+USERS_PROGRAM: Final = "a user's program serves its file system (FUSE) and could keep the gateway waiting"
+OVERLAY: Final = "its file system lies over others, which a user's program may serve (FUSE)"
+UNKNOWN: Final = "the kernel does not say which file system it is on"
 
 
 def served_by_kernel(pid: int) -> Callable[[Device], bool]:
@@ -43,13 +59,42 @@ def served_by_kernel(pid: int) -> Callable[[Device], bool]:
 
     def served(device: Device) -> bool:
         nonlocal its
-        if device[0] or device in _own_devices():
+        if device[0] or device in own_devices():
             return True
         if its is None:
-            its = devices(_mounts(pid)) if shares_user_namespace(pid) else frozenset()
+            its = devices(read_mounts(pid)) if shares_user_namespace(pid) else frozenset()
         return device in its
 
     return served
+
+
+def why_not_served(descriptor: int, pid: int) -> str:
+    """Why a call on the file might have to wait for a user's program; "": the kernel serves it.
+
+    `descriptor` may be by O_PATH; the file is one that process `pid` sees. Nothing is asked of its file system. What root mounted counts
+    as the kernel's, and what the gateway's own user did.
+    """
+    device = _device(descriptor)
+    # Disks of root's (as in `served_by_kernel`). An overlay's file has its disk's number only where it is opened from that alone.
+    if device is not None and device[0]:
+        return ""
+    if not (number := mount_id(descriptor)):
+        return UNKNOWN
+    if (own := own_mounts().get(number)) is not None:
+        return "" if is_trusted(own) else USERS_PROGRAM
+    its = parse_mounts(read_mounts(pid)).get(number)
+    if its is None:
+        # Of no namespace: memory (memfd_create(2)), or unmounted while in use. The open file keeps its device's number.
+        known = device is not None and (device in own_devices() or device == _memory_device())
+        return "" if known else UNKNOWN
+    # After its mounts were read: a process can leave the gateway's user namespace, and never comes back to it.
+    if shares_user_namespace(pid):
+        return "" if is_trusted(its) else USERS_PROGRAM
+    if trusts_mounts_of(pid):
+        return ""
+    if its.kind.startswith(SERVED_BY_A_PROGRAM):
+        return USERS_PROGRAM
+    return OVERLAY if its.kind in _OVER_OTHERS and not _no_user_serves() else ""
 
 
 def shares_user_namespace(pid: int) -> bool:
@@ -61,30 +106,70 @@ def shares_user_namespace(pid: int) -> bool:
     return (its.st_dev, its.st_ino) == (ours.st_dev, ours.st_ino)
 
 
-def devices(mounts: bytes) -> frozenset[Device]:
-    """The devices in the text of /proc/PID/mountinfo that no program serves. A line out of form is passed over."""
-    found: set[Device] = set()
-    # Of what could end a line or a field, the kernel escapes no more than these in a path.
-    for line in mounts.split(b"\n"):
-        before, _, after = line.partition(b" - ")
-        fields = before.split(b" ")
-        major, _, minor = fields[2].partition(b":") if len(fields) > 4 else (b"", b"", b"")
-        if major.isdigit() and minor.isdigit() and not after.startswith(b"fuse"):
-            found.add((int(major), int(minor)))
-    return frozenset(found)
+def trusts_mounts_of(pid: int) -> bool:
+    """Whether what a process sees was mounted by root, or by the gateway's own user; False if that cannot be told.
 
-
-def _own_devices() -> frozenset[Device]:
-    now = time.monotonic()
-    if now - _own.read_at >= _OWN_GOOD_FOR_S:
-        _own.devices, _own.read_at = devices(_mounts(os.getpid())), now
-    return _own.devices
-
-
-def _mounts(pid: int) -> bytes:
+    In a user namespace everybody mounts; one that root made may be for others (a container's). The gateway's own user can stop
+    the gateway anyway: `fleetprof up` without root over containers without root.
+    """
+    if shares_user_namespace(pid):
+        return True
+    if not os.geteuid():
+        return False
     try:
-        with open(f"/proc/{pid}/mountinfo", "rb") as file:  # noqa: PTH123 - Path costs twice the read
-            text = file.read(_MAX_BYTES)
+        namespace = os.open(f"/proc/{pid}/ns/user", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            owner: bytes = fcntl.ioctl(namespace, _NS_GET_OWNER_UID, bytes(4))
+        finally:
+            os.close(namespace)
     except OSError:
-        return b""
-    return text[: text.rfind(b"\n") + 1]
+        return False
+    return int.from_bytes(owner, "little") == os.geteuid()
+
+
+def is_trusted(mount: Mount) -> bool:
+    """Whether the kernel serves it, or a program of root's or of the gateway's own user's; by the ids of the gateway's namespace."""
+    if not mount.kind.startswith(SERVED_BY_A_PROGRAM):
+        return True
+    return any(f"user_id={user}".encode() in mount.options.split(b",") for user in (0, os.geteuid()))
+
+
+def _no_user_serves() -> bool:
+    """Whether no user but root and the gateway's own has a program that serves a file system, in whatever namespace.
+
+    Each has a folder, which its user owns, as long as anything lies over it (Documentation/filesystems/fuse.rst).
+    """
+    mounts = own_mounts().values()
+    if not any(mount.kind == b"fusectl" and mount.point == _FUSE_CONNECTIONS.encode() for mount in mounts):
+        # A kernel that knows no FUSE has no place for them.
+        return not os.path.exists(_FUSE_CONNECTIONS) and os.path.exists("/sys/fs")  # noqa: PTH110
+    try:
+        with os.scandir(_FUSE_CONNECTIONS) as entries:
+            return all(entry.stat(follow_symlinks=False).st_uid in {0, os.geteuid()} for entry in entries)
+    except OSError:
+        return False
+
+
+def _device(descriptor: int) -> Device | None:
+    """The device of an open file without a request to its file system; None: this C library or kernel has no statx(2)."""
+    status = ctypes.create_string_buffer(_STATX_BYTES)
+    try:
+        failed = _libc.statx(descriptor, b"", _AT_EMPTY_PATH | _AT_STATX_DONT_SYNC, 0, status)
+    except AttributeError:
+        return None
+    if failed:
+        return None
+    major, minor = _STATX_DEVICE.unpack_from(status)
+    return major, minor
+
+
+def _memory_device() -> Device | None:
+    """The device that memory files of all processes are on."""
+    try:
+        memory = os.memfd_create("fleetprof")
+    except OSError:
+        return None
+    try:
+        return _device(memory)
+    finally:
+        os.close(memory)

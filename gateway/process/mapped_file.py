@@ -3,24 +3,25 @@
 /proc/PID/map_files leads to the very inode that is mapped, whatever happened to its path and whichever
 mount namespace the process lives in, but needs CAP_CHECKPOINT_RESTORE. By path, inside the process's root
 or in the gateway's own (for a process that has just ended), another file may have taken the place, so a
-file opened by path counts only if its inode or its build id is the mapping's.
+file opened by path counts only if its inode or its build id is the mapping's. A path is followed only where
+all that it may lead through was mounted by root or by the gateway's own user: of other file systems each
+look for a name may have to wait.
 """
 
 from __future__ import annotations
 
 import os
-import stat
-from typing import TYPE_CHECKING, Final, NamedTuple
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from gateway.errors import FileRefused
+from gateway.process.file_systems import trusts_mounts_of
+from gateway.process.foreign_file import open_pinned, pinned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gateway.process.maps import Vma
-
-# A device opened by mistake may do something; a pipe may block. What is opened by O_PATH cannot do anything yet;
-# only a regular file is opened further, and no other file can have taken its place meanwhile.
-_LOOK: Final = os.O_PATH | os.O_CLOEXEC
-_FLAGS: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 
 
 class Signature(NamedTuple):
@@ -43,27 +44,25 @@ class Candidate(NamedTuple):
 def candidates(pid: int, vma: Vma) -> Iterator[Candidate]:
     """Yield open files that may be behind a mapping, best first; the caller closes each one.
 
-    What is not a regular file is never opened.
+    What `foreign_file` refuses is passed over.
     """
-    yield from _candidate(f"/proc/{pid}/map_files/{vma.start:x}-{vma.end:x}", None)
+    yield from _candidate(f"/proc/{pid}/map_files/{vma.start:x}-{vma.end:x}", pid, None)
     if vma.deleted:
         return
-    yield from _candidate(f"/proc/{pid}/root{vma.path}", vma)
-    yield from _candidate(vma.path, vma)
+    with suppress(OSError, FileRefused), pinned(f"/proc/{pid}/root", pid=pid) as root:
+        # In this order: a process can leave the gateway's user namespace, and never comes back to it.
+        if trusts_mounts_of(pid):
+            yield from _candidate(vma.path.lstrip("/"), pid, vma, root)
+    yield from _candidate(vma.path, os.getpid(), vma)
 
 
-def _candidate(path: str, expected: Vma | None) -> Iterator[Candidate]:
-    """Yield the file at `path` if it can be opened; `expected` is the mapping to compare it with."""
+def _candidate(path: str, pid: int, expected: Vma | None, root: int | None = None) -> Iterator[Candidate]:
+    """Yield the file at `path`, below `root`, if it can be opened; `expected` is the mapping to compare it with."""
     try:
-        found = os.open(path, _LOOK)
-        try:
+        with pinned(path, pid=pid, folder=root) as found:
             status = os.fstat(found)
-            if not stat.S_ISREG(status.st_mode):
-                return
-            descriptor = os.open(f"/proc/self/fd/{found}", _FLAGS)
-        finally:
-            os.close(found)
-    except (OSError, ValueError):
+            descriptor = open_pinned(found)
+    except (OSError, ValueError, FileRefused):
         return
     signature = Signature(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
     certain = expected is None or (

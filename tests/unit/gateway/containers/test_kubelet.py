@@ -1,6 +1,7 @@
 """A kubelet that answers, refuses, dawdles, lies: a real HTTP server, and nobody waits for it."""
 
 import http.server
+import os
 import ssl
 import threading
 import time
@@ -14,6 +15,7 @@ from gateway.containers.errors import KubeletUnavailable
 from gateway.containers.kubelet import KubeletPods, fetch
 from gateway.containers.settings import parse_kubelet
 from tests.kubelets import POD, A, Answer, kubelet, listed, says, write_self_signed
+from tests.leases import leased
 
 DEADLINE_S = 20.0
 
@@ -157,3 +159,35 @@ def test_the_token_is_read_for_each_question_and_sent_over_tls_only(certificate:
         assert len(server.asked) == 2
     with pytest.raises(ValueError, match="without TLS"):
         parse_kubelet("http://127.0.0.1:10255", token, None)
+
+
+def test_a_file_that_would_keep_it_waiting_is_not_read(certificate: Path, tmp_path: Path):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    fifo, token = tmp_path / "fifo", tmp_path / "token"
+    os.mkfifo(fifo)
+    token.write_text("one")
+    with kubelet(says(listed(POD)), context) as (server, url):
+        for files in ((fifo, certificate), (token, fifo)):
+            with pytest.raises(KubeletUnavailable, match="no regular file"):
+                fetch(parse_kubelet(url, *files))
+        with leased(token), pytest.raises(KubeletUnavailable, match="lease"):
+            fetch(parse_kubelet(url, token, certificate))
+    assert server.asked == []
+
+
+@pytest.mark.parametrize("text", ["", "no certificate", "é"])
+def test_an_authority_without_certificates_is_not_the_systems(
+    certificate: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+):
+    """Which OpenSSL takes from these files."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    authority = tmp_path / "authority"
+    authority.write_text(text)
+    with kubelet(says(listed(POD)), context) as (server, url):
+        assert "PodList" in fetch(parse_kubelet(url, None, None))
+        with pytest.raises(KubeletUnavailable):
+            fetch(parse_kubelet(url, None, authority))
+    assert len(server.asked) == 1

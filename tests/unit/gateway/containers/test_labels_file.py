@@ -17,6 +17,7 @@ from gateway.containers.labels_file import (
 )
 from gateway.containers.placement import place
 from gateway.containers.settings import LABEL_NAME
+from tests.leases import leased
 
 A = "0123456789abcdef" * 4
 B = "0123456789ab" + "f" * 52
@@ -132,3 +133,16 @@ def test_a_file_that_is_too_large(tmp_path: Path):
         opened.truncate(MAX_BYTES + 1)
     with pytest.raises(BadLabelsFile, match="more than"):
         WatchedLabels(file).now()
+
+
+def test_a_file_that_would_keep_captures_waiting_is_not_read(tmp_path: Path):
+    path = tmp_path / "labels"
+    labels = WatchedLabels(path)
+    os.mkfifo(path)
+    with pytest.raises(BadLabelsFile, match="no regular file"):
+        labels.now()
+    path.unlink()
+    path.write_text("unit nginx.service team=web\n")
+    with leased(path), pytest.raises(BadLabelsFile, match="lease"):
+        labels.now()
+    assert labels.now().exact

@@ -1,6 +1,7 @@
 """Names from the state files of container runtimes, as they write them."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.containers.runtime_state import MAX_BYTES, MISSED_S, RuntimeState, annotated, docker, podman
+from tests.leases import leased
 from tests.made_sysfs import write
 
 A = "0123456789abcdef" * 4
@@ -108,6 +110,31 @@ def test_no_link_is_followed_and_no_id_is_a_path(tmp_path: Path):
     state = RuntimeState(tmp_path)
     assert state.labels(A) == {}
     assert state.labels("../../../..") == {}
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"var/lib/docker/containers/{A}/config.v2.json",
+        "var/lib/containers/storage/overlay-containers/containers.json",
+    ],
+)
+def test_what_is_no_file_or_under_a_lease_has_no_names(tmp_path: Path, path: str):
+    text = json.dumps(
+        {"Name": "/web"} if path.startswith("var/lib/docker") else [{"id": A, "names": ["web"]}]
+    )
+    now = 0.0
+    state = RuntimeState(tmp_path, clock=lambda: now)
+    (tmp_path / path).parent.mkdir(parents=True)
+    os.mkfifo(tmp_path / path)
+    assert state.labels(A) == {}
+    (tmp_path / path).unlink()
+    write(tmp_path, path, text)
+    now = MISSED_S
+    with leased(tmp_path / path):
+        assert state.labels(A) == {}
+    now = 2 * MISSED_S
+    assert state.labels(A) == {"container.name": "web"}
 
 
 json_values = st.recursive(

@@ -14,6 +14,7 @@ import pytest
 from gateway.errors import ProcessGone
 from gateway.jit import map_file
 from gateway.jit.map_file import MapRefused, open_map, open_map_left_behind, read_owner
+from tests.leases import leased
 
 GONE = 1 << 23
 
@@ -199,18 +200,9 @@ def test_who_a_process_is(process: subprocess.Popen[bytes]):
     assert owner.started <= time.time() + 1
 
 
-@pytest.mark.parametrize(
-    ("mounts", "refused"),
-    [
-        (b"22 1 8:1 / / rw - ext4 /dev/sda1 rw\n", False),
-        (b"22 1 8:1 / / rw - ext4 /dev/sda1 rw\n30 22 0:50 / /tmp rw shared:9 - fuse.sshfs x rw\n", True),
-        (b"22 1 0:50 / / rw - fuse x rw\n", True),
-        (b"22 1 0:50 / / rw - fuse x rw\n30 22 0:51 / /tmp rw - tmpfs tmpfs rw\n", False),
-        (b"30 22 0:50 / /tmp rw - fuse x rw\n31 30 0:51 / /tmp rw - tmpfs t rw\n", False),
-        (b"30 22 0:50 / /tmp rw - fuse x rw\n31 30 0:51 / /x\r31 30 0:51 / /tmp rw - tmpfs t rw\n", True),
-        (b"", False),
-        (b"garbage\n - \n", False),
-    ],
-)
-def test_a_file_system_that_a_program_serves_is_known_by_its_mount(mounts: bytes, refused: bool):
-    assert map_file.is_served_by_a_program(mounts) is refused
+def test_a_map_under_a_lease_is_refused(process: subprocess.Popen[bytes], place: Path):
+    """Its owner could keep the gateway waiting for 45 s, again and again."""
+    place.write_bytes(b"1000 10 f\n")
+    with leased(place), pytest.raises(MapRefused, match="lease"):
+        open_map(process.pid)
+    assert content(open_map(process.pid)) == b"1000 10 f\n"

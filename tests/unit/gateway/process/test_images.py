@@ -32,7 +32,9 @@ def elf(tmp_path):
 
 
 def open_descriptors() -> int:
-    return len(list(Path("/proc/self/fd").iterdir()))
+    """But for the list of mounts, which stays open."""
+    held = [entry.readlink() for entry in Path("/proc/self/fd").iterdir() if entry.is_symlink()]
+    return sum(path.name != "mountinfo" for path in held)
 
 
 def test_every_image_of_this_process_is_understood():

@@ -1,0 +1,88 @@
+"""The one way to files that other users own or choose: programs, perf maps, containers' state, secrets that are mounted.
+
+What can be in store for a reader with the gateway's rights, and what stands against it:
+
+- A FIFO blocks it, a device may do something: a file is looked at by O_PATH, by which nothing happens, and only a regular one is opened.
+- Its owner may hold a lease (F_SETLEASE in fcntl(2)), for whose end open(2) waits up to /proc/sys/fs/lease-break-time, 45 s; seen,
+  with a perf map, in the thread that drains the rings. O_NONBLOCK makes that EWOULDBLOCK, and the file is refused.
+- A program may serve its file system (FUSE), beneath an overlay too: `file_systems` is asked before any call that such a program
+  could see, the look for a name in a folder included.
+- Another file may take its place: what was looked at is what is opened, by /proc/self/fd.
+- It may be endless: `read_foreign` has a limit.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from gateway.errors import FileRefused
+from gateway.process.file_systems import why_not_served
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_LOOK: Final = os.O_PATH | os.O_CLOEXEC
+_READ: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+_PIECE_BYTES: Final = 1 << 18
+NO_REGULAR_FILE: Final = "it is no regular file"
+
+
+@contextmanager
+def pinned(
+    path: str | Path, *, pid: int | None = None, folder: int | None = None, flags: int = 0
+) -> Iterator[int]:
+    """Look at a file or folder without opening it: a descriptor by O_PATH, which may be asked for its status, and looked up in.
+
+    `pid` is the process that sees it, None: this one; `folder` a pinned one that a relative path begins in; `flags`
+    may be O_NOFOLLOW and O_DIRECTORY. Raises FileRefused for what a user's program may serve, OSError, ValueError.
+    """
+    descriptor = os.open(path, _LOOK | flags, dir_fd=folder)
+    try:
+        if why := why_not_served(descriptor, os.getpid() if pid is None else pid):
+            raise FileRefused(why)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def open_pinned(descriptor: int) -> int:
+    """A descriptor for reading of a pinned regular file, which the caller closes. Raises FileRefused, OSError."""
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        raise FileRefused(NO_REGULAR_FILE)
+    try:
+        return os.open(f"/proc/self/fd/{descriptor}", _READ)
+    except BlockingIOError as reason:
+        raise FileRefused(
+            "a process holds a lease on it (F_SETLEASE), for which opening it would wait"
+        ) from reason
+
+
+def open_foreign(path: str | Path, *, pid: int | None = None, flags: int = 0) -> int:
+    """A descriptor for reading of the regular file at a path, which the caller closes; parameters and errors as of `pinned`."""
+    with pinned(path, pid=pid, flags=flags) as found:
+        return open_pinned(found)
+
+
+def read_foreign(path: str | Path, limit: int, *, flags: int = 0) -> bytes:
+    """All of the regular file at a path. Raises FileRefused, also above `limit` bytes, OSError, ValueError."""
+    descriptor = open_foreign(path, flags=flags)
+    try:
+        return read_opened(descriptor, limit)
+    finally:
+        os.close(descriptor)
+
+
+def read_opened(descriptor: int, limit: int) -> bytes:
+    """All of an open file from where it stands. Raises FileRefused above `limit` bytes, OSError."""
+    pieces: list[bytes] = []
+    size = 0
+    while piece := os.read(descriptor, min(_PIECE_BYTES, limit + 1 - size)):
+        size += len(piece)
+        if size > limit:
+            raise FileRefused(f"it has more than {limit} bytes")
+        pieces.append(piece)
+    return b"".join(pieces)
