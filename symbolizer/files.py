@@ -17,12 +17,11 @@ class OpenedFile:
     def __init__(self, path: Path, descriptor: int | None = None) -> None:
         """Open it, or take a descriptor that is open already and now is this object's to close.
 
-        Raises OSError, also for what is no regular file; never blocks on a FIFO.
+        Raises OSError, also for what is no regular file, or under a lease (F_SETLEASE in fcntl(2)); never waits for
+        a FIFO's other end or a lease's.
         """
         self.path = path
-        self.descriptor = (
-            os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC) if descriptor is None else descriptor
-        )
+        self.descriptor = _open(path) if descriptor is None else descriptor
         status = os.fstat(self.descriptor)
         if not stat.S_ISREG(status.st_mode):
             self.close()
@@ -57,3 +56,16 @@ class OpenedFile:
             parts.append(part)
             start += len(part)
         return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _open(path: Path) -> int:
+    # By O_PATH nothing happens yet: a device that is opened by mistake may do something.
+    found = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISREG(os.fstat(found).st_mode):
+            raise FileNotFoundError(f"{path} is no regular file")
+        return os.open(f"/proc/self/fd/{found}", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except BlockingIOError as error:
+        raise BlockingIOError(error.errno, "a process holds a lease on it", str(path)) from error
+    finally:
+        os.close(found)

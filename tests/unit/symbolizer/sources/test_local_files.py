@@ -1,4 +1,7 @@
+import fcntl
 import os
+import select
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +16,11 @@ from symbolizer.kernel.identity import KernelIdentity
 from symbolizer.kernel.kallsyms import Kallsyms
 from symbolizer.sources.local_files import LocalFiles
 from symbolizer.sources.source import Found, Missing
+from tests.leases import leased
+
+# asm-generic/ioctls.h: of a pseudoterminal, the lock of its other end and that one's number.
+_TIOCSPTLCK = 0x40045431
+_TIOCGPTN = 0x80045430
 
 
 def identity(path: Path | str, build_id: bytes = b"", content_key: str = "") -> ImageIdentity:
@@ -143,6 +151,46 @@ def test_what_is_only_to_be_touched_by_the_kernel_is_not_opened(files: LocalFile
 def test_a_fifo_does_not_block(files: LocalFiles, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     assert isinstance(files.executable(identity(tmp_path / "fifo", b"\x01" * 20)), Missing)
+
+
+def test_a_lease_on_a_program_costs_that_program(programs, files: LocalFiles) -> None:
+    wanted = build_id(programs.pie)
+    path = programs.folder / "leased"
+    path.write_bytes(programs.pie.read_bytes())
+    with leased(path):
+        missing = files.executable(identity(path, wanted))
+        assert isinstance(missing, Missing)
+        assert missing.reason == f"{path} cannot be read: a process holds a lease on it."
+        assert isinstance(files.executable(identity(programs.pie, wanted)), Found)
+    assert isinstance(files.executable(identity(path, wanted)), Found)
+
+
+def test_a_lease_on_a_debug_file_costs_its_lines(split, files: LocalFiles) -> None:
+    program, debug = split
+    wanted = identity(program, build_id(program))
+    (program.parent / debug.name).write_bytes(debug.read_bytes())
+    with opened(program).content as content:
+        executable = Found(content, ElfFile(content), str(program))
+        with leased(program.parent / debug.name):
+            assert isinstance(files.debug_file(wanted, executable), Missing)
+        assert isinstance(files.debug_file(wanted, executable), Found)
+
+
+def test_a_device_is_not_opened() -> None:
+    """Some do something when they are; a terminal hangs up when whoever had it open closes it."""
+    master = os.open("/dev/ptmx", os.O_RDWR | os.O_NOCTTY)
+    try:
+        fcntl.ioctl(master, _TIOCSPTLCK, bytes(4))
+        number = int.from_bytes(fcntl.ioctl(master, _TIOCGPTN, bytes(4)), sys.byteorder)
+        with pytest.raises(FileNotFoundError, match="no regular file"):
+            OpenedFile(Path(f"/dev/pts/{number}"))
+        hung_up = select.poll()
+        hung_up.register(master, 0)
+        assert hung_up.poll(0) == []
+        os.close(os.open(f"/dev/pts/{number}", os.O_RDONLY | os.O_NOCTTY))
+        assert hung_up.poll(0) == [(master, select.POLLHUP)]
+    finally:
+        os.close(master)
 
 
 @pytest.fixture
