@@ -1,131 +1,200 @@
 """The name of what an interpreter runs, from its command line.
 
-Only a base name, module or class leaves this module. Arguments can hold secrets, so the code of `-c` and
-`-e` is never a name, and nothing behind the script is looked at.
+Arguments hold secrets, and a command line leaves the machine in no other way. What leaves is the base name of the script, a module
+or a class: the first argument that is no option, or what an option like `-m` names, which by the interpreter's grammar is what it runs,
+whatever it is called (`python3 /usr/bin/gunicorn`). That holds only if each argument before it is understood, so these have no name:
+
+- code (`-c`, `-e`) and standard input (`-`, nothing at all), whatever follows;
+- what stands behind an option that is not known here: it might be that option's value;
+- in Java what stands behind an @file of arguments, which may hold the class already. As the value of an option, where
+  it has a class path in it (`-cp @/app/jib-classpath-file`), such a file counts as that value;
+- what does not look like a name: `NAME` says what does. Code and URLs do not.
+
+Sources: python(1), node(1) and `node --v8-options`, ruby(1), perlrun(1), java(1) and IsWhiteSpaceOption in JDK's java.c.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Final
+
+from gateway.process.node_options import ALONE, VALUED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
 
 MAX_NAME: Final = 128
+NAME: Final = re.compile(rf"(?=.*\w)[\w.@+-]{{1,{MAX_NAME}}}")
+_JAVA_NAME: Final = re.compile(
+    rf"(?=.{{1,{MAX_NAME}}}$)([\w.@+-]+\.(jar|war|java)|[^\W\d][\w$]*(\.[^\W\d][\w$]*)*)"
+)
+
+
+class _Value(Enum):
+    """Where an option's value is, if it is not a pattern of what may be joined to it."""
+
+    NEXT = "joined to it, or else the next argument"
+    NAMED = "likewise, and it is what is run"
+
+
+_NOTHING: Final = re.compile("")
+_Letters = dict[str, re.Pattern[str] | _Value]
 
 
 @dataclass(frozen=True, slots=True)
 class _Interpreter:
     """How one interpreter's command line reads up to its script.
 
-    `valued` are options whose value is the next argument, `code` those that bring code instead of a
-    script, `named` those whose next argument is what is run. `clusters`: short options may be joined.
+    `alone` are options that have no value, `valued` those that have it behind "=" or as the next argument, `named` likewise,
+    but it is what is run; what begins with one of `prefixes` is an option with its value. `letters` are short options that
+    may be joined to each other. `code` are options that bring code, and the names of commands of its own. `equals`: of others it is
+    certain that what is joined by "=" is all of their value. `dashes`: "--" ends the options.
     """
 
     program: re.Pattern[str]
+    alone: frozenset[str] = frozenset()
     valued: frozenset[str] = frozenset()
-    code: frozenset[str] = frozenset()
     named: frozenset[str] = frozenset()
-    clusters: bool = False
+    code: frozenset[str] = frozenset()
+    prefixes: tuple[str, ...] = ()
+    letters: Mapping[str, re.Pattern[str] | _Value] = field(default_factory=dict)
+    equals: bool = False
+    dashes: bool = True
+    name: re.Pattern[str] = NAME
+
+
+def _letters(alone: str, valued: str, joined: Mapping[str, str], named: str = "") -> _Letters:
+    """`joined` has patterns of what may be joined to a letter, behind which others go on."""
+    found: _Letters = dict.fromkeys(alone, _NOTHING)
+    found |= dict.fromkeys(valued, _Value.NEXT) | dict.fromkeys(named, _Value.NAMED)
+    return found | {letter: re.compile(pattern, re.DOTALL) for letter, pattern in joined.items()}
 
 
 _INTERPRETERS: Final = (
     _Interpreter(
         re.compile(r"(python|pypy)[0-9.]*$"),
-        valued=frozenset({"-W", "-X", "--check-hash-based-pycs"}),
-        code=frozenset({"-c"}),
-        named=frozenset({"-m"}),
-        clusters=True,
+        valued=frozenset({"--check-hash-based-pycs"}),
+        letters=_letters("bBdEiIOPqRsStuvx3", "WXQ", {}, named="m"),
     ),
     _Interpreter(
         re.compile(r"(node|nodejs)[0-9.]*$"),
-        valued=frozenset(
-            {"-r", "--require", "--import", "--loader", "--experimental-loader", "-C", "--conditions"}
-        ),
-        code=frozenset({"-e", "--eval", "-p", "--print", "-pe"}),
+        alone=ALONE,
+        valued=VALUED,
+        code=frozenset({"--eval", "--print", "--entry-url", "--run", "--test", "--prof-process", "inspect"}
+            | {"-e", "-p", "-pe"}),
+        prefixes=("--no-",),
+        equals=True,
     ),
     _Interpreter(
         re.compile(r"java$"),
-        valued=frozenset(
-            {
-                "-cp",
-                "-classpath",
-                "--class-path",
-                "-p",
-                "--module-path",
-                "--upgrade-module-path",
-                "--add-modules",
-            }
-            | {"--add-opens", "--add-exports", "--add-reads", "--limit-modules", "--patch-module", "--source"}
+        alone=frozenset(
+            {"-jar", "-server", "-client", "-d64", "-showversion", "--show-version", "--enable-preview", "--dry-run"}
+            | {"--validate-modules", "--show-module-resolution", "-ea", "-da", "-esa", "-dsa", "-verbose"}
+            | {"-enableassertions", "-disableassertions", "-enablesystemassertions", "-disablesystemassertions"}
         ),
-        named=frozenset({"-jar", "-m", "--module"}),
+        valued=frozenset(
+            {"-cp", "-classpath", "--class-path", "-p", "--module-path", "--upgrade-module-path", "--add-modules"}
+            | {"--add-opens", "--add-exports", "--add-reads", "--limit-modules", "--patch-module", "--source"}
+            | {"--enable-native-access"}
+        ),
+        named=frozenset({"-m", "--module"}),
+        prefixes=(
+            "-X", "-D", "-ea:", "-da:", "-enableassertions:", "-disableassertions:", "-verbose:", "-splash:",
+            "-agentlib:", "-agentpath:", "-javaagent:",
+        ),
+        equals=True,
+        dashes=False,
+        name=_JAVA_NAME,
     ),
     _Interpreter(
         re.compile(r"j?ruby[0-9.]*$"),
-        valued=frozenset(
-            {"-r", "-I", "-C", "-E", "--encoding", "--external-encoding", "--internal-encoding"}
+        alone=frozenset({"--verbose", "--debug", "--jit", "--yjit", "--mjit", "--rjit"}),
+        valued=frozenset({"--enable", "--disable", "--encoding", "--external-encoding", "--internal-encoding"}),
+        prefixes=("--enable-", "--disable-", "--yjit-", "--debug-"),
+        letters=_letters(
+            "acdlnpsSUvwy",
+            "CEIXr",
+            {"0": "[0-7]*", "F": ".*", "K": ".?", "T": "[0-9]?", "W": ":.*|[0-9]?", "i": ".*", "x": ".*"},
         ),
-        code=frozenset({"-e"}),
     ),
     _Interpreter(
         re.compile(r"perl[0-9.]*$"),
-        valued=frozenset({"-I"}),
-        code=frozenset({"-e", "-E"}),
-        clusters=True,
+        letters=_letters(
+            "acfgnpsStTUwWX",
+            "I",
+            {"0": "[xX][0-9A-Fa-f]+|[0-7]*", "C": r"\S*", "D": r"\w*", "F": r"\S*", "M": ".+", "d": "[:=].*|"}
+            | {"i": r"\S*", "l": "[0-7]*", "m": ".+", "x": ".*"},
+        ),
     ),
-)
+)  # fmt: skip
 
 
 def script_name(exe: str, command_line: bytes) -> str:
-    """Return the script, module or main class that an interpreter runs; empty: no interpreter, or none.
+    """Return the script, module or main class that an interpreter runs; empty: no interpreter, or none that is certain.
 
     `command_line` is /proc/PID/cmdline. A process that has overwritten it, as setproctitle does, has no
-    separate arguments any more, and so no script.
+    separate arguments any more, and so no script. The last argument counts only if it is whole.
     """
     program = exe.rpartition("/")[2]
     for interpreter in _INTERPRETERS:
         if interpreter.program.match(program):
             arguments = command_line.decode("utf-8", "replace").split("\0")
-            return _base_name(_find(interpreter, arguments[1:]))[:MAX_NAME]
+            name = _find(interpreter, iter(arguments[1:-1]))
+            # Of Java's `module/class` the class.
+            base = name.rstrip("/").rpartition("/")[2]
+            return base if interpreter.name.fullmatch(base) else ""
     return ""
 
 
-def _find(interpreter: _Interpreter, arguments: list[str]) -> str:
-    rest = iter(arguments)
+def _find(interpreter: _Interpreter, rest: Iterator[str]) -> str:
+    """What is run, as the command line has it; "-" or empty: that is not certain."""
     for argument in rest:
         if argument == "--":
-            return next(rest, "")
+            return next(rest, "") if interpreter.dashes else ""
         if not argument.startswith("-") or argument == "-":
-            # Java reads more options from an @file.
-            if argument.startswith("@") or argument in {"", "-"}:
-                continue
-            return argument
-        option, value = _split(interpreter, argument)
-        if option in interpreter.code:
+            return "" if argument in interpreter.code or argument.startswith("@") else argument
+        kind, value = _read(interpreter, argument)
+        if kind is None:
             return ""
-        if option in interpreter.named:
+        if kind is _Value.NAMED:
             return value or next(rest, "")
-        if option in interpreter.valued and not value:
+        if kind is _Value.NEXT and not value:
             next(rest, "")
     return ""
 
 
-def _split(interpreter: _Interpreter, argument: str) -> tuple[str, str]:
-    """Return the option and the value joined to it.
+def _read(interpreter: _Interpreter, argument: str) -> tuple[re.Pattern[str] | _Value | None, str]:
+    """Where the option's value is, and what is joined to it; None: it is not known, or code.
 
-    `--eval=x` is `--eval` with x, and where short options may be joined, `-Im` is `-m` with nothing yet,
-    `-Xdev` is `-X` with dev.
+    Of options that are joined the last is meant: `-Im` is `-m` with nothing yet, `-Xdev` is `-X` with dev.
     """
-    if argument.startswith("--"):
-        option, _, value = argument.partition("=")
-        return option, value
-    if interpreter.clusters:
-        takers = interpreter.valued | interpreter.code | interpreter.named
-        for place, letter in enumerate(argument[1:], 1):
-            if f"-{letter}" in takers:
-                return f"-{letter}", argument[place + 1 :]
-    return argument, ""
+    option, equals, value = argument.partition("=")
+    if option.startswith("--"):
+        option = option.replace("_", "-")  # node takes either
+    if option in interpreter.code:
+        return None, ""
+    if option in interpreter.named:
+        return _Value.NAMED, value
+    if option in interpreter.valued:
+        return (_NOTHING if equals else _Value.NEXT), ""
+    if option in interpreter.alone or argument.startswith(interpreter.prefixes):
+        return _NOTHING, ""
+    if option.startswith("--"):
+        return (_NOTHING if equals and interpreter.equals else None), ""
+    return _read_letters(interpreter, argument)
 
 
-def _base_name(name: str) -> str:
-    """Return the last part of a path; of Java's `module/class` that is the class."""
-    return name.rstrip("/").rpartition("/")[2]
+def _read_letters(interpreter: _Interpreter, argument: str) -> tuple[re.Pattern[str] | _Value | None, str]:
+    place = 1
+    while place < len(argument):
+        kind = interpreter.letters.get(argument[place])
+        place += 1
+        if kind is None or isinstance(kind, _Value):
+            return kind, argument[place:]
+        joined = kind.match(argument, place)
+        if joined is None:
+            return None, ""
+        place = joined.end()
+    return _NOTHING, ""

@@ -10,7 +10,7 @@ from gateway.process.identity import read_identity
 
 
 def test_a_script_in_its_process(tmp_path):
-    script = tmp_path / "busy loop.py"
+    script = tmp_path / "busy-loop.py"
     script.write_text("import sys; print('ready'); sys.stdin.read()")
     command = [sys.executable, "-u", str(script), "--password=x"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
@@ -18,7 +18,7 @@ def test_a_script_in_its_process(tmp_path):
         identity = read_identity(child.pid)
         child.communicate(b"")
     assert identity.exe == os.path.realpath(sys.executable)
-    assert identity.script == "busy loop.py"
+    assert identity.script == "busy-loop.py"
     assert not identity.kernel_thread
     assert "x" not in {identity.comm, identity.unit}
 
