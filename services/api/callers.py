@@ -34,25 +34,30 @@ def session_of(request: Request, access: Access) -> Session | None:
 
 def role_of(request: Request, access: Access) -> Role | None:
     """The highest role the request proves; None: none. A session goes on from now."""
-    roles: list[Role | None] = []
-    if session := session_of(request, access):
-        roles.append(Role[session.role.upper()])
-        request.scope.setdefault("state", {})[_RENEWED] = access.sessions.renewed(session)
-    if token := _token(request):
-        roles.append(access.role_of_token(token))
-    return max((role for role in roles if role is not None), default=None)
+    return max((role for role, _ in _proofs(request, access)), default=None)
 
 
 def caller_of(request: Request, access: Access) -> str:
-    """A name for who sends a request that was let in: for its session, else for its token; the same each time."""
-    session = session_of(request, access)
-    proof = session.nonce if session is not None else _token(request)
+    """A digest of the session or token that proves the highest role: the same for all requests with it; "": none does."""
+    _, proof = max(_proofs(request, access), default=(None, ""))
+    return proof and digest_of(proof)
+
+
+def digest_of(proof: str) -> str:
+    """What a caller is counted by: names the proof of a role, and does not give it away."""
     return sha256(proof.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _token(request: Request) -> str:
+def _proofs(request: Request, access: Access) -> list[tuple[Role, str]]:
+    """The roles that the request proves, each with the session or token that does."""
+    found = []
+    if session := session_of(request, access):
+        found.append((Role[session.role.upper()], session.nonce))
+        request.scope.setdefault("state", {})[_RENEWED] = access.sessions.renewed(session)
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    return token.strip() if scheme.lower() == "bearer" else ""
+    if scheme.lower() == "bearer" and (role := access.role_of_token(token.strip())) is not None:
+        found.append((role, token.strip()))
+    return found
 
 
 def demand(request: Request, access: Access, least: Role) -> None:

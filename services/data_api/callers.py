@@ -8,6 +8,7 @@ from typing import cast
 import grpc
 
 from services.api.auth import Access, Role
+from services.api.callers import digest_of
 from services.api.problems import Problem
 from services.certificates.kinds import ROLE_PREFIX, Kind
 
@@ -25,9 +26,12 @@ class Callers:
     own_user: bool
     """It is a socket that only this process's user and root can open."""
 
-    def demand(self, context: grpc.ServicerContext, least: Role) -> None:
-        """Raises the Problem 401 for a caller who proves nothing, 403 for one with too low a role."""
-        role = self._role(context)
+    def demand(self, context: grpc.ServicerContext, least: Role) -> str:
+        """Who it is: the same text for all calls with one token or certificate, or over the socket.
+
+        Raises the Problem 401 for a caller who proves nothing, 403 for one with too low a role.
+        """
+        role, proof = max(self._proofs(context), default=(None, ""))
         if role is None:
             raise Problem(
                 HTTPStatus.UNAUTHORIZED,
@@ -41,16 +45,21 @@ class Callers:
                 f"This needs the role {least.name.lower()}; yours is {role.name.lower()}.",
                 kind="role",
             )
+        return digest_of(proof)
 
-    def _role(self, context: grpc.ServicerContext) -> Role | None:
+    def _proofs(self, context: grpc.ServicerContext) -> list[tuple[Role, str]]:
+        """The roles that the call proves, each with what does."""
         if self.own_user:
-            return Role.ADMIN
+            return [(Role.ADMIN, "")]
         # The stubs say bytes; it is a tuple of them, because a certificate has several names.
         known = cast("Mapping[str, Sequence[bytes]]", context.auth_context())
-        found = [_ROLES.get(uri.decode("utf-8", "replace")) for uri in known.get("peer_uri", ())]
+        certificate = b"".join(known.get("x509_pem_cert", ())).decode("ascii", "replace")
+        found = [
+            (_ROLES.get(uri.decode("utf-8", "replace")), certificate) for uri in known.get("peer_uri", ())
+        ]
         for key, value in context.invocation_metadata() or ():
             if key == "authorization" and isinstance(value, str):
                 scheme, _, token = value.partition(" ")
                 if scheme.lower() == "bearer":
-                    found.append(self.access.role_of_token(token.strip()))
-        return max((role for role in found if role is not None), default=None)
+                    found.append((self.access.role_of_token(token.strip()), token.strip()))
+        return [(role, proof) for role, proof in found if role is not None]

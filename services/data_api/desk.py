@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from services.api.problems import Problem, of_storage
 from services.data_api.errors import TooManyStreams
-from services.data_api.places import Places, nothing
+from services.data_api.places import UNNAMED, Holder, Places, nothing
 from services.data_api.streams import Streams
 from storage.data.errors import Stopped
 from storage.data.stopping import Stop
@@ -30,7 +30,12 @@ class DataDesk:
     longest_s: float = LONGEST_S
 
     def serve(
-        self, stop: Stop, make: Callable[[], Iterator[_Record]], *, cut: Callable[[], object] = nothing
+        self,
+        stop: Stop,
+        make: Callable[[], Iterator[_Record]],
+        *,
+        holder: Holder = UNNAMED,
+        cut: Callable[[], object] = nothing,
     ) -> Iterator[_Record]:
         """The records of a stream that holds a place. Raises `Problem` for all that the store says.
 
@@ -38,7 +43,7 @@ class DataDesk:
         """
         try:
             until = time.monotonic() + self.longest_s
-            with self.places.taken(stop, cut):
+            with self.places.taken(stop, cut, holder=holder):
                 for record in make():
                     self.places.offered(stop)
                     yield record
@@ -52,7 +57,7 @@ class DataDesk:
                 HTTPStatus.TOO_MANY_REQUESTS,
                 str(error),
                 kind="too-many-streams",
-                hint="Come again when another has ended.",
+                hint=error.hint,
                 headers={"Retry-After": "5"},
             ) from error
         except StorageError as error:

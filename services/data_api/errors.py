@@ -16,4 +16,9 @@ class BadCursor(BadSelection):
 
 
 class TooManyStreams(ServiceError):
-    """As many streams are open as there may be."""
+    """As many streams are open as there may be, of all callers or of this one."""
+
+    def __init__(self, message: str, *, hint: str = "Come again when another has ended.") -> None:
+        """`hint`: what the caller can do, a sentence."""
+        super().__init__(message)
+        self.hint = hint

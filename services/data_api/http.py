@@ -12,7 +12,7 @@ from starlette.responses import Response, StreamingResponse
 
 from fleetpb import data_pb2
 from services.api.auth import Access, Role
-from services.api.callers import bearer_scheme, demand, session_scheme
+from services.api.callers import bearer_scheme, caller_of, demand, session_scheme
 from services.api.connections import cut_of
 from services.api.formats.accept import accept_encoding, parse_accept
 from services.api.parameters import Selected
@@ -23,7 +23,7 @@ from services.data_api.cursor import LONGEST as LONGEST_CURSOR
 from services.data_api.desk import DataDesk
 from services.data_api.framing import Framing
 from services.data_api.packing import Packer, Plain, chosen
-from services.data_api.places import STREAMS
+from services.data_api.places import STREAMS, Holder
 from services.data_api.pump import Pump
 from services.data_api.query import (
     DEFAULT_TO,
@@ -77,7 +77,8 @@ def data_router(desk: DataDesk, access: Access) -> APIRouter:
         framing = _framing(", ".join(request.headers.getlist("accept")))
         coding, packer = packed
         stop = Stop()
-        records = desk.serve(stop, lambda: make(query, stop), cut=cut_of(request))
+        holder = Holder(caller_of(request, access), follows=query.follow)
+        records = desk.serve(stop, lambda: make(query, stop), holder=holder, cut=cut_of(request))
         pump = Pump(records, kind, stop, alone=query.follow)
 
         async def in_thread(read: Callable[[Framing, Packer], _Read]) -> _Read:

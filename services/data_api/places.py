@@ -1,4 +1,4 @@
-"""How many streams there may be, and how many of them may ask the database at once."""
+"""How many streams there may be: of all callers, of one, and of those that follow."""
 
 import threading
 import time
@@ -10,7 +10,11 @@ from services.data_api.errors import TooManyStreams
 from storage.data.stopping import Stop
 
 STREAMS = 16
-"""Open at the same time, however they came; each that follows stays open."""
+"""Open at the same time, however they came."""
+STREAMS_OF_ONE = STREAMS // 4
+"""Open at the same time for one caller."""
+FOLLOWING = STREAMS - STREAMS // 4
+"""Of all streams, those that follow: each of them stays open for hours, so the other places are for streams that end."""
 UNREAD_S = 600.0
 """A stream whose caller takes nothing for so long is cut: its place is for others."""
 OVERTIME_S = 60.0
@@ -21,10 +25,25 @@ def nothing() -> None:
     """Cut nothing: there is no connection."""
 
 
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Whose stream takes a place, and for how long it may want it."""
+
+    caller: str = ""
+    """The same text for the same caller (`services.api.callers.Caller`)."""
+    follows: bool = False
+    """The stream has no end of its own."""
+
+
+UNNAMED = Holder()
+"""One caller, not told from others."""
+
+
 @dataclass(slots=True)
 class _Open:
     """A stream that holds a place."""
 
+    holder: Holder
     since: float
     cut: Callable[[], object]
     offered: float = float("inf")
@@ -34,9 +53,18 @@ class _Open:
 class Places:
     """The places for streams of one process. Safe to share between threads."""
 
-    def __init__(self, streams: int = STREAMS, *, clock: Callable[[], float] = time.monotonic) -> None:
-        """`clock` tells seconds."""
+    def __init__(
+        self,
+        streams: int = STREAMS,
+        *,
+        of_one: int = STREAMS_OF_ONE,
+        following: int = FOLLOWING,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Places in all, for one caller, and for streams that follow; `clock` tells seconds."""
         self._most = streams
+        self._of_one = of_one
+        self._following = following
         self._clock = clock
         self._lock = threading.Lock()
         self._open: dict[Stop, _Open] = {}
@@ -47,21 +75,37 @@ class Places:
         return len(self._open)
 
     @contextmanager
-    def taken(self, stop: Stop, cut: Callable[[], object] = nothing) -> Iterator[None]:
-        """Hold a place. Raises `TooManyStreams`.
+    def taken(
+        self, stop: Stop, cut: Callable[[], object] = nothing, *, holder: Holder = UNNAMED
+    ) -> Iterator[None]:
+        """Hold a place for `holder`. Raises `TooManyStreams`.
 
         `cut` breaks the caller's connection, from any thread: while a record waits to be taken nothing of
         the stream runs that could see `stop`.
         """
         with self._lock:
-            if len(self._open) >= self._most:
-                raise TooManyStreams(f"{self._most} streams are open, as many as there may be.")
-            self._open[stop] = _Open(self._clock(), cut)
+            self._check(holder)
+            self._open[stop] = _Open(holder, self._clock(), cut)
         try:
             yield
         finally:
             with self._lock:
                 del self._open[stop]
+
+    def _check(self, holder: Holder) -> None:
+        holders = [each.holder for each in self._open.values()]
+        if sum(each.caller == holder.caller for each in holders) >= self._of_one:
+            raise TooManyStreams(
+                f"{self._of_one} streams of yours are open, as many as one caller may have.",
+                hint="End one of them, or come again when one has ended.",
+            )
+        if len(holders) >= self._most:
+            raise TooManyStreams(f"{self._most} streams are open, as many as there may be.")
+        if holder.follows and sum(each.follows for each in holders) >= self._following:
+            raise TooManyStreams(
+                f"{self._following} streams follow, as many as may at the same time.",
+                hint="Come again when one has ended, or ask now and then for what has landed, without follow.",
+            )
 
     def offered(self, stop: Stop) -> None:
         """A record of the stream is there for its caller to take."""

@@ -13,6 +13,7 @@ from services.api.auth import Role
 from services.api.problems import Problem, of_storage
 from services.data_api.callers import Callers
 from services.data_api.desk import DataDesk
+from services.data_api.places import Holder
 from services.data_api.query import of_message
 from storage.data.stopping import Stop
 from storage.errors import StorageError
@@ -48,6 +49,7 @@ class DataService(data_pb2_grpc.DataApiServicer):
             context,
             Role.VIEWER,
             lambda stop: self._desk.streams.profiles(of_message("profiles", request), stop),
+            follows=request.follow,
         )
 
     def Captures(  # noqa: N802 - the name of the call
@@ -58,18 +60,24 @@ class DataService(data_pb2_grpc.DataApiServicer):
             context,
             Role.OPERATOR,
             lambda stop: self._desk.streams.captures(of_message("captures", request), stop),
+            follows=request.follow,
         )
 
     def _answer(
-        self, context: grpc.ServicerContext, least: Role, make: Callable[[Stop], Iterator[_Record]]
+        self,
+        context: grpc.ServicerContext,
+        least: Role,
+        make: Callable[[Stop], Iterator[_Record]],
+        *,
+        follows: bool,
     ) -> Iterator[_Record]:
         stop = Stop()
         # In a thread: gRPC has one for all calls' callbacks, and ending waits for the reader.
         if not context.add_callback(threading.Thread(target=stop.set, name="data-stop").start):
             return  # the caller has gone already
         try:
-            self._callers.demand(context, least)
-            yield from self._desk.serve(stop, lambda: make(stop), cut=context.cancel)
+            holder = Holder(self._callers.demand(context, least), follows=follows)
+            yield from self._desk.serve(stop, lambda: make(stop), holder=holder, cut=context.cancel)
         except StorageError as error:  # of the query, before there was a stream
             _abort(context, of_storage(error))
         except Problem as problem:

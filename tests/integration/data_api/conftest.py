@@ -30,6 +30,8 @@ from tests.made_captures import random_capture
 from tests.until import until
 
 VIEWER, OPERATOR = "v" * 24, "o" * 24
+OTHERS = tuple(letter * 24 for letter in "abcd")
+"""Tokens of other viewers."""
 NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 HOUR = {"from": "2026-11-20T12:00:00Z", "to": "2026-11-20T13:00:00Z"}
 
@@ -144,7 +146,9 @@ def serving(
         "FLEETPROF_STATE_DIR": str(state),
         "FLEETPROF_DATABASE_URL": store.url,
         "FLEETPROF_ARCHIVE_URL": store.archive.url,
-        "FLEETPROF_API_TOKENS": f"viewer:{VIEWER},operator:{OPERATOR}",
+        "FLEETPROF_API_TOKENS": ",".join(
+            [f"operator:{OPERATOR}", *(f"viewer:{token}" for token in (VIEWER, *OTHERS))]
+        ),
         **settings,
     }
     command = [sys.executable, "-c", _PROGRAM, "api", "--port", str(ports[0])]

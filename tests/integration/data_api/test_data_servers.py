@@ -6,6 +6,8 @@ import json
 import signal
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from urllib.parse import urlencode
 
 import grpc
@@ -14,8 +16,8 @@ import zstandard
 from sqlalchemy import Engine, text
 
 from fleetpb import data_pb2, data_pb2_grpc
-from services.data_api.places import STREAMS
-from tests.integration.data_api.conftest import HOUR, OPERATOR, VIEWER, Served, Store
+from services.data_api.places import FOLLOWING, STREAMS_OF_ONE
+from tests.integration.data_api.conftest import HOUR, OPERATOR, OTHERS, VIEWER, Served, Store
 from tests.until import until
 
 pytestmark = pytest.mark.integration
@@ -139,25 +141,71 @@ def test_a_caller_who_goes_frees_the_database_at_once(served: Served, store: Sto
             until(lambda: working(store.engine) == 0, "the statement is cancelled")
 
 
-def test_a_slow_reader_holds_no_transaction_and_one_too_many_is_told(served: Served, store: Store, visit_ids):
-    following = data_pb2.ProfileQuery(selection=data_pb2.Selection(from_time=HOUR["from"]), follow=True)
-    open_ = [call(served, following) for _ in range(STREAMS)]
+FOLLOWED = data_pb2.ProfileQuery(selection=data_pb2.Selection(from_time=HOUR["from"]), follow=True)
+
+
+def refusal(served: Served, query: data_pb2.ProfileQuery, token: str) -> tuple[grpc.StatusCode, str]:
+    """The status and the hint of a stream that gets no place."""
+    channel, stream = call(served, query, token)
+    with channel, pytest.raises(grpc.RpcError) as error:
+        next(stream)
+    said = dict(error.value.trailing_metadata())
+    assert said["fleetprof-retry-after"] == "5"
+    return error.value.code(), said["fleetprof-hint"]
+
+
+@contextmanager
+def followed(served: Served, tokens: list[str]) -> Iterator[list[grpc.Call]]:
+    """A stream that follows for each, begun."""
+    open_ = [call(served, FOLLOWED, token) for token in tokens]
     for _, stream in open_:
         assert next(stream).HasField("progress")
-    until(lambda: working(store.engine) == 0, "nobody is in a transaction")
-    channel, stream = call(served, data_pb2.ProfileQuery(selection=SELECTION))
-    with pytest.raises(grpc.RpcError) as error:
-        next(stream)
-    assert error.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
-    assert "come again" in dict(error.value.trailing_metadata())["fleetprof-hint"].lower()
-    assert get(served, "profiles", VIEWER).code == 429
-    asked = urllib.request.Request(f"{served.http}/metrics", headers={"Authorization": f"Bearer {VIEWER}"})
-    with urllib.request.urlopen(asked) as metrics:
-        assert f"fleetprof_data_streams_open {STREAMS:.1f}" in metrics.read().decode()
-    open_[0][1].cancel()
-    until(lambda: get(served, "profiles", VIEWER).code == 200, "a place is free")
-    for each, _ in [*open_, (channel, stream)]:
-        each.close()
+    try:
+        yield [stream for _, stream in open_]
+    finally:
+        for channel, _ in open_:
+            channel.close()
+
+
+def test_one_caller_has_a_quarter_of_the_places_however_it_comes(served: Served, store: Store, visit_ids):
+    with followed(served, [VIEWER] * (STREAMS_OF_ONE - 1)) as streams:
+        by_http = get(served, "profiles", VIEWER, follow="true", to="now")
+        assert by_http.code == 200
+        until(lambda: working(store.engine) == 0, "nobody is in a transaction")
+        code, hint = refusal(served, data_pb2.ProfileQuery(selection=SELECTION), VIEWER)
+        assert (code, hint) == (
+            grpc.StatusCode.RESOURCE_EXHAUSTED,
+            "End one of them, or come again when one has ended.",
+        )
+        refused = get(served, "profiles", VIEWER)
+        document = json.load(refused)
+        assert (refused.code, refused.headers["Retry-After"]) == (429, "5")
+        assert (
+            document["detail"]
+            == f"{STREAMS_OF_ONE} streams of yours are open, as many as one caller may have."
+        )
+        assert (document["type"].rpartition(":")[2], document["hint"]) == ("too-many-streams", hint)
+        assert get(served, "profiles", OTHERS[0]).read()
+        streams[0].cancel()
+        until(lambda: get(served, "profiles", VIEWER).code == 200, "a place is free")
+        by_http.close()
+
+
+def test_streams_that_follow_leave_places_to_those_that_end(served: Served, visit_ids):
+    callers = [VIEWER, *OTHERS]
+    tokens = [callers[number % len(callers)] for number in range(FOLLOWING)]
+    with followed(served, tokens):
+        code, hint = refusal(served, FOLLOWED, OPERATOR)
+        assert code is grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert "without follow" in hint
+        assert get(served, "profiles", OPERATOR, follow="true", to="now").code == 429
+        asked = urllib.request.Request(
+            f"{served.http}/metrics", headers={"Authorization": f"Bearer {VIEWER}"}
+        )
+        with urllib.request.urlopen(asked) as metrics:
+            assert f"fleetprof_data_streams_open {FOLLOWING:.1f}" in metrics.read().decode()
+        assert get(served, "profiles", OPERATOR).read()
+        assert get(served, "profiles", VIEWER).read()
 
 
 def test_a_stream_that_is_followed_ends_with_the_server_and_says_so(own_served: Served):

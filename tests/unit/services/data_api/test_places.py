@@ -1,14 +1,16 @@
-"""GIVEN places for streams WHEN they are taken THEN no more than there are, and none for ever."""
+"""GIVEN places for streams WHEN they are taken THEN no more than there are, of none too many, and none for ever."""
+
+from contextlib import ExitStack
 
 import pytest
 
 from services.data_api.errors import TooManyStreams
-from services.data_api.places import Places
+from services.data_api.places import FOLLOWING, STREAMS, STREAMS_OF_ONE, Holder, Places
 from storage.data.stopping import Stop
 
 
 def test_one_too_many_is_refused_until_one_ends():
-    places = Places(2)
+    places = Places(2, of_one=2)
     with places.taken(Stop()):
         with places.taken(Stop()):
             with pytest.raises(TooManyStreams, match="2 streams"), places.taken(Stop()):
@@ -17,6 +19,41 @@ def test_one_too_many_is_refused_until_one_ends():
         with places.taken(Stop()):
             pass
     assert places.open == 0
+
+
+def test_no_caller_takes_more_than_its_share():
+    places = Places(4, of_one=2)
+    mine, theirs = Holder("me"), Holder("they")
+    with places.taken(Stop(), holder=mine), places.taken(Stop(), holder=mine):
+        with (
+            pytest.raises(TooManyStreams, match="2 streams of yours") as error,
+            places.taken(Stop(), holder=mine),
+        ):
+            pass
+        assert error.value.hint == "End one of them, or come again when one has ended."
+        with places.taken(Stop(), holder=theirs):
+            assert places.open == 3
+    with places.taken(Stop(), holder=mine):
+        assert places.open == 1
+
+
+def test_those_that_follow_leave_places_to_others():
+    assert STREAMS_OF_ONE < FOLLOWING < STREAMS
+    places = Places(3, following=2)
+    with ExitStack() as opened:
+        for caller in ("a", "b"):
+            opened.enter_context(places.taken(Stop(), holder=Holder(caller, follows=True)))
+        with (
+            pytest.raises(TooManyStreams, match="2 streams follow"),
+            places.taken(Stop(), holder=Holder("c", follows=True)),
+        ):
+            pass
+        opened.enter_context(places.taken(Stop(), holder=Holder("c")))
+        with (
+            pytest.raises(TooManyStreams, match="3 streams are open"),
+            places.taken(Stop(), holder=Holder("d")),
+        ):
+            pass
 
 
 def test_a_stream_that_fails_gives_its_place_back():
