@@ -27,6 +27,7 @@ from services.embedded.valkey import EmbeddedValkey
 from services.errors import CannotStart
 from services.observing.address import ObserveAddress
 from services.observing.asking import is_ok
+from services.part_settings import API, COLLECTOR, EVERY_VARIABLE, WORKER, withheld
 from services.ports import choose_port
 from services.running import RunningStack, observed_at, run_dir
 from services.settings import Settings, variables
@@ -155,9 +156,9 @@ class Stack:
     def stop_sampling(self) -> None:
         """End the collector, so that no new visit begins and those under way finish."""
         for child in self._children:
-            if child.part.name == "collector":
+            if child.part.name == COLLECTOR:
                 child.stop()
-        self._children = [child for child in self._children if child.part.name != "collector"]
+        self._children = [child for child in self._children if child.part.name != COLLECTOR]
         self._dispatch = Dispatch(make_sender(self._redis_url()), resend_s=RESEND_S)
 
     def send_due(self) -> None:
@@ -260,9 +261,9 @@ class Stack:
         )
         return campaigns.create_or_update(connection, definition)
 
-    def _environment(self) -> dict[str, str]:
-        """What the server-side parts are told, all by environment: arguments are readable by every user."""
-        return {
+    def _environment(self, part: str) -> dict[str, str]:
+        """What a server-side part is told, all by environment: arguments are readable by every user."""
+        told = {
             "FLEETPROF_STATE_DIR": str(self._settings.state_dir),
             "FLEETPROF_DATABASE_URL": self._database_url(),
             "FLEETPROF_REDIS_URL": self._redis_url(),
@@ -275,9 +276,10 @@ class Stack:
             "FLEETPROF_DATA_LISTEN": self._settings.data_listen or f"unix:{self._folder / 'data.sock'}",
             "FLEETPROF_WORKER_PROCESSES": str(self._settings.worker_processes or 1),
             "FLEETPROF_SYMBOL_ASKS_PER_HOUR": str(self._symbol_asks()),
-            "FLEETPROF_COLLECTOR_OBSERVE": str(self._observed("collector")),
-            "FLEETPROF_WORKER_OBSERVE": str(self._observed("worker")),
+            "FLEETPROF_COLLECTOR_OBSERVE": str(self._observed(COLLECTOR)),
+            "FLEETPROF_WORKER_OBSERVE": str(self._observed(WORKER)),
         }
+        return {name: value for name, value in told.items() if name not in withheld(part)}
 
     def _left_out(self) -> frozenset[str]:
         """Variables of settings that this stack has not, whatever the environment says: a part would read them there."""
@@ -295,6 +297,7 @@ class Stack:
         return (*own, *self._settings.symbol_dirs)
 
     def _part(self, name: str, module: str, arguments: list[str], ready: Callable[[], bool]) -> Part:
+        is_server = module == "services"
         return Part(
             name=name,
             command=[
@@ -306,8 +309,8 @@ class Stack:
             ],  # -P: no code from the working directory
             log=self._logs / f"{name}.log",
             ready=ready,
-            environment=self._environment() if module == "services" else {},
-            without=self._left_out(),
+            environment=self._environment(name) if is_server else {},
+            without=self._left_out() | withheld(name) if is_server else EVERY_VARIABLE,
         )
 
     def _gateway(self) -> Part:
@@ -326,17 +329,15 @@ class Stack:
         return self._part("gateway", "gateway", arguments, lambda: _listens(path))
 
     def _api(self) -> Part:
-        return self._part("api", "services", ["api"], lambda: _answers(self.port, "/readyz"))
+        return self._part(API, "services", [API], lambda: _answers(self.port, "/readyz"))
 
     def _worker(self) -> Part:
-        return self._part(
-            "worker", "services", ["worker"], lambda: is_ok(self._observed("worker"), "/readyz")
-        )
+        return self._part(WORKER, "services", [WORKER], lambda: is_ok(self._observed(WORKER), "/readyz"))
 
     def _collector(self) -> Part:
         # Alive is enough: the first look at the fleet waits for machines to say what they are.
         return self._part(
-            "collector", "services", ["collector"], lambda: is_ok(self._observed("collector"), "/healthz")
+            COLLECTOR, "services", [COLLECTOR], lambda: is_ok(self._observed(COLLECTOR), "/healthz")
         )
 
     def _observed(self, part: str) -> ObserveAddress:

@@ -102,6 +102,7 @@ class EmbeddedValkey:
         started = subprocess.run(
             command,
             cwd=self.directory,
+            env={"LC_ALL": "C"},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from uuid import UUID
@@ -206,11 +206,13 @@ def processes() -> list[str]:
 class Up:
     """A running `fleetprof up`."""
 
-    def __init__(self, state_dir: Path) -> None:
+    def __init__(self, state_dir: Path, **settings: str) -> None:
         self.state_dir = state_dir
         self.log = state_dir / "up.out"
         with self.log.open("wb") as log:
-            self.process = subprocess.Popen(up_command(), env=environment(state_dir), stdout=log, stderr=log)
+            self.process = subprocess.Popen(
+                up_command(), env=environment(state_dir) | settings, stdout=log, stderr=log
+            )
 
     def __enter__(self):
         until(self.alive_and_announced, "the stack is up")
@@ -249,6 +251,29 @@ class Up:
             return None
 
         return until(find, f"{word} runs")
+
+    def environments(self) -> dict[str, str]:
+        """What each process of the stack has in its environment, by its command line."""
+        parents = {}
+        for folder in Path("/proc").iterdir():
+            if folder.name.isdigit():
+                with suppress(OSError):
+                    parents[int(folder.name)] = int(
+                        (folder / "stat").read_text().rsplit(")", 1)[1].split()[1]
+                    )
+        ours = {
+            self.process.pid,
+            EmbeddedPostgres(self.state_dir / "postgres").pid,
+            first_number(self.state_dir / "valkey"),
+        }
+        while more := {pid for pid, parent in parents.items() if parent in ours} - ours:
+            ours |= more
+        found = {}
+        for pid in ours - {self.process.pid}:
+            with suppress(OSError):  # one that has ended
+                command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+                found[f"{pid} {command}"] = Path(f"/proc/{pid}/environ").read_text()
+        return found
 
     def interrupt(self) -> int:
         self.process.send_signal(signal.SIGINT)
@@ -347,6 +372,28 @@ def test_whatever_is_killed_every_archived_capture_lands_exactly_once(state_dir,
         assert row["generations"] == [row["landed"]]
         assert row["set_aside"] is None
         assert row["profiled"] == row["samples"], row
+
+
+def test_no_part_is_given_secrets_of_another(state_dir):
+    tokens = "token-of-an-operator", "token-of-a-client", "passphrase-of-the-authority"
+    names = "FLEETPROF_API_TOKENS", "FLEETPROF_TOKEN", "FLEETPROF_CA_PASSPHRASE"
+    texts = (f"operator:{tokens[0]}", *tokens[1:])
+    with Up(state_dir, **dict(zip(names, texts, strict=True))) as up:
+        environments = up.environments()
+        assert up.interrupt() == 0
+
+    def holders(text: str) -> set[str]:
+        return {command for command, variables in environments.items() if text in variables}
+
+    def those(word: str) -> set[str]:
+        found = {command for command in environments if word in command}
+        assert found, word
+        return found
+
+    assert all(map(those, ("postgres", "valkey-server", "services worker", "services collector")))
+    assert holders(tokens[0]) == holders("viewer:") == those("services api")
+    assert holders(tokens[1]) == holders(tokens[2]) == set()
+    assert not those("-m gateway") & holders("FLEETPROF_"), "a gateway has no settings"
 
 
 def first_number(folder: Path) -> int | None:
