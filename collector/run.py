@@ -89,6 +89,7 @@ class Collector:
     """Memory for the functions of stacks, which merging needs."""
     random: np.random.Generator = field(default_factory=np.random.default_rng)
     _room_made_on: date | None = field(default=None, init=False)
+    _symbols_looked_at: datetime | None = field(default=None, init=False)
     _mine: dict[int, int] = field(default_factory=dict, init=False)
     """By the id of a campaign the last of its rounds that this collector drew."""
 
@@ -233,6 +234,7 @@ class Collector:
         self.watcher(Swept(len(adopted), lost))
         if announcing is not None:
             sweep.announce_improved(self.engine, announcing)
+        self._symbols_looked_at = sweep.withdraw_symbols(self.engine, self._symbols_looked_at)
         sweep.land_again(self.engine)
         sweep.send_due(self.engine, dispatch)
 

@@ -23,7 +23,7 @@ from storage.dictionary_sweep.sweep import sweep_if_due
 from storage.errors import ArchiveUnavailable, BadCapture, BlobMissing, BlobTooLarge, VisitEnded
 from storage.landing.decode import NEWEST_FORMAT, decode_capture
 from storage.retention.retain import Keep, retain
-from storage.symbols import relanding
+from storage.symbols import answers, relanding
 from storage.symbols.improved import improved
 from storage.visits import Outcome
 
@@ -58,6 +58,20 @@ def announce_improved(engine: Engine, announce: Callable[[list[str]], int]) -> i
     with engine.connect() as connection:
         keys = improved(connection, limit=_BATCH)
     return announce(keys)
+
+
+def withdraw_symbols(engine: Engine, since: datetime | None) -> datetime:
+    """Use one machine's symbols of a binary no more once another machine runs it; when to look from next time."""
+    with engine.begin() as connection:
+        withdrawn, until = answers.withdraw(connection, since)
+    for one in withdrawn:
+        _log.info(
+            "symbols of one machine withdrawn",
+            key=one.binary_key,
+            machine=one.machine,
+            also_runs_on=one.other,
+        )
+    return until
 
 
 def retry_readable(engine: Engine) -> int:

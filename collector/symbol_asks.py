@@ -2,7 +2,7 @@
 
 Off unless the operator sets a rate. One gateway is asked at a time, once for each binary in the whole
 fleet (`storage.symbols.asks` keeps the books for all collectors). What it sends is written to a file and
-handed on: whether it is of use is for others to say.
+handed on: whether it is of use, and another machine's word is needed, is for others to say.
 """
 
 import asyncio
@@ -48,8 +48,8 @@ _OUTCOMES: Final = {
     _Refusal.HIDDEN: AskOutcome.ABSENT,
 }
 
-Accept = Callable[[Ask, Path, str], str]
-"""Takes a file that a gateway sent, with the name it has there, and removes nothing; '' if it was of use, else why not.
+Accept = Callable[[Ask, Path, str], tuple[AskOutcome, str]]
+"""Takes a file that a gateway sent, with the name it has there, and removes nothing; how that went, and why as a sentence.
 
 Whatever it raises is why this one ask failed, but for a database that is away: that is waited for."""
 
@@ -92,7 +92,8 @@ class SymbolAsks:
             return False
         outcome, detail = await self._ask(ask)
         await self._desk.do(self._note, ask, outcome, detail)
-        _log.info(
+        log = _log.warning if outcome is AskOutcome.DISPUTED else _log.info
+        log(
             "symbols asked for",
             binary=ask.name,
             key=ask.binary_key,
@@ -144,8 +145,7 @@ class SymbolAsks:
             if reader.refusal is not None:
                 outcome = _OUTCOMES.get(reader.refusal.reason, AskOutcome.FAILED)
                 return outcome, said(reader.refusal.message or "It was refused without a reason.")
-            useless = await self._desk.do(self._terms.accept, ask, path, reader.name)
-        return (AskOutcome.FAILED, useless) if useless else (AskOutcome.GOT, "")
+            return await self._desk.do(self._terms.accept, ask, path, reader.name)
 
     async def _unless_stopped(self, work: Coroutine[None, None, None]) -> bool:
         """Whether the work was done; it is broken off when the collector is to stop."""

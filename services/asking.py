@@ -1,37 +1,51 @@
-"""What the collector does with symbols that a gateway sent: keeps them, and tells the workers."""
+"""What the collector does with symbols that a gateway sent: keeps them if they may be used, and tells the workers."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 import structlog
 from sqlalchemy import Engine
 
-from collector.symbol_asks import AskTerms
+from collector.symbol_asks import Accept, AskTerms
 from services.settings import Settings
 from storage.archive import Archive
-from storage.symbols.asks import Ask
-from storage.symbols.candidates import GATEWAY
-from symbolizer.inspection.arrivals import Useless, take_in
+from storage.symbols.answers import Standing
+from storage.symbols.asks import Ask, AskOutcome
+from symbolizer.inspection.arrivals import Sender, Useless, take_in
 from symbolizer.worker.broker import make_caller
 
 _log = structlog.get_logger("collector")
+_OUTCOMES: Final = {
+    Standing.AGREED: AskOutcome.GOT,
+    Standing.ALONE: AskOutcome.GOT,
+    Standing.UNCONFIRMED: AskOutcome.UNCONFIRMED,
+    Standing.DISPUTED: AskOutcome.DISPUTED,
+}
 
 
 def ask_terms(settings: Settings, engine: Engine, archive: Archive) -> AskTerms | None:
     """How gateways may be asked for symbols; None: not at all."""
     if not settings.symbol_asks_per_hour:
         return None
-    name_functions = make_caller(settings.needed_redis_url())
+    tell = make_caller(settings.needed_redis_url())
+    return AskTerms(accepting(engine, archive, tell), settings.symbol_asks_per_hour)
 
-    def accept(ask: Ask, path: Path, name: str) -> str:
-        taken = take_in(engine, archive, path, wanted=ask.binary_key, name=name, origin=GATEWAY)
+
+def accepting(engine: Engine, archive: Archive, tell: Callable[[str, str], None]) -> Accept:
+    """Takes in what gateways send; `tell` has workers name the functions of the binary with that key, and says why."""
+
+    def accept(ask: Ask, path: Path, name: str) -> tuple[AskOutcome, str]:
+        sender = Sender(ask.machine_id, ask.machine)
+        taken = take_in(engine, archive, path, wanted=ask.binary_key, name=name, sender=sender)
         if isinstance(taken, Useless):
-            return taken.reason
+            return AskOutcome.FAILED, taken.reason
         for key in taken.keys:
             try:
-                name_functions(key, f"The gateway of {ask.machine} sent symbols of {name or ask.name}.")
+                tell(key, f"The gateway of {ask.machine} sent symbols of {name or ask.name}.")
             except Exception as error:  # noqa: BLE001 - kombu and redis have no common base class
                 # Workers find the news by themselves, later.
                 _log.warning("workers not told of symbols", key=key, why=str(error))
-        return ""
+        return _OUTCOMES[taken.standing], taken.reason
 
-    return AskTerms(accept, settings.symbol_asks_per_hour)
+    return accept

@@ -34,7 +34,10 @@ class SymbolFile(Answer):
     name: str = Field(description="Base name it was uploaded under.")
     bytes: int = Field(description="Of the file.")
     stored_bytes: int = Field(description="What it takes in the archive, compressed.")
-    origin: str = Field(description="upload, gateway, or the URL it is from.")
+    origin: str = Field(
+        description="upload, the URL it is from, or the machines whose gateways gave it: `two machines: A, B` gave the "
+        "same, `one machine: A` is the only one that ran the binary; gateway: one, before two were needed."
+    )
     uploaded_by: str = Field(description="As far as it is known.")
     added_at: str
     used_at: str | None = Field(description="Last time somebody read it, to the half day; null: nobody yet.")
@@ -121,6 +124,9 @@ class BinarySymbols(Answer):
     )
     files: int = Field(description="Files that are stored for it.")
     building: bool = Field(description="A lookup table is being built for it.")
+    disputed: bool = Field(
+        description="Gateways of two machines gave different symbols of it; none is used, and there are no others."
+    )
     relanding: RelandingAnswer | None = Field(description="Its last; null: never.")
 
 
@@ -162,7 +168,9 @@ class AskAnswer(Answer):
     kind: FileKindName
     machine: str
     asked_at: str
-    outcome: Literal["asked", "got", "absent", "refused", "failed"]
+    outcome: Literal["asked", "got", "unconfirmed", "disputed", "absent", "refused", "failed"] = Field(
+        description="unconfirmed: it is used once another machine gives the same; disputed: another gave something else."
+    )
     detail: str
     attempts: int = Field(description="Machines asked so far.")
     again_at: str | None = Field(description="Another may be asked from then on; null: no more.")

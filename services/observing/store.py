@@ -106,6 +106,11 @@ def _store(found: Operations) -> Iterator[Metric]:
         ("relandings", "Binaries whose better symbols have not reached every capture.", found.relandings),
         ("symbol_builds_under_way", "Symbol files being built.", found.builds_under_way),
         ("symbol_builds_broken", "Symbol files whose last build failed.", found.builds_failed),
+        (
+            "symbols_disputed",
+            "Binaries of which gateways of two machines gave different symbols.",
+            found.symbols_disputed,
+        ),
         ("database_bytes", "Size of the database.", found.database_bytes),
     ):
         yield GaugeMetricFamily(f"fleetprof_{name}", text, value)

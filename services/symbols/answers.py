@@ -173,6 +173,7 @@ def _binary(row: BinarySymbols) -> Json:
         "quality": best and best.quality.name.lower(),
         "files": len(row.files),
         "building": any(one.building for one in row.builds),
+        "disputed": row.disputed,
         "relanding": row.relanding and relanding(row.relanding),
     }
 

@@ -30,6 +30,8 @@ KINDS = {
 OUTCOMES = {
     "asked": "no answer yet",
     "got": "it gave what it has",
+    "unconfirmed": "it gave what it has, which is not used yet",
+    "disputed": "it gave something else than another machine",
     "absent": "it has it no more",
     "refused": "it gives no symbols away",
     "failed": "that failed",
@@ -185,6 +187,8 @@ def when(moment: str) -> str:
 
 
 def _state(row: Answer) -> str:
+    if row["disputed"]:
+        return "Two machines gave different symbols of it."
     if row["relanding"] is not None and row["relanding"]["left"]:
         return progress(row["relanding"])
     if row["building"]:

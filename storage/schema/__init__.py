@@ -42,6 +42,7 @@ from storage.schema.symbols import (
     source_file,
     source_path,
     symbol_absence,
+    symbol_answer,
     symbol_ask,
     symcache,
 )
@@ -91,6 +92,7 @@ __all__ = [
     "stack_block",
     "stratum",
     "symbol_absence",
+    "symbol_answer",
     "symbol_ask",
     "symcache",
     "visit",

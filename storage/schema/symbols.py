@@ -20,6 +20,7 @@ from sqlalchemy import (
     Uuid,
     text,
 )
+from sqlalchemy.dialects.postgresql import JSONB
 
 from storage.schema.base import metadata, now, utc
 
@@ -43,7 +44,13 @@ debug_file = Table(
     Column("sha256", LargeBinary, nullable=False, comment="of the file; says where its blob lies"),
     Column("bytes", BigInteger, nullable=False, comment="of the blob"),
     Column("raw_bytes", BigInteger, nullable=False, comment="of the file"),
-    Column("origin", Text, nullable=False, comment="upload, gateway, or the debuginfod URL"),
+    Column("origin", Text, nullable=False, comment="upload, the debuginfod URL, or which machines gave it"),
+    Column(
+        "machine_id",
+        Integer,
+        ForeignKey("machine.machine_id"),
+        comment="the one machine whose word for it there is; NULL: it does not rest on one machine's word",
+    ),
     Column("uploaded_by", Text, nullable=False, server_default="", comment="who, as far as it is known"),
     Column("added_at", utc, nullable=False, server_default=now, comment="last time it was uploaded"),
     Column(
@@ -66,6 +73,7 @@ debug_file = Table(
     Index(None, "sha256"),
     Index(None, "changed_at"),
     Index(None, "needs", postgresql_using="gin"),
+    Index(None, "machine_id", postgresql_where=text("machine_id is not null")),
     comment="candidates for a binary's symbols: the best quality that is not rejected wins, then the newest",
 )
 
@@ -156,10 +164,43 @@ symbol_ask = Table(
     Column("detail", Text, nullable=False, server_default="", comment="what was answered, a sentence"),
     Column("attempts", Integer, nullable=False, comment="asks made"),
     Column("asked", ARRAY(Integer), nullable=False, comment="ids of the machines asked so far, none twice"),
+    Column("asked_times", ARRAY(utc), nullable=False, comment="when each of them was asked"),
     Column("again_at", utc, comment="another machine may be asked from then on; NULL: never"),
-    CheckConstraint("outcome in ('asked', 'got', 'absent', 'refused', 'failed')", name="outcome"),
+    CheckConstraint(
+        "outcome in ('asked', 'got', 'unconfirmed', 'disputed', 'absent', 'refused', 'failed')",
+        name="outcome",
+    ),
     Index(None, "asked_at"),
     comment="gateways that were asked for symbols nobody has: one at a time in the whole fleet",
+)
+
+symbol_answer = Table(
+    "symbol_answer",
+    metadata,
+    Column("binary_key", Text, primary_key=True, comment="of a kernel table that of its kernel"),
+    Column(
+        "machine_id",
+        Integer,
+        ForeignKey("machine.machine_id"),
+        primary_key=True,
+        comment="whose answer it is",
+    ),
+    Column(
+        "digest",
+        LargeBinary,
+        nullable=False,
+        comment="SHA-256 of the file; of a kernel table that of its kernel's part",
+    ),
+    Column(
+        "parts",
+        JSONB,
+        nullable=False,
+        server_default=text("'{}'::jsonb"),
+        comment="of a kernel table the SHA-256, in hex, of each module's part, by what names the module",
+    ),
+    Column("answered_at", utc, nullable=False),
+    Index(None, "answered_at"),
+    comment="what machines' gateways gave for a binary last, as digests: two must say the same for the fleet",
 )
 
 relanding = Table(

@@ -1,19 +1,39 @@
 """Whom the collector asks for symbols that nobody has: one gateway at a time, in the whole fleet.
 
-Nobody is asked for a binary that has names, or has candidates with some. What hides the most samples
-is asked for first, of a machine that ran it lately. Asks are few: the limit is the fleet's, whatever
-the number of collectors, and a machine is left alone for an hour afterwards.
+Nobody is asked for a binary that has names, or has candidates with some. What another machine gave and
+none has confirmed is asked for first (`storage.symbols.answers`), then what hides the most samples, of a
+machine that ran it lately. Asks are few: the limit is the fleet's, whatever the number of collectors, and a
+machine is left alone for an hour afterwards.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 from uuid import UUID
 
-from sqlalchemy import Connection, Row, and_, func, not_, or_, select, text, update
-from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    DateTime,
+    Integer,
+    Row,
+    Select,
+    TableValuedAlias,
+    and_,
+    case,
+    column,
+    func,
+    literal,
+    not_,
+    or_,
+    select,
+    text,
+    true,
+    update,
+)
+from sqlalchemy.dialects.postgresql import array, insert
 
 from storage.schema import binary, capture_binary, debug_file, machine, symbol_ask, visit
 from storage.symbols.keys import sentence
@@ -24,8 +44,8 @@ LOOK_BACK: Final = timedelta(hours=24)
 MACHINE_REST: Final = timedelta(hours=1)
 ANSWER_WITHIN: Final = timedelta(hours=1)
 """An ask whose collector died counts as failed after this; no less, since asks of the last hour are counted."""
-ATTEMPTS_LIMIT: Final = 3
-"""Machines asked for one binary, before it is given up."""
+ATTEMPTS_LIMIT: Final = 4
+"""Machines asked for one binary, before it is given up: two must give the same, and two may fail."""
 FIRST_REST: Final = timedelta(hours=1)
 _LOCK: Final = 0x666C_7961_7300
 
@@ -44,6 +64,11 @@ class AskOutcome(StrEnum):
     ASKED = "asked"
     """Not answered yet."""
     GOT = "got"
+    """What it gave is used."""
+    UNCONFIRMED = "unconfirmed"
+    """It gave what it has, which is used once another machine gives the same."""
+    DISPUTED = "disputed"
+    """It gave something else than another machine: neither is used."""
     ABSENT = "absent"
     """It is not there any more."""
     REFUSED = "refused"
@@ -88,7 +113,8 @@ class Ask:
 def wanted(connection: Connection, *, limit: int = 100, askable: bool = False) -> list[WantedBinary]:
     """Binaries that nobody has symbols for, those that hide the most samples of the last day first.
 
-    `askable`: only those a gateway may be asked for now. A file without a build-id or content key is
+    `askable`: only those a gateway may be asked for now, and first those that one was asked for and another
+    must confirm. A file without a build-id or content key is
     none: nobody could tell that what comes is it.
     """
     hidden = func.sum(capture_binary.c.unresolved)
@@ -101,6 +127,9 @@ def wanted(connection: Connection, *, limit: int = 100, askable: bool = False) -
             debug_file.c.kind != FileKind.KALLSYMS.value,
             binary.c.kind.in_([kind for kind, wants in WANTS.items() if wants is FileKind.KALLSYMS]),
         ),
+    )
+    unconfirmed = select(symbol_ask.c.binary_key).where(
+        symbol_ask.c.binary_key == binary.c.key, symbol_ask.c.outcome == AskOutcome.UNCONFIRMED.value
     )
     conditions = []
     if askable:
@@ -126,7 +155,7 @@ def wanted(connection: Connection, *, limit: int = 100, askable: bool = False) -
             *conditions,
         )
         .group_by(binary.c.binary_id)
-        .order_by(hidden.desc(), binary.c.key)
+        .order_by(*([unconfirmed.exists().desc()] if askable else []), hidden.desc(), binary.c.key)
         .limit(limit)
     )
     return [WantedBinary(row.key, row.name, row.path, row.kind, int(row.unresolved)) for row in rows]
@@ -147,10 +176,7 @@ def claim_ask(
     """
     connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
     hour_ago = func.clock_timestamp() - timedelta(hours=1)
-    lately = connection.execute(
-        select(func.count()).select_from(symbol_ask).where(symbol_ask.c.asked_at > hour_ago)
-    ).scalar_one()
-    if lately >= an_hour:
+    if _asks_since(connection, hour_ago) >= an_hour:
         return None
     for want in wanted(connection, askable=True):
         kind = wants.get(want.binary_kind)
@@ -163,6 +189,7 @@ def claim_ask(
         ).one_or_none()
         attempts = 0 if before is None else before.attempts
         but = [] if before is None else before.asked
+        times = [] if before is None else before.asked_times
         found = _machine_with(connection, want.binary_key, but=but, rest=machine_rest)
         if found is None:
             continue
@@ -172,7 +199,8 @@ def claim_ask(
             "outcome": AskOutcome.ASKED.value,
             "detail": "",
             "attempts": attempts + 1,
-            "asked": [*(before.asked if before is not None else []), found.machine_id],
+            "asked": [*but, found.machine_id],
+            "asked_times": array([*map(literal, times), func.clock_timestamp()]),
             "again_at": func.clock_timestamp() + ANSWER_WITHIN,
         }
         connection.execute(
@@ -197,10 +225,11 @@ def claim_ask(
 def note_answer(connection: Connection, ask: Ask, outcome: AskOutcome, detail: str = "") -> bool:
     """Note how the ask ended; False: it is not this one's any more, another machine was asked since.
 
-    After anything but `GOT` another machine may be asked: an hour later, then two, up to three machines.
+    After `GOT` and `DISPUTED` nobody else is asked. Else another machine may be, `ATTEMPTS_LIMIT` in all: at once
+    after `UNCONFIRMED`, an hour later after anything else, then two hours, and so on.
     """
-    rest = FIRST_REST * 2 ** (ask.attempt - 1)
-    over = outcome == AskOutcome.GOT or ask.attempt >= ATTEMPTS_LIMIT
+    rest = timedelta() if outcome == AskOutcome.UNCONFIRMED else FIRST_REST * 2 ** (ask.attempt - 1)
+    over = outcome in {AskOutcome.GOT, AskOutcome.DISPUTED} or ask.attempt >= ATTEMPTS_LIMIT
     return bool(
         connection.execute(
             update(symbol_ask)
@@ -216,6 +245,33 @@ def note_answer(connection: Connection, ask: Ask, outcome: AskOutcome, detail: s
                 again_at=None if over else func.clock_timestamp() + rest,
             )
         ).rowcount
+    )
+
+
+def reopen(connection: Connection, binary_key: str, why: str) -> None:
+    """What was got is used no more: ask the next machine for it, if there is one that was not asked."""
+    connection.execute(
+        update(symbol_ask)
+        .where(symbol_ask.c.binary_key == binary_key, symbol_ask.c.outcome == AskOutcome.GOT.value)
+        .values(
+            outcome=AskOutcome.UNCONFIRMED.value,
+            detail=sentence(why),
+            again_at=case((symbol_ask.c.attempts < ATTEMPTS_LIMIT, func.clock_timestamp())),
+        )
+    )
+
+
+def disputed() -> Select[Any]:
+    """Keys of binaries whose machines gave different symbols, and that nobody else has brought symbols of."""
+    return select(symbol_ask.c.binary_key).where(
+        symbol_ask.c.outcome == AskOutcome.DISPUTED.value,
+        ~select(debug_file.c.debug_file_id)
+        .where(
+            debug_file.c.binary_key == symbol_ask.c.binary_key,
+            debug_file.c.rejected.is_(None),
+            debug_file.c.quality >= int(Quality.SYMTAB),
+        )
+        .exists(),
     )
 
 
@@ -261,14 +317,38 @@ def asked_for(connection: Connection, binary_keys: Iterable[str]) -> dict[str, l
     return found
 
 
+def _asks() -> TableValuedAlias:
+    """(machine_id, at): the asks that a row of `symbol_ask` stands for."""
+    pairs = func.unnest(symbol_ask.c.asked, symbol_ask.c.asked_times)
+    return pairs.table_valued(
+        column("machine_id", Integer), column("at", DateTime(timezone=True))
+    ).render_derived()
+
+
+def _asks_since(connection: Connection, moment: ColumnElement[datetime]) -> int:
+    asks = _asks()
+    found = (
+        select(func.count())
+        .select_from(symbol_ask.join(asks, true()))
+        .where(symbol_ask.c.asked_at > moment, asks.c.at > moment)
+    )
+    return connection.execute(found).scalar_one()
+
+
 def _machine_with(
     connection: Connection, binary_key: str, *, but: Sequence[int], rest: timedelta
 ) -> Row[int, str, str, UUID] | None:
     """The machine that ran the binary last, is still of the fleet, and was left alone for a while."""
-    rests = select(symbol_ask.c.machine_id).where(
-        symbol_ask.c.machine_id == machine.c.machine_id,
-        symbol_ask.c.asked_at > func.clock_timestamp() - rest,
+    asks = _asks()
+    rests = (
+        select(asks.c.machine_id)
+        .select_from(symbol_ask.join(asks, true()))
+        .where(
+            symbol_ask.c.asked_at > func.clock_timestamp() - rest,
+            asks.c.at > func.clock_timestamp() - rest,
+        )
     )
+    known = machine.alias("known")
     return connection.execute(
         select(machine.c.machine_id, machine.c.name, machine.c.address, visit.c.visit_id)
         .select_from(binary)
@@ -280,8 +360,9 @@ def _machine_with(
             capture_binary.c.day >= func.date(func.now() - LOOK_BACK),
             machine.c.enabled,
             machine.c.removed_at.is_(None),
-            not_(rests.exists()),
-            machine.c.machine_id.not_in(list(but)),
+            machine.c.machine_id.not_in(rests),
+            # Another name of an address that was asked is the same gateway.
+            machine.c.address.not_in(select(known.c.address).where(known.c.machine_id.in_(list(but)))),
         )
         .order_by(visit.c.drawn_at.desc())
         .limit(1)

@@ -27,7 +27,6 @@ from storage.symbols.parts import note_completed, note_parted
 
 UPLOAD: Final = "upload"
 """Origin of what a person or a build brought; an upload takes a rejection of the same file back."""
-GATEWAY: Final = "gateway"
 TOUCH_EVERY: Final = timedelta(hours=12)
 _LOCK: Final = 0x666C_7963
 """First key of the advisory lock; the second is a hash of the binary's key."""
@@ -43,7 +42,7 @@ class Candidate:
     path: Path
     """Where it lies now; it is copied."""
     origin: str
-    """`UPLOAD`, `GATEWAY`, or the URL it is from."""
+    """`UPLOAD`, the URL it is from, or which machines gave it."""
     name: str = ""
     """Base name it was known by."""
     variant: str = ""
@@ -51,6 +50,8 @@ class Candidate:
     uploaded_by: str = ""
     needs: tuple[str, ...] = ()
     """Keys of files that complete it: what dwz moved out of it, the other halves of split DWARF."""
+    machine_id: int | None = None
+    """The one machine whose word for it there is (`storage.symbols.answers`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +223,7 @@ def _note(connection: Connection, candidate: Candidate, stored: StoredBlob) -> A
         "origin": sentence(candidate.origin),
         "uploaded_by": sentence(candidate.uploaded_by),
         "needs": [checked(key) for key in candidate.needs],
+        "machine_id": candidate.machine_id,
     }
     mended = old is not None and old.rejected is not None and candidate.origin == UPLOAD
     if old is None:
@@ -238,6 +240,8 @@ def _note(connection: Connection, candidate: Candidate, stored: StoredBlob) -> A
         news: dict[str, Any] = {"used_at": func.now()}
         if candidate.origin == UPLOAD:
             news |= {**values, "added_at": func.now(), "changed_at": func.now(), "rejected": None}
+        elif candidate.machine_id is None and old.machine_id is not None:
+            news |= {"machine_id": None, "origin": values["origin"]}
         connection.execute(
             update(debug_file).where(debug_file.c.debug_file_id == old.debug_file_id).values(**news)
         )

@@ -12,7 +12,7 @@ from enum import StrEnum
 from sqlalchemy import Connection, func, literal, select, union_all
 
 from storage.query.weighing.estimates import Estimate
-from storage.schema import binary, debug_file
+from storage.schema import binary, debug_file, symbol_ask
 from storage.symbols import absences, asks, caches, candidates, relanding
 from storage.symbols.absences import Absence
 from storage.symbols.asks import AskState
@@ -74,6 +74,8 @@ class BinarySymbols:
     """Candidates, the best first, rejected ones last."""
     builds: tuple[BuildState, ...]
     asked: tuple[AskState, ...]
+    disputed: bool
+    """Machines gave different symbols of it, and there are no others."""
     relanding: Relanding | None
     """The last one."""
 
@@ -219,6 +221,7 @@ def _rows(connection: Connection, held: Holdings, found: Sequence[_Binary]) -> l
     builds = caches.states_of(connection, keys)
     asked = asks.asked_for(connection, keys)
     again = relanding.latest(connection, keys)
+    disputed: set[str] = set(connection.scalars(asks.disputed().where(symbol_ask.c.binary_key.in_(keys))))
     return [
         BinarySymbols(
             binary_key=one.key,
@@ -239,6 +242,7 @@ def _rows(connection: Connection, held: Holdings, found: Sequence[_Binary]) -> l
             files=tuple(files.get(one.key, ())),
             builds=tuple(builds.get(one.key, ())),
             asked=tuple(asked.get(one.key, ())),
+            disputed=one.key in disputed,
             relanding=again.get(one.key),
         )
         for one in found

@@ -7,7 +7,7 @@
 | a rejected debug file | `REJECTED` after it was rejected |
 | a cache that a newer producer has replaced | when nobody used it for `REPLACED` |
 | an absence, a failed build | when it is over |
-| an ask | `days` after it was made: then another may be |
+| an ask, an answer | `days` after it was made: then another may be |
 | a finished relanding | `FINISHED` after its end |
 | a blob | with the next sweep, once no row names it |
 
@@ -46,6 +46,7 @@ from storage.schema import (
     source_file,
     source_path,
     symbol_absence,
+    symbol_answer,
     symbol_ask,
     symcache,
 )
@@ -68,7 +69,7 @@ class RetainedSymbols:
     caches: int = 0
     sources: int = 0
     notes: int = 0
-    """Absences, asks, relandings."""
+    """Absences, asks, answers, relandings."""
     blobs: int = 0
 
 
@@ -176,6 +177,7 @@ def _drop_notes(connection: Connection, days: int) -> int:
     return (
         _drop(connection, symbol_absence, symbol_absence.c.until < func.now())
         + _drop(connection, symbol_ask, symbol_ask.c.asked_at < func.now() - timedelta(days=days))
+        + _drop(connection, symbol_answer, symbol_answer.c.answered_at < func.now() - timedelta(days=days))
         + _drop(connection, relanding, relanding.c.finished_at < func.now() - FINISHED)
     )
 

@@ -4,31 +4,42 @@ import asyncio
 import tempfile
 import threading
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from io import StringIO
 from pathlib import Path
 from uuid import UUID
 
 import pytest
-from sqlalchemy import Engine, delete, select
+import structlog
+from rich.console import Console, RenderableType
+from sqlalchemy import Engine, delete, insert, select, update
 
+from collector import sweep
 from collector.desk import Desk
 from collector.symbol_asks import AskTerms, SymbolAsks, machine_rest
 from fleetpb import capture_pb2, gateway_pb2
 from gateway.process.images import own_vdso
+from services.asking import accepting
 from services.simulate.elf_writer import Symbol, elf_file
+from services.symbols import answers, tables
+from services.symbols.desk import ListingQuery, SymbolDesk
 from storage import inventory
 from storage.archive import Archive
 from storage.inventory import NewMachine
 from storage.landing.interning import Interner
 from storage.landing.land import land
 from storage.landing.resolved import ResolvedFrames
-from storage.schema import debug_file, symbol_ask
-from storage.symbols import asks
-from storage.symbols.asks import Ask, AskOutcome
+from storage.query.shapes.operations import read_operations
+from storage.schema import binary, debug_file, machine, symbol_answer, symbol_ask
+from storage.symbols import asks, candidates, relanding
+from storage.symbols.answers import Standing
+from storage.symbols.asks import AskOutcome
+from storage.symbols.missing import Which
 from symbolizer.elf.file import ElfFile
 from symbolizer.elf.symtab import read_symbols
 from symbolizer.images.resolve import Resolver
-from symbolizer.inspection.arrivals import Arrived, Useless, take_in
+from symbolizer.inspection.arrivals import Arrived, Sender, take_in
 from symbolizer.kernel.kallsyms import LoadedModule, table_of_boot
 from symbolizer.sources.download_folder import DownloadFolder
 from symbolizer.sources.uploaded import Uploaded
@@ -46,6 +57,7 @@ ffffffff81001000 T _etext
 ffffffffc0200000 t ext4_file_open\t[ext4]
 """
 TABLE = table_of_boot(KALLSYMS, KERNEL, [LoadedModule("ext4", MODULE.hex(), 0xFFFFFFFFC0200000, 0x4000)])
+NAMELESS = ["[kernel]+0xf", "[ext4]+0x1f", "[kernel]+0x2f", "program+0x100f"]
 FILE = elf_file(PROGRAM, [Symbol("serve", 0x1000, 0x1000)])
 
 
@@ -61,22 +73,27 @@ def gateway() -> Iterator[Gateway]:
 @pytest.fixture
 def capture(engine: Engine, gateway: Gateway, archive: Archive, tmp_path: Path) -> capture_pb2.Capture:
     """A capture with a frame in each kind of image, landed without any names."""
-    [visit_id] = archived(engine, drawn_at=datetime.now(UTC))
-    with engine.begin() as connection:
-        inventory.add(connection, NewMachine("m", gateway.address), replace=True)
+    return captured(engine, archive, tmp_path / "before", NewMachine("m", gateway.address))
+
+
+def captured(
+    engine: Engine, archive: Archive, folder: Path, machine: NewMachine, *, called: list[str] | None = None
+) -> capture_pb2.Capture:
+    """As `capture`, of another machine; `called`: what a worker calls its frames."""
+    [visit_id] = archived(engine, drawn_at=datetime.now(UTC), machine=machine)
     made = MadeCapture(visit_id)
     made.message.machine.kernel_build_id = KERNEL.hex()
     made.message.system.modules["ext4"] = MODULE.hex()
     kernel = made.mapping("[kernel]", build_id=KERNEL, kind=capture_pb2.Mapping.KERNEL)
     module = made.mapping("[ext4]", build_id=MODULE, kind=capture_pb2.Mapping.MODULE)
-    program = made.mapping("/srv/elsewhere/program", build_id=PROGRAM)
+    file = made.mapping("/srv/elsewhere/program", build_id=PROGRAM)
     call = (nameless(1), 0)  # whatever; the resolver says what the frames stand for
-    frames = [made.frame(image, call) for image in (kernel, module, kernel, program)]
+    frames = [made.frame(image, call) for image in (kernel, module, kernel, file)]
     made.message.frames.offset[frames[-1]] = 0x1010
     made.segment({made.group(): {made.stack(frames): 5, made.stack(frames[:2]): 7}})
     message, _ = made.finished()
-    resolved = resolve(engine, archive, tmp_path / "before", message)
-    assert names(resolved) == ["[kernel]+0xf", "[ext4]+0x1f", "[kernel]+0x2f", "program+0x100f"]
+    resolved = resolve(engine, archive, folder, message)
+    assert names(resolved) == (called or NAMELESS)
     land(engine, Interner(engine), visit_id, 1, message, resolved)
     return message
 
@@ -102,13 +119,10 @@ def look(
 ) -> int:
     """How often a gateway was asked in so many looks."""
 
-    def accept(ask: Ask, path: Path, name: str) -> str:
-        taken = take_in(engine, archive, path, wanted=ask.binary_key, name=name, origin="gateway")
-        return taken.reason if isinstance(taken, Useless) else ""
-
     async def looks() -> int:
         stopping = stop or asyncio.Event()
         desk = Desk(asyncio.Event())
+        accept = accepting(engine, archive, lambda _key, _why: None)
         terms = AskTerms(accept, an_hour, patience_s=patience_s)
         asking = SymbolAsks(engine, stop=stopping, desk=desk, credentials=None, terms=terms)
         try:
@@ -136,7 +150,10 @@ def outcome(engine: Engine, build_id: bytes) -> tuple[AskOutcome, str]:
 def rest_is_over(engine: Engine) -> None:
     """A machine is left alone for an hour after it was asked."""
     with engine.begin() as connection:
-        connection.exec_driver_sql("UPDATE symbol_ask SET asked_at = asked_at - interval '61 minutes'")
+        connection.exec_driver_sql(
+            "UPDATE symbol_ask SET asked_at = asked_at - interval '61 minutes',"
+            " asked_times = ARRAY(SELECT at - interval '61 minutes' FROM unnest(asked_times) AS at)"
+        )
 
 
 def test_one_ask_names_the_kernel_and_its_modules_for_every_worker(
@@ -169,21 +186,33 @@ def test_a_program_is_asked_for_by_its_build(
     assert look(engine, archive) == 0
 
 
-def test_the_vdso_of_another_kernel_is_named_by_its_image(
-    engine: Engine, archive: Archive, gateway: Gateway, tmp_path: Path
-):
+def test_the_vdso_of_another_kernel_is_named_by_its_image(engine: Engine, archive: Archive, tmp_path: Path):
+    """Kernels patch its code for their CPUs."""
     image = own_vdso()
-    build_id, symbols = ElfFile(image).build_id, read_symbols(ElfFile(image))
-    path = tmp_path / "vdso"
-    path.write_bytes(image)
-    assert take_in(engine, archive, path, wanted=build_id.hex(), name="[vdso]", origin="gateway") == Arrived(
-        (build_id.hex(),)
-    )
+    elf = ElfFile(image)
+    symbols = read_symbols(elf)
+    patched = bytearray(image)
+    patched[int(symbols.starts[0])] ^= 0xFF  # a vdso is linked at address 0, so addresses are offsets
     made = MadeCapture(UUID(int=1))
-    mapping = made.mapping("[vdso]", build_id=build_id, kind=capture_pb2.Mapping.VDSO)
+    mapping = made.mapping("[vdso]", build_id=elf.build_id, kind=capture_pb2.Mapping.VDSO)
     made.frame(mapping, (nameless(1), 0))
     message, _ = made.finished()
     message.frames.offset[0] = symbols.symbol(0).start + 1
+    with engine.begin() as connection:
+        connection.execute(
+            insert(binary).values(key=elf.build_id.hex(), name="[vdso]", path="[vdso]", kind="vdso")
+        )
+        senders = [
+            Sender(inventory.add(connection, NewMachine(name, f"{name}:1"), replace=True), name)
+            for name in ("m", "n")
+        ]
+    for sender, content in zip(senders, (image, bytes(patched)), strict=True):
+        path = tmp_path / sender.name
+        path.write_bytes(content)
+        wanted = elf.build_id.hex()
+        taken = take_in(engine, archive, path, wanted=wanted, name="[vdso]", sender=sender)
+        assert isinstance(taken, Arrived)
+    assert taken == Arrived((wanted,), Standing.AGREED)
     assert names(resolve(engine, archive, tmp_path / "worker", message)) == [symbols.symbol(0).name]
 
 
@@ -256,3 +285,263 @@ def test_nobody_is_asked_without_a_rate(
 ):
     assert look(engine, archive, an_hour=0) == 0
     assert not gateway.asked
+
+
+LIE = elf_file(PROGRAM, [Symbol("evil", 0x1000, 0x1000)])
+
+
+def stored(engine: Engine) -> dict[str, tuple[str, str | None]]:
+    """By key the origin of each debug file, and the one machine that it rests on."""
+    with engine.connect() as connection:
+        rows = connection.execute(
+            select(debug_file.c.binary_key, debug_file.c.origin, machine.c.name).outerjoin(
+                machine, machine.c.machine_id == debug_file.c.machine_id
+            )
+        )
+        return {row.binary_key: (row.origin, row.name) for row in rows}
+
+
+def only_the_program(engine: Engine) -> None:
+    """The kernel is known to all, so that it is not asked for."""
+    with engine.begin() as connection:
+        connection.execute(update(binary).where(binary.c.kind != "file").values(status="full"))
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two machines with the same program, kernel and module; `n` ran them last, and is asked first."""
+
+    m: Gateway
+    n: Gateway
+    captures: list[capture_pb2.Capture]
+    engine: Engine
+    archive: Archive
+    folder: Path
+
+    def names(self, of: int = 0) -> list[str]:
+        """What a worker calls the frames of a machine's capture now."""
+        folder = Path(tempfile.mkdtemp(dir=self.folder))
+        return names(resolve(self.engine, self.archive, folder, self.captures[of]))
+
+    @property
+    def asked(self) -> list[int]:
+        return [len(self.m.asked), len(self.n.asked)]
+
+
+@pytest.fixture
+def pair(
+    engine: Engine, archive: Archive, gateway: Gateway, capture: capture_pb2.Capture, tmp_path: Path
+) -> Iterator[Pair]:
+    with (
+        tempfile.TemporaryDirectory(prefix="fp-", dir="/tmp") as folder,
+        serving(Path(folder, "g.sock")) as other,
+    ):
+        second = captured(engine, archive, tmp_path / "second", NewMachine("n", other.address))
+        yield Pair(gateway, other, [capture, second], engine, archive, tmp_path)
+
+
+def test_a_machine_that_lies_names_nothing_of_the_fleet(pair: Pair, engine: Engine, archive: Archive):
+    only_the_program(engine)
+    pair.n.symbols, pair.m.symbols = gives(file=LIE), gives()
+    assert look(engine, archive) == 1
+    assert outcome(engine, PROGRAM) == (
+        AskOutcome.UNCONFIRMED,
+        "It is used once another machine gives the same.",
+    )
+    assert stored(engine) == {}
+    assert look(engine, archive) == 1
+    assert pair.asked == [1, 1]
+    found, why = outcome(engine, PROGRAM)
+    assert found is AskOutcome.DISPUTED
+    assert why.startswith("m gave other symbols than n: one of these machines, or the binary on it, is not")
+    assert stored(engine) == {}
+    assert pair.names(of=0) == pair.names(of=1) == NAMELESS
+    rest_is_over(engine)
+    assert look(engine, archive) == 0
+
+
+def test_what_machines_dispute_is_said_until_a_person_brings_symbols(
+    pair: Pair, engine: Engine, archive: Archive
+):
+    only_the_program(engine)
+    pair.n.symbols, pair.m.symbols = gives(file=LIE), gives()
+    with structlog.testing.capture_logs() as logged:
+        assert look(engine, archive, times=2) == 2
+    assert [(line["log_level"], line["outcome"]) for line in logged] == [
+        ("info", "unconfirmed"),
+        ("warning", "disputed"),
+    ]
+    desk = SymbolDesk(engine, archive)
+
+    def told() -> tuple[bool, bool, int]:
+        """In the answer about the binary, in the list, and as a metric."""
+        details = answers.details(desk, *desk.show(PROGRAM.hex()), allowed=True)
+        [ask] = details["asks"]
+        assert (ask["outcome"], ask["machine"]) == ("disputed", "m")
+        assert "it gave something else than another machine (m gave other" in plain(tables.details(details))
+        page = answers.listing(desk, desk.listing(ListingQuery(which=Which.ALL)), allowed=True)
+        [row] = [row for row in page["binaries"] if row["key"] == PROGRAM.hex()]
+        assert ("different symbols" in plain(tables.listing(page))) is row["disputed"]
+        with engine.connect() as connection:
+            return (
+                details["binary"]["disputed"],
+                row["disputed"],
+                read_operations(connection).symbols_disputed,
+            )
+
+    assert told() == (True, True, 1)
+    (pair.folder / "program").write_bytes(FILE)
+    desk.add(pair.folder / "program", name="program")
+    assert pair.names()[3] == "serve"
+    assert told() == (False, False, 0)
+
+
+def plain(shown: RenderableType) -> str:
+    console = Console(width=400, file=StringIO())
+    console.print(shown)
+    return console.file.getvalue()
+
+
+def test_what_two_machines_give_alike_names_the_fleet(pair: Pair, engine: Engine, archive: Archive):
+    only_the_program(engine)
+    pair.m.symbols = pair.n.symbols = gives()
+    assert look(engine, archive, times=3) == 2
+    assert pair.asked == [1, 1]
+    assert outcome(engine, PROGRAM) == (AskOutcome.GOT, "")
+    assert stored(engine) == {PROGRAM.hex(): ("two machines: n, m", None)}
+    assert pair.names(of=0)[3] == pair.names(of=1)[3] == "serve"
+
+
+def test_both_asks_count(pair: Pair, engine: Engine, archive: Archive):
+    only_the_program(engine)
+    pair.m.symbols = pair.n.symbols = gives()
+    assert look(engine, archive, an_hour=1, times=3) == 1
+    assert outcome(engine, PROGRAM)[0] is AskOutcome.UNCONFIRMED
+    rest_is_over(engine)
+    assert look(engine, archive, an_hour=1, times=3) == 1
+    assert outcome(engine, PROGRAM)[0] is AskOutcome.GOT
+
+
+def test_another_name_of_a_machine_confirms_nothing(pair: Pair, engine: Engine, archive: Archive):
+    only_the_program(engine)
+    captured(engine, archive, pair.folder / "third", NewMachine("n-too", pair.n.address))
+    pair.n.symbols = gives(file=LIE)
+    with engine.begin() as connection:
+        connection.execute(update(machine).where(machine.c.name == "m").values(enabled=False))
+    assert look(engine, archive, times=3) == 1
+    rest_is_over(engine)
+    assert look(engine, archive, times=3) == 0
+    assert outcome(engine, PROGRAM)[0] is AskOutcome.UNCONFIRMED
+    assert pair.asked == [0, 1]
+    assert stored(engine) == {}
+
+
+def test_what_one_machine_runs_alone_is_named_by_it_until_another_runs_it(
+    engine: Engine, archive: Archive, gateway: Gateway, capture: capture_pb2.Capture, tmp_path: Path
+):
+    only_the_program(engine)
+    gateway.symbols = gives(file=LIE)
+    assert look(engine, archive) == 1
+    assert outcome(engine, PROGRAM) == (AskOutcome.GOT, "")
+    assert stored(engine) == {PROGRAM.hex(): ("one machine: m", "m")}
+    assert names(resolve(engine, archive, tmp_path / "alone", capture))[3] == "evil"
+    looked_at = sweep.withdraw_symbols(engine, None)
+    assert stored(engine), "nobody else runs it"
+
+    other = NewMachine("n", "unix:/elsewhere")
+    captured(engine, archive, tmp_path / "second", other, called=[*NAMELESS[:3], "evil"])
+    sweep.withdraw_symbols(engine, looked_at)
+    assert stored(engine) == {}
+    assert names(resolve(engine, archive, tmp_path / "withdrawn", capture)) == NAMELESS
+    with engine.connect() as connection:
+        again = relanding.latest(connection, [PROGRAM.hex()])[PROGRAM.hex()]
+    assert (again.captures, again.why) == (2, "n runs it, too: what m alone said of it is used no more.")
+    assert outcome(engine, PROGRAM) == (AskOutcome.UNCONFIRMED, again.why)
+
+
+def test_what_was_withdrawn_is_asked_for_once_more(pair: Pair, engine: Engine, archive: Archive):
+    only_the_program(engine)
+    pair.m.symbols = pair.n.symbols = gives()
+    with engine.begin() as connection:  # as long as the second machine's capture had not landed
+        connection.execute(update(machine).values(address=pair.n.address))
+    assert look(engine, archive) == 1
+    assert stored(engine) == {PROGRAM.hex(): ("one machine: n", "n")}
+    with engine.begin() as connection:
+        connection.execute(update(machine).where(machine.c.name == "m").values(address=pair.m.address))
+    sweep.withdraw_symbols(engine, None)
+    assert stored(engine) == {}
+    assert look(engine, archive) == 1
+    assert stored(engine) == {PROGRAM.hex(): ("two machines: n, m", None)}
+    sweep.withdraw_symbols(engine, None)
+    assert stored(engine) == {PROGRAM.hex(): ("two machines: n, m", None)}
+
+
+OTHER_MODULE = b"\x0f" * 20
+
+
+def table(kernel: bytes, *modules: tuple[str, bytes]) -> bytes:
+    """A kernel's table with one function in each module."""
+    lines = b"".join(
+        b"ffffffffc%07x t %s_open\t[%s]\n" % (0x200000 * (at + 1), name.encode(), name.encode())
+        for at, (name, _) in enumerate(modules)
+    )
+    loaded = [
+        LoadedModule(name, build.hex(), 0xFFFFFFFFC0000000 + 0x200000 * (at + 1), 0x4000)
+        for at, (name, build) in enumerate(modules)
+    ]
+    text = KALLSYMS[: KALLSYMS.index(b"ffffffffc0")].replace(b"vfs_read", kernel)
+    return table_of_boot(text + lines, KERNEL, loaded)
+
+
+def test_of_a_kernel_the_parts_are_used_that_two_machines_give_alike(
+    pair: Pair, engine: Engine, archive: Archive
+):
+    pair.m.symbols = gives(kernel=table(b"vfs_read", ("ext4", MODULE), ("evil", OTHER_MODULE)))
+    pair.n.symbols = gives(kernel=table(b"vfs_read", ("dm", b"\x0e" * 20), ("ext4", MODULE)))
+    assert look(engine, archive, times=2) == 2
+    assert outcome(engine, KERNEL) == (AskOutcome.GOT, "")
+    assert stored(engine) == {key.hex(): ("two machines: n, m", None) for key in (KERNEL, MODULE)}
+    assert pair.names()[:3] == ["vfs_read", "ext4_open", "vfs_read"]
+    with engine.connect() as connection:
+        [file] = candidates.every(connection, KERNEL.hex())
+    candidates.fetch(archive, file, pair.folder / "table")
+    assert (pair.folder / "table").read_bytes() == table(b"vfs_read", ("ext4", MODULE))
+
+
+def test_a_module_that_machines_dispute_is_left_out_and_reported(
+    pair: Pair, engine: Engine, archive: Archive
+):
+    pair.m.symbols = gives(kernel=table(b"vfs_read", ("ext4", MODULE)))
+    pair.n.symbols = gives(kernel=table(b"vfs_read", ("ext4", MODULE)).replace(b"ext4_open", b"ext4_evil"))
+    assert look(engine, archive, times=2) == 2
+    assert outcome(engine, KERNEL) == (AskOutcome.GOT, "")
+    assert pair.names()[:3] == ["vfs_read", "[ext4]+0x1f", "vfs_read"]
+    rest_is_over(engine)
+    with engine.begin() as connection:
+        connection.execute(update(binary).where(binary.c.kind != "module").values(status="full"))
+    assert look(engine, archive) == 1
+    assert outcome(engine, MODULE)[0] is AskOutcome.DISPUTED
+
+
+def test_a_machine_that_lies_names_nothing_of_the_kernel(pair: Pair, engine: Engine, archive: Archive):
+    pair.m.symbols = gives(kernel=table(b"vfs_read", ("ext4", MODULE)))
+    pair.n.symbols = gives(kernel=table(b"evil", ("ext4", MODULE)))
+    assert look(engine, archive, times=2) == 2
+    assert outcome(engine, KERNEL)[0] is AskOutcome.DISPUTED
+    assert stored(engine) == {}
+    assert pair.names() == NAMELESS
+
+
+def test_a_machine_says_nothing_of_a_kernel_that_it_was_not_seen_to_run(
+    engine: Engine, archive: Archive, gateway: Gateway, capture: capture_pb2.Capture
+):
+    foreign = TABLE.replace(KERNEL.hex().encode(), b"ab" * 20)
+    gateway.symbols = gives(kernel=foreign)
+    with engine.begin() as connection:
+        connection.execute(update(binary).where(binary.c.key == KERNEL.hex()).values(status="full"))
+        connection.execute(update(binary).where(binary.c.kind == "file").values(status="full"))
+    assert look(engine, archive) == 1
+    found, why = outcome(engine, MODULE)
+    assert (found, why) == (AskOutcome.FAILED, f"No capture of that machine holds the kernel {'ab' * 20}.")
+    with engine.connect() as connection:
+        assert not connection.execute(select(symbol_answer)).all()

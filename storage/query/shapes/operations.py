@@ -20,6 +20,7 @@ from storage.schema import (
     symcache,
     visit,
 )
+from storage.symbols import asks
 
 COUNTED = 100_000
 """What waits is counted up to this many."""
@@ -56,6 +57,8 @@ class Operations:
     builds_under_way: int
     builds_failed: int
     """Symbol files of which the last build failed."""
+    symbols_disputed: int
+    """Binaries of which machines gave different symbols."""
     database_bytes: int
     """Of the database on its disk, as `pg_database_size` says."""
 
@@ -111,6 +114,7 @@ def read_operations(connection: Connection) -> Operations:
         relandings=_count(connection, select(literal(1)).where(relanding.c.finished_at.is_(None))),
         builds_under_way=under_way,
         builds_failed=failed,
+        symbols_disputed=_count(connection, asks.disputed()),
         database_bytes=connection.execute(
             select(func.pg_database_size(func.current_database()))
         ).scalar_one(),

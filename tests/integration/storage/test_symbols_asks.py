@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from sqlalchemy import Engine, func, update
+from sqlalchemy import Engine, column, func, select, update
 
 from storage.archive import Archive
 from storage.schema import binary, machine, symbol_ask
@@ -44,7 +44,11 @@ def let_pass(fleet: Fleet, hours: float) -> None:
     with fleet.engine.begin() as connection:
         connection.execute(
             update(symbol_ask).values(
-                asked_at=symbol_ask.c.asked_at - then, again_at=symbol_ask.c.again_at - then
+                asked_at=symbol_ask.c.asked_at - then,
+                again_at=symbol_ask.c.again_at - then,
+                asked_times=select(func.array_agg(column("at") - then))
+                .select_from(func.unnest(symbol_ask.c.asked_times).alias("at"))
+                .scalar_subquery(),
             )
         )
 

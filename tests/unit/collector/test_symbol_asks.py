@@ -40,11 +40,11 @@ class Accepting:
     def __init__(self, *errors: Exception) -> None:
         self.errors = list(errors)
 
-    def __call__(self, _ask: Ask, path: Path, name: str) -> str:
+    def __call__(self, _ask: Ask, path: Path, name: str) -> tuple[AskOutcome, str]:
         assert (path.read_bytes(), name) == (b"file", "app")
         if self.errors:
             raise self.errors.pop(0)
-        return ""
+        return AskOutcome.GOT, ""
 
 
 def look(monkeypatch: pytest.MonkeyPatch, accept: Accepting, *, stopped: bool = False) -> tuple[Any, ...]:

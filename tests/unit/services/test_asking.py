@@ -10,7 +10,8 @@ from sqlalchemy import Engine
 from services import asking
 from services.settings import Settings
 from storage.archive import Archive
-from storage.symbols.asks import Ask
+from storage.symbols.answers import Standing
+from storage.symbols.asks import Ask, AskOutcome
 from storage.symbols.kinds import FileKind
 from symbolizer.inspection.arrivals import Arrived, Useless
 
@@ -27,7 +28,7 @@ def terms(an_hour: int) -> asking.AskTerms | None:
 
 def accept(
     monkeypatch: pytest.MonkeyPatch, taken: Arrived | Useless, *, broken: bool = False
-) -> tuple[str, list[Any]]:
+) -> tuple[tuple[AskOutcome, str], list[Any]]:
     told: list[Any] = []
 
     def call(key: str, why: str) -> None:
@@ -48,17 +49,26 @@ def test_nobody_is_asked_unless_a_rate_is_set():
 
 
 def test_workers_are_told_of_every_binary_that_may_have_names(monkeypatch: pytest.MonkeyPatch):
-    useless, told = accept(monkeypatch, Arrived(("aa", "bb")))
-    assert useless == ""
+    answer, told = accept(monkeypatch, Arrived(("aa", "bb")))
+    assert answer == (AskOutcome.GOT, "")
     assert [key for key, _ in told] == ["aa", "bb"]
     assert all("node7" in why for _, why in told)
 
 
 def test_a_broker_that_is_away_does_not_undo_what_was_kept(monkeypatch: pytest.MonkeyPatch):
-    useless, told = accept(monkeypatch, Arrived(("aa", "bb")), broken=True)
-    assert useless == ""
+    answer, told = accept(monkeypatch, Arrived(("aa", "bb")), broken=True)
+    assert answer == (AskOutcome.GOT, "")
     assert len(told) == 2
 
 
 def test_what_is_of_no_use_is_said(monkeypatch: pytest.MonkeyPatch):
-    assert accept(monkeypatch, Useless("It is stripped.")) == ("It is stripped.", [])
+    assert accept(monkeypatch, Useless("It is stripped.")) == ((AskOutcome.FAILED, "It is stripped."), [])
+
+
+def test_of_what_is_not_used_yet_no_worker_hears(monkeypatch: pytest.MonkeyPatch):
+    for standing, outcome in (
+        (Standing.UNCONFIRMED, AskOutcome.UNCONFIRMED),
+        (Standing.DISPUTED, AskOutcome.DISPUTED),
+    ):
+        assert accept(monkeypatch, Arrived((), standing, "why")) == ((outcome, "why"), [])
+    assert accept(monkeypatch, Arrived(("aa",), Standing.ALONE))[0] == (AskOutcome.GOT, "")

@@ -54,6 +54,8 @@ export function recognised(done: UploadAnswer): string {
 const OUTCOMES: Readonly<Record<AskAnswer['outcome'], string>> = {
   asked: 'no answer yet',
   got: 'it gave what it has',
+  unconfirmed: 'it gave what it has, which is not used yet',
+  disputed: 'it gave something else than another machine',
   absent: 'it has it no more',
   refused: 'it gives no symbols away',
   failed: 'that failed',

@@ -35,6 +35,7 @@ OPERATIONS = Operations(
     relandings=0,
     builds_under_way=0,
     builds_failed=1,
+    symbols_disputed=1,
     database_bytes=1,
 )  # fmt: skip
 

@@ -9,10 +9,11 @@ from sqlalchemy import Engine
 
 from storage.archive import Archive
 from storage.binaries import SeenBinary
+from storage.symbols.answers import Standing, Verdict
 from storage.symbols.asks import WantedBinary
 from storage.symbols.candidates import Candidate
 from symbolizer.inspection import arrivals
-from symbolizer.inspection.arrivals import Arrived, Useless, take_in
+from symbolizer.inspection.arrivals import Arrived, Sender, Useless, take_in
 from symbolizer.inspection.inspection import inspect
 from symbolizer.kernel.kallsyms import LoadedModule, table_of_boot
 
@@ -25,6 +26,8 @@ class Database:
 
     def connect(self) -> nullcontext[None]:
         return nullcontext()
+
+    begin = connect
 
 
 @pytest.fixture
@@ -42,6 +45,9 @@ def kept(monkeypatch: pytest.MonkeyPatch) -> list[Candidate]:
         BUILD.hex(): SeenBinary("[kernel]", "", "kernel"),
     }
     monkeypatch.setattr(arrivals, "find_binary", lambda _connection, key: seen.get(key))
+    monkeypatch.setattr(arrivals.answers, "ran", lambda _connection, _machine, key: key == BUILD.hex())
+    alone = Verdict(Standing.ALONE, (), {})
+    monkeypatch.setattr(arrivals.answers, "testify", lambda _connection, _said: alone)
     monkeypatch.setattr(arrivals, "inspect_apart", lambda path: inspect(path.read_bytes()))
     return added
 
@@ -50,7 +56,7 @@ def arrive(tmp_path: Path, content: bytes, wanted: str = BUILD.hex()) -> Arrived
     path = tmp_path / "answer"
     path.write_bytes(content)
     engine, archive = cast("Engine", Database()), cast("Archive", None)
-    return take_in(engine, archive, path, wanted=wanted, name="[kernel]", origin="gateway")
+    return take_in(engine, archive, path, wanted=wanted, name="[kernel]", sender=Sender(1, "node7"))
 
 
 def table(*modules: tuple[str, str]) -> bytes:
@@ -59,7 +65,8 @@ def table(*modules: tuple[str, str]) -> bytes:
 
 def test_a_table_is_kept_for_modules_and_no_program(tmp_path: Path, kept: list[Candidate]):
     hostile = table(("ext4", MODULE), ("x", PROGRAM))
-    assert arrive(tmp_path, hostile) == Arrived((BUILD.hex(), MODULE))
+    assert arrive(tmp_path, hostile) == Arrived((BUILD.hex(), MODULE), Standing.ALONE)
+    assert {(one.origin, one.machine_id) for one in kept} == {("one machine: node7", 1)}
     assert [one.binary_key for one in kept] == [BUILD.hex(), MODULE]
 
 
@@ -70,7 +77,7 @@ def test_a_table_is_no_answer_for_a_program(tmp_path: Path, kept: list[Candidate
 
 def test_a_table_of_many_modules_with_long_names_is_kept(tmp_path: Path, kept: list[Candidate]):
     modules = [(f"{number:0240}", f"{number:040x}") for number in range(5000)]
-    assert arrive(tmp_path, table(*modules)) == Arrived((BUILD.hex(),))
+    assert arrive(tmp_path, table(*modules)) == Arrived((BUILD.hex(),), Standing.ALONE)
     assert len(kept) == 1
 
 

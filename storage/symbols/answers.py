@@ -1,0 +1,192 @@
+"""What machines' gateways gave for a binary, and what that is worth: two of them must say the same.
+
+What names a binary names it for the whole fleet, and a file is of the build that it says it is of: a machine
+that lies could name everybody's functions. Gateways make their answers of the binary alone, so honest ones are
+equal byte by byte, and only their digests are kept until two are.
+
+| standing | when | the file |
+|---|---|---|
+| agreed | another machine gave the same | is kept |
+| alone | no capture of another machine holds the binary | is kept until one does (`withdraw`) |
+| unconfirmed | neither: another machine is to be asked | is not kept |
+| disputed | another machine gave something else | is not kept, and nobody else is asked |
+
+Machines are told apart by the inventory's address: two names of one address are one gateway.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import Enum, auto
+from typing import Final
+
+from sqlalchemy import Connection, Select, and_, func, select, text
+from sqlalchemy.dialects.postgresql import insert
+
+from storage.schema import binary, capture, capture_binary, debug_file, machine, symbol_answer, visit
+from storage.symbols import asks, candidates, relanding
+from storage.symbols.keys import checked
+
+LOOK_BACK: Final = timedelta(hours=24)
+"""The first look for binaries that a second machine runs takes in what landed since then."""
+OVERLAP: Final = timedelta(minutes=2)
+"""A landing becomes visible when its transaction ends, later than the moment it is noted with."""
+_LOCK: Final = 0x666C_7961_7301
+
+
+class Standing(Enum):
+    """What an answer is worth."""
+
+    AGREED = auto()
+    ALONE = auto()
+    UNCONFIRMED = auto()
+    DISPUTED = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Testimony:
+    """What one machine gave."""
+
+    binary_key: str
+    machine_id: int
+    digest: bytes
+    """SHA-256 of the file; of a kernel table that of the kernel's own part."""
+    parts: Mapping[str, bytes] = field(default_factory=dict)
+    """Of a kernel table the SHA-256 of each module's part, by what names the module."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the testimonies of all machines make of one."""
+
+    standing: Standing
+    others: tuple[str, ...]
+    """Names of the machines that gave the same if it is agreed, or something else if it is disputed."""
+    parts: Mapping[str, Standing]
+    """Of each part; none is alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Withdrawn:
+    """A file of one machine that is used no more."""
+
+    binary_key: str
+    machine: str
+    """Whose it was."""
+    other: str
+    """Who runs the binary, too."""
+
+
+def ran(connection: Connection, machine_id: int, binary_key: str) -> bool:
+    """Whether a capture of the machine holds the binary."""
+    held = _held(binary_key).where(visit.c.machine_id == machine_id)
+    return bool(connection.scalar(select(held.exists())))
+
+
+def testify(connection: Connection, said: Testimony) -> Verdict:
+    """Note what a machine gave, in the place of what it gave before, and weigh it. Raises `BadKey`."""
+    connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+    row = {
+        "digest": said.digest,
+        "parts": {part: digest.hex() for part, digest in said.parts.items()},
+        "answered_at": func.clock_timestamp(),
+    }
+    connection.execute(
+        insert(symbol_answer)
+        .values(binary_key=checked(said.binary_key), machine_id=said.machine_id, **row)
+        .on_conflict_do_update(index_elements=["binary_key", "machine_id"], set_=row)
+    )
+    others = connection.execute(
+        select(symbol_answer.c.digest, symbol_answer.c.parts, machine.c.name)
+        .join(machine, machine.c.machine_id == symbol_answer.c.machine_id)
+        .where(
+            symbol_answer.c.binary_key == said.binary_key,
+            machine.c.removed_at.is_(None),
+            machine.c.address != _address_of(said.machine_id),
+        )
+        .order_by(machine.c.name)
+    ).all()
+    same = tuple(other.name for other in others if bytes(other.digest) == said.digest)
+    different = tuple(other.name for other in others if bytes(other.digest) != said.digest)
+    parts = {
+        part: _weighed(digest.hex(), [other.parts[part] for other in others if part in other.parts])
+        for part, digest in said.parts.items()
+    }
+    if different:
+        return Verdict(Standing.DISPUTED, different, parts)
+    if same:
+        return Verdict(Standing.AGREED, same, parts)
+    is_alone = not connection.scalar(select(_held_elsewhere(said).exists()))
+    return Verdict(Standing.ALONE if is_alone else Standing.UNCONFIRMED, (), parts)
+
+
+def withdraw(connection: Connection, since: datetime | None) -> tuple[list[Withdrawn], datetime]:
+    """Use files of one machine no more whose binaries another machine runs by now; and when to look from next time.
+
+    Looks at captures that landed since the moment that the last call gave; None: those of the last day. What
+    the files named is landed again, and the binaries are asked for once more.
+    """
+    now: datetime = connection.execute(select(func.clock_timestamp())).scalar_one()
+    witness, other, sibling = machine.alias("witness"), machine.alias("other"), debug_file.alias("sibling")
+    rows = connection.execute(
+        select(
+            sibling.c.binary_key,
+            sibling.c.sha256,
+            witness.c.name.label("witness"),
+            func.min(other.c.name).label("other"),
+        )
+        .select_from(debug_file)
+        .join(witness, witness.c.machine_id == debug_file.c.machine_id)
+        .join(binary, binary.c.key == debug_file.c.binary_key)
+        .join(capture_binary, capture_binary.c.binary_id == binary.c.binary_id)
+        .join(capture, capture.c.visit_id == capture_binary.c.visit_id)
+        .join(visit, visit.c.visit_id == capture_binary.c.visit_id)
+        .join(other, other.c.machine_id == visit.c.machine_id)
+        # A kernel's table is kept for its modules, too.
+        .join(
+            sibling,
+            and_(sibling.c.sha256 == debug_file.c.sha256, sibling.c.machine_id == debug_file.c.machine_id),
+        )
+        .where(
+            debug_file.c.machine_id.is_not(None),
+            capture.c.landed_at > (now - LOOK_BACK if since is None else since - OVERLAP),
+            other.c.address != witness.c.address,
+        )
+        .group_by(sibling.c.debug_file_id, witness.c.name)
+        .order_by(sibling.c.binary_key)
+    ).all()
+    for row in rows:
+        candidates.remove(connection, row.binary_key, bytes(row.sha256))
+        why = f"{row.other} runs it, too: what {row.witness} alone said of it is used no more."
+        relanding.begin(connection, row.binary_key, why=why, nameless=False)
+        asks.reopen(connection, row.binary_key, why)
+    return [Withdrawn(row.binary_key, row.witness, row.other) for row in rows], now
+
+
+def _weighed(digest: str, others: list[str]) -> Standing:
+    if any(other != digest for other in others):
+        return Standing.DISPUTED
+    return Standing.AGREED if others else Standing.UNCONFIRMED
+
+
+def _held_elsewhere(said: Testimony) -> Select[tuple[int]]:
+    return (
+        _held(said.binary_key)
+        .join(machine, machine.c.machine_id == visit.c.machine_id)
+        .where(machine.c.address != _address_of(said.machine_id))
+    )
+
+
+def _held(binary_key: str) -> Select[tuple[int]]:
+    """Captures that hold the binary, with their visits."""
+    return (
+        select(capture_binary.c.binary_id)
+        .join(binary, binary.c.binary_id == capture_binary.c.binary_id)
+        .join(visit, visit.c.visit_id == capture_binary.c.visit_id)
+        .where(binary.c.key == binary_key)
+    )
+
+
+def _address_of(machine_id: int) -> object:
+    one = machine.alias("one")
+    return select(one.c.address).where(one.c.machine_id == machine_id).scalar_subquery()
