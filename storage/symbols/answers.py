@@ -44,7 +44,7 @@ class Standing(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Testimony:
+class Answer:
     """What one machine gave."""
 
     binary_key: str
@@ -57,7 +57,7 @@ class Testimony:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the testimonies of all machines make of one."""
+    """What the answers of all machines make of one."""
 
     standing: Standing
     others: tuple[str, ...]
@@ -83,7 +83,7 @@ def ran(connection: Connection, machine_id: int, binary_key: str) -> bool:
     return bool(connection.scalar(select(held.exists())))
 
 
-def testify(connection: Connection, said: Testimony) -> Verdict:
+def weigh(connection: Connection, said: Answer) -> Verdict:
     """Note what a machine gave, in the place of what it gave before, and weigh it. Raises `BadKey`."""
     connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
     row = {
@@ -169,7 +169,7 @@ def _weighed(digest: str, others: list[str]) -> Standing:
     return Standing.AGREED if others else Standing.UNCONFIRMED
 
 
-def _held_elsewhere(said: Testimony) -> Select[tuple[int]]:
+def _held_elsewhere(said: Answer) -> Select[tuple[int]]:
     return (
         _held(said.binary_key)
         .join(machine, machine.c.machine_id == visit.c.machine_id)

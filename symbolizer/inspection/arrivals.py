@@ -14,7 +14,7 @@ from sqlalchemy import Engine
 from storage.archive import Archive
 from storage.binaries import find_binary
 from storage.symbols import answers, asks, candidates
-from storage.symbols.answers import Standing, Testimony, Verdict
+from storage.symbols.answers import Answer, Standing, Verdict
 from storage.symbols.candidates import Candidate
 from storage.symbols.kinds import FileKind, Quality
 from symbolizer.elf.file import ElfFile
@@ -86,7 +86,7 @@ def take_in(
         _blank_code(path)
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").digest()
-    verdict = _weigh(engine, Testimony(wanted, sender.machine_id, digest))
+    verdict = _weigh(engine, Answer(wanted, sender.machine_id, digest))
     if verdict.standing in _WITHHELD:
         return Arrived((), verdict.standing, _why(verdict.standing, sender, verdict.others))
     origin, machine_id = _origin(verdict, sender)
@@ -147,7 +147,7 @@ def _take_kernel(
     if not is_theirs:
         return Useless(f"No capture of that machine holds the kernel {found.key}.")
     parts = {part.key: part.digest for part in modules[:_MOST_WEIGHED]}
-    verdict = _weigh(engine, Testimony(own.key, sender.machine_id, own.digest, parts))
+    verdict = _weigh(engine, Answer(own.key, sender.machine_id, own.digest, parts))
     if verdict.standing in _WITHHELD:
         return Arrived((), verdict.standing, _why(verdict.standing, sender, verdict.others))
     origin, machine_id = _origin(verdict, sender)
@@ -176,9 +176,9 @@ def _blank_code(path: Path) -> None:
     path.write_bytes(content)
 
 
-def _weigh(engine: Engine, said: Testimony) -> Verdict:
+def _weigh(engine: Engine, said: Answer) -> Verdict:
     with engine.begin() as connection:
-        return answers.testify(connection, said)
+        return answers.weigh(connection, said)
 
 
 def _origin(verdict: Verdict, sender: Sender) -> tuple[str, int | None]:

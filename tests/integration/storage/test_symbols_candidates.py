@@ -15,7 +15,7 @@ from sqlalchemy import Engine, func, select, text, update
 from storage.archive import Archive
 from storage.schema import debug_file
 from storage.symbols import absences, blobs, candidates, news
-from storage.symbols.candidates import GATEWAY, UPLOAD, Added, Candidate
+from storage.symbols.candidates import UPLOAD, Added, Candidate
 from storage.symbols.errors import BadKey, SymbolFileTooLarge, UnknownDebugFile
 from storage.symbols.kinds import FileKind, Quality
 
@@ -123,7 +123,7 @@ class TestRanking:
         assert (again.outcome, again.best) == ("known", True)
         assert again.replaced is not None
         assert again.replaced.sha256 == sha(b"two")
-        assert shop.add(b"one", origin=GATEWAY).replaced is None
+        assert shop.add(b"one", origin="two machines: m, n").replaced is None
 
     def test_what_completes_another_file_is_no_rival_of_it(self, shop: Shop):
         shop.add(b"executable", Quality.SYMTAB, kind=FileKind.EXECUTABLE)

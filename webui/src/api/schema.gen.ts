@@ -1073,9 +1073,10 @@ export interface components {
             machine: string;
             /**
              * Outcome
+             * @description unconfirmed: it is used once another machine gives the same; disputed: another gave something else.
              * @enum {string}
              */
-            outcome: "asked" | "got" | "absent" | "refused" | "failed";
+            outcome: "asked" | "got" | "unconfirmed" | "disputed" | "absent" | "refused" | "failed";
         };
         /**
          * AskedOf
@@ -1160,6 +1161,11 @@ export interface components {
              * @description CPU time of the samples with a frame in it, as observed.
              */
             cpu_seconds: number;
+            /**
+             * Disputed
+             * @description Gateways of two machines gave different symbols of it; none is used, and there are no others.
+             */
+            disputed: boolean;
             /**
              * Few
              * @description Too few visits contribute for a narrow interval to be honest.
@@ -4853,7 +4859,7 @@ export interface components {
             name: string;
             /**
              * Origin
-             * @description upload, gateway, or the URL it is from.
+             * @description upload, the URL it is from, or the machines whose gateways gave it: `two machines: A, B` gave the same, `one machine: A` is the only one that ran the binary; gateway: one, before two were needed.
              */
             origin: string;
             /**

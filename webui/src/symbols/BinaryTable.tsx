@@ -158,6 +158,7 @@ function Hidden({ binary, full }: { binary: BinarySymbols; full: number }) {
 }
 
 function State({ binary }: { binary: BinarySymbols }) {
+  if (binary.disputed) return <span className="bad">Two machines gave different symbols of it.</span>;
   if (binary.relanding !== null && binary.relanding.left > 0) {
     return <RelandingProgress relanding={binary.relanding} />;
   }

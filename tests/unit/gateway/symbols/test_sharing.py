@@ -87,6 +87,20 @@ def test_a_sampled_build_is_given_small_or_whole(program: Path):
     assert len(small) < len(raw) / 10
 
 
+def test_two_machines_give_the_same_bytes_for_one_build(program: Path, tmp_path: Path):
+    """Wherever it lies, and whenever it was written: the names of a build count for all machines that agree on them."""
+    elsewhere = tmp_path / "elsewhere"
+    shutil.copyfile(program, elsewhere)
+    os.utime(elsewhere, (1, 1))
+    wanted = build_id(program)
+    given = []
+    for path in (program, elsewhere):
+        desk = Desk()
+        desk.desk.note([(wanted.hex(), PID, str(path))])
+        given.append(desk.content(Request(what=Request.SYMBOLS, build_id=wanted))[1])
+    assert given[0] == given[1]
+
+
 def test_what_runs_is_found_though_its_path_is_gone(program: Path, tmp_path: Path):
     copy = tmp_path / "waiting"
     shutil.copy("/bin/sleep", copy)

@@ -19,6 +19,7 @@ BINARY = {
     "few": False,
     "quality": None,
     "building": False,
+    "disputed": False,
     "relanding": None,
     "reason": "It was stripped. Nobody uploaded it.",
 }
@@ -52,6 +53,7 @@ def test_what_is_under_way_stands_before_the_reason():
     under_way = {**RELANDING, "renamed": 1, "captures": 4, "landed": 1, "left": 3}
     assert "1 function named at once, 1 of 4" in printed(relanding=under_way)
     assert "lines are being read" in printed(building=True)
+    assert "Two machines gave different symbols" in printed(disputed=True)
 
 
 @pytest.mark.parametrize(

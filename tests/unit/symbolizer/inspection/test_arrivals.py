@@ -47,7 +47,7 @@ def kept(monkeypatch: pytest.MonkeyPatch) -> list[Candidate]:
     monkeypatch.setattr(arrivals, "find_binary", lambda _connection, key: seen.get(key))
     monkeypatch.setattr(arrivals.answers, "ran", lambda _connection, _machine, key: key == BUILD.hex())
     alone = Verdict(Standing.ALONE, (), {})
-    monkeypatch.setattr(arrivals.answers, "testify", lambda _connection, _said: alone)
+    monkeypatch.setattr(arrivals.answers, "weigh", lambda _connection, _said: alone)
     monkeypatch.setattr(arrivals, "inspect_apart", lambda path: inspect(path.read_bytes()))
     return added
 
