@@ -1,8 +1,8 @@
 """Asks gateways for the symbols of binaries that nobody has (DIGEST G11).
 
-Off unless the operator sets a rate. One gateway is asked at a time, once for each binary in the whole
+Off unless the operator sets a rate. One gateway is asked at a time, each once for a binary, in the whole
 fleet (`storage.symbols.asks` keeps the books for all collectors). What it sends is written to a file and
-handed on: whether it is of use, and another machine's word is needed, is for others to say.
+handed on: whether it is of use, or needs another machine's word first, is for others to say.
 """
 
 import asyncio
