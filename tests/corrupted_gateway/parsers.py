@@ -12,7 +12,6 @@ from gateway.containers.labels_file import parse_labels_file
 from gateway.containers.placement import place
 from gateway.containers.pods import parse_pods
 from gateway.errors import GatewayError
-from gateway.jit.map_file import is_served_by_a_program
 from gateway.machine.frequency import parse_cpuinfo
 from gateway.machine.kernel import build_id_of_notes
 from gateway.machine.memory import parse_meminfo
@@ -23,6 +22,7 @@ from gateway.perf.control_groups import parse_mounts
 from gateway.perf.event_names import parse_event_name
 from gateway.perf.formats import parse_format, parse_id, parse_scale, parse_unit
 from gateway.perf.records import FLAT, STACKS
+from gateway.process import mounts
 from gateway.process.images import own_vdso
 from gateway.process.maps import parse_maps
 from gateway.process.script import script_name
@@ -68,7 +68,7 @@ def parsers(folder: Path) -> dict[str, Parser]:
         "small ELF": Parser(elf, read_small_elf),
         "/proc/PID/maps": Parser([Path("/proc/self/maps").read_bytes()], lambda data, _: check_sound(parse_maps(data)), text=True),
         "perf map": Parser(MAPS, read_perf_map, text=True),
-        "/proc/PID/mountinfo": Parser([Path("/proc/self/mountinfo").read_bytes()], lambda data, _: is_served_by_a_program(data), text=True),
+        "/proc/PID/mountinfo": Parser([Path("/proc/self/mountinfo").read_bytes()], lambda data, _: mounts.parse_mounts(data), text=True),
         "/proc/kallsyms": Parser([KALLSYMS], read_kallsyms, text=True),
         "kernel notes": Parser([_NOTE * 2], lambda data, _: build_id_of_notes(data)),
         "/proc/PID/cgroup": Parser(_CGROUPS, lambda data, _: place(control_group(text_of(data))), text=True),

@@ -182,6 +182,6 @@ def test_connections_are_made_to_a_kubelet_and_to_the_gateways_own_sockets():
     calls.pop("containers/kubelet.py")
     own = {module: [call.partition(": ")[2] for call in made] for module, made in calls.items()}
     assert own == {
-        "serving/doorman.py": ["server.connect(str(door.inner))"],
+        "serving/callers.py": ["server.connect(str(newcomer.inner))"],
         "serving/listening.py": ["probe.connect(str(path))"],
     }
