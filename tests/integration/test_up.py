@@ -252,8 +252,8 @@ class Up:
 
         return until(find, f"{word} runs")
 
-    def environments(self) -> dict[str, str]:
-        """What each process of the stack has in its environment, by its command line."""
+    def processes(self) -> set[int]:
+        """Numbers of `up` itself and of all that it started, and that these started."""
         parents = {}
         for folder in Path("/proc").iterdir():
             if folder.name.isdigit():
@@ -268,12 +268,35 @@ class Up:
         }
         while more := {pid for pid, parent in parents.items() if parent in ours} - ours:
             ours |= more
+        return {pid for pid in ours if pid is not None}
+
+    def environments(self) -> dict[str, str]:
+        """What each process of the stack has in its environment, by its command line."""
         found = {}
-        for pid in ours - {self.process.pid}:
+        for pid in self.processes() - {self.process.pid}:
             with suppress(OSError):  # one that has ended
                 command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
                 found[f"{pid} {command}"] = Path(f"/proc/{pid}/environ").read_text()
         return found
+
+    def listeners(self) -> tuple[set[str], set[int]]:
+        """Addresses that the stack listens on by TCP, as the kernel writes them, and modes of its Unix sockets."""
+        sockets = set()
+        for pid in self.processes():
+            for link in Path(f"/proc/{pid}/fd").glob("*"):
+                with suppress(OSError):  # it was closed meanwhile
+                    sockets.add(str(link.readlink()))
+        addresses, paths = set(), set()
+        for table in ("tcp", "tcp6"):
+            for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]:
+                fields = line.split()
+                if fields[3] == "0A" and f"socket:[{fields[9]}]" in sockets:  # TCP_LISTEN
+                    addresses.add(fields[1].rpartition(":")[0])
+        for line in Path("/proc/net/unix").read_text().splitlines()[1:]:
+            fields = line.split(maxsplit=7)
+            if len(fields) > 7 and f"socket:[{fields[6]}]" in sockets:
+                paths.add(Path(fields[7]))
+        return addresses, {stat.S_IMODE(path.stat().st_mode) for path in paths if path.is_socket()}
 
     def interrupt(self) -> int:
         self.process.send_signal(signal.SIGINT)
@@ -374,12 +397,14 @@ def test_whatever_is_killed_every_archived_capture_lands_exactly_once(state_dir,
         assert row["profiled"] == row["samples"], row
 
 
-def test_no_part_is_given_secrets_of_another(state_dir):
+def test_no_part_is_given_secrets_of_another_and_strangers_reach_none(state_dir):
     tokens = "token-of-an-operator", "token-of-a-client", "passphrase-of-the-authority"
     names = "FLEETPROF_API_TOKENS", "FLEETPROF_TOKEN", "FLEETPROF_CA_PASSPHRASE"
     texts = (f"operator:{tokens[0]}", *tokens[1:])
     with Up(state_dir, **dict(zip(names, texts, strict=True))) as up:
         environments = up.environments()
+        kept = everything_in(up.stack.database_url)
+        addresses, modes = up.listeners()
         assert up.interrupt() == 0
 
     def holders(text: str) -> set[str]:
@@ -394,6 +419,30 @@ def test_no_part_is_given_secrets_of_another(state_dir):
     assert holders(tokens[0]) == holders("viewer:") == those("services api")
     assert holders(tokens[1]) == holders(tokens[2]) == set()
     assert not those("-m gateway") & holders("FLEETPROF_"), "a gateway has no settings"
+
+    assert campaigns.FLEET in kept
+    signing = (state_dir / "api-secret").read_bytes()
+    assert not [secret for secret in (*tokens, signing.hex()) if secret in kept]
+
+    assert addresses == {"0100007F"}, "127.0.0.1 alone"
+    assert modes <= {0o600, 0o700}
+    assert modes
+
+
+def everything_in(url: str) -> str:
+    """All rows of all tables, as PostgreSQL writes them."""
+    engine = open_engine(url, application="test", pool_size=1)
+    try:
+        with engine.connect() as connection:
+            names = "SELECT format('%I.%I', schemaname, tablename) FROM pg_tables WHERE schemaname = 'public'"
+            tables = connection.execute(text(names)).scalars().all()
+            return "\n".join(
+                row
+                for table in tables
+                for row in connection.execute(text(f"SELECT t::text FROM {table} t")).scalars()
+            )
+    finally:
+        engine.dispose()
 
 
 def first_number(folder: Path) -> int | None:
