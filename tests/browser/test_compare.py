@@ -5,13 +5,13 @@ import re
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
-from urllib.parse import urljoin
 
 import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import Engine
 
 from analysis.convergence import Curve
+from tests.browser.asking import answer_to
 from tests.browser.conftest import Visitor
 from tests.browser.landed import LandedFleet, Seen
 from tests.browser.test_results import expect_place, row, rows
@@ -91,7 +91,7 @@ def test_nothing_is_judged_without_a_base(visitor: Visitor, fleet: LandedFleet):
 def test_the_profile_says_how_many_visits_it_needs(visitor: Visitor, fleet: LandedFleet):
     page = visitor.open("?view=reliability")
     expect(page.locator(".plot")).to_be_visible()
-    answer = page.request.get(urljoin(page.url, "/api/v1/reliability")).json()
+    answer = answer_to(page, "reliability")
     expect(page.locator(".cards")).to_contain_text(f"{answer['entropy']['value']:.2f} nats")
     expect(page.locator(".cards")).to_contain_text(f"{answer['manhattan']['value']:.3f}")
     fit = answer["fit"]
@@ -109,9 +109,7 @@ def test_the_profile_says_how_many_visits_it_needs(visitor: Visitor, fleet: Land
 def test_only_visits_that_have_the_selection_say_what_is_known(visitor: Visitor, fleet: LandedFleet):
     page = visitor.open(f'?view=reliability&select={{version="{NEW}"}}')
     expect(page.locator(".plot")).to_be_visible()
-    answer = page.request.get(
-        urljoin(page.url, "/api/v1/reliability"), params={"select": f'{{version="{NEW}"}}'}
-    ).json()
+    answer = answer_to(page, "reliability", select=f'{{version="{NEW}"}}')
     fit, landed = answer["fit"], answer["totals"]["visits_landed"]
     assert (fit["visits"], landed) == (VISITS, 2 * VISITS)
     left = Curve(fit["scale"], fit["bend"]).distance(VISITS * fit["samples_per_visit"])

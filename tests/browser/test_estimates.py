@@ -4,12 +4,12 @@ import re
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
-from urllib.parse import urljoin
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 from sqlalchemy import Engine
 
+from tests.browser.asking import answer_to
 from tests.browser.conftest import PRICE, Visitor
 from tests.browser.landed import LandedFleet, Seen
 from tests.browser.test_results import expect_place, row
@@ -38,7 +38,7 @@ def page(visitor: Visitor, fleet: LandedFleet) -> Page:
 
 def answer(page: Page, function: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """The row of this function and the totals, as the API gives them to this visitor."""
-    document = page.request.get(urljoin(page.url, "/api/v1/table"), params={"find": function}).json()
+    document = answer_to(page, "table", find=function)
     return document["rows"][0], document["totals"]
 
 

@@ -24,6 +24,7 @@ from sqlalchemy import text
 
 from services.client import connect
 from services.embedded.postgres import EmbeddedPostgres
+from services.part_settings import EVERY_VARIABLE
 from services.preflight import judge, read_facts
 from services.running import RunningStack, run_dir, running_stack
 from storage import campaigns
@@ -418,7 +419,8 @@ def test_no_part_is_given_secrets_of_another_and_strangers_reach_none(state_dir)
     assert all(map(those, ("postgres", "valkey-server", "services worker", "services collector")))
     assert holders(tokens[0]) == holders("viewer:") == those("services api")
     assert holders(tokens[1]) == holders(tokens[2]) == set()
-    assert not those("-m gateway") & holders("FLEETPROF_"), "a gateway has no settings"
+    for variable in EVERY_VARIABLE:
+        assert not those("-m gateway") & holders(f"{variable}="), "a gateway has no settings"
 
     assert campaigns.FLEET in kept
     signing = (state_dir / "api-secret").read_bytes()
