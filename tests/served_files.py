@@ -2,8 +2,9 @@
 
 Run as root: `python -m tests.served_files KIND FOLDER`. It becomes uid 65534 in namespaces of its own, serves a file system with
 one file, and spins in that file's code. KIND is what the file is mapped through: `served` the file system itself, `layered`
-an overlay over it, `plain` an overlay over memory, while the other serves elsewhere, `alone` the same while none serves. FOLDER
-is where that is mounted. Once it spins its file system stops answering, and it says `silent`.
+an overlay over it, `plain` an overlay over memory, while the other serves elsewhere, `alone` the same while none serves; `shared`
+the file system itself, in the machine's own namespaces, where everybody may look into it (`allow_other`). FOLDER is where that is
+mounted. Once it spins its file system stops answering, and it says `silent`.
 """
 
 import ctypes
@@ -20,7 +21,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn
 
 import pytest
 
@@ -35,6 +36,7 @@ COMM: Final = "served-files"
 _NEW_NAMESPACES: Final = 0x10000000 | 0x00020000  # CLONE_NEWUSER | CLONE_NEWNS
 _PR_SET_DUMPABLE: Final = 4
 _MS_BIND: Final = 4096
+_MNT_DETACH: Final = 2
 _REQUEST: Final = struct.Struct("<IIQQIIII")  # struct fuse_in_header of linux/fuse.h
 _REPLY: Final = struct.Struct("<IiQ")  # struct fuse_out_header
 _INIT, _LOOKUP, _GETATTR, _OPEN, _READ, _STATFS, _RELEASE, _OPENDIR, _RELEASEDIR = (
@@ -126,10 +128,11 @@ def _device() -> int:
 def main(kind: str, folder: Path) -> None:
     Path("/proc/self/comm").write_text(COMM)
     fuse = _device()
-    os.setgroups([])
-    os.setresgid(NOBODY, NOBODY, NOBODY)
-    os.setresuid(NOBODY, NOBODY, NOBODY)
-    _checked(_libc.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0))
+    if kind == "shared":
+        server = _started(fuse, folder, user=NOBODY)
+        _become_nobody()
+        _spin_and_fall_silent(folder / NAME, server)
+    _become_nobody()
     _checked(_libc.unshare(_NEW_NAMESPACES))
     Path("/proc/self/setgroups").write_text("deny")
     Path("/proc/self/uid_map").write_text(f"0 {NOBODY} 1")
@@ -147,7 +150,18 @@ def main(kind: str, folder: Path) -> None:
         lower = served if kind == "layered" else plain
         layers = f"lowerdir={lower},upperdir={work}/upper,workdir={work}/work"
         _mount("overlay", target, "overlay", layers)
-    spin_in(os.open(target / NAME, os.O_RDONLY))
+    _spin_and_fall_silent(target / NAME, server)
+
+
+def _become_nobody() -> None:
+    os.setgroups([])
+    os.setresgid(NOBODY, NOBODY, NOBODY)
+    os.setresuid(NOBODY, NOBODY, NOBODY)
+    _checked(_libc.prctl(_PR_SET_DUMPABLE, 1, 0, 0, 0))
+
+
+def _spin_and_fall_silent(file: Path, server: int) -> NoReturn:
+    spin_in(os.open(file, os.O_RDONLY))
     if server:
         os.kill(server, signal.SIGUSR1)
     sys.stdout.write("silent\n")
@@ -168,12 +182,14 @@ def spin_in(descriptor: int) -> None:
     threading.Thread(target=function, daemon=True).start()
 
 
-def _started(fuse: int, folder: Path) -> int:
+def _started(fuse: int, folder: Path, *, user: int = 0) -> int:
     """The pid of a program that serves the folder."""
     device = os.open(f"/proc/self/fd/{fuse}", os.O_RDWR)
-    _mount("served", folder, "fuse", f"fd={device},rootmode=40000,user_id=0,group_id=0,allow_other")
+    _mount("served", folder, "fuse", f"fd={device},rootmode=40000,user_id={user},group_id={user},allow_other")
     server = os.fork()
     if not server:
+        if user:
+            _become_nobody()
         _serve(device)
         os._exit(0)
     os.close(device)
@@ -196,6 +212,8 @@ def spinning(kind: str, folder: Path = Path("/nowhere")) -> Iterator[int]:
             for server in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split():
                 os.kill(int(server), signal.SIGKILL)
             process.kill()
+            if kind == "shared":
+                _libc.umount2(os.fsencode(folder), _MNT_DETACH)
 
 
 if __name__ == "__main__":

@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING, Final
 
 from gateway.process.mounts import (
     SERVED_BY_A_PROGRAM,
-    devices,
+    devices_of,
     mount_id,
+    mounts_of,
     own_devices,
     own_mounts,
-    parse_mounts,
-    read_mounts,
 )
 
 if TYPE_CHECKING:
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
 
 # Those that read other file systems and that a user may mount in a user namespace (FS_USERNS_MOUNT; Debian, Ubuntu).
 _OVER_OTHERS: Final = frozenset({b"overlay", b"shiftfs", b"aufs"})
+_INIT: Final = 1
 _FUSE_CONNECTIONS: Final = "/sys/fs/fuse/connections"
 _NS_GET_OWNER_UID: Final = 0xB704  # linux/nsfs.h
 # linux/stat.h, linux/fcntl.h: struct statx, and to fill it from what is known without a request to the file system.
@@ -62,7 +62,7 @@ def served_by_kernel(pid: int) -> Callable[[Device], bool]:
         if device[0] or device in own_devices():
             return True
         if its is None:
-            its = devices(read_mounts(pid)) if shares_user_namespace(pid) else frozenset()
+            its = devices_of(pid) if shares_user_namespace(pid) else frozenset()
         return device in its
 
     return served
@@ -82,7 +82,7 @@ def why_not_served(descriptor: int, pid: int) -> str:
         return UNKNOWN
     if (own := own_mounts().get(number)) is not None:
         return "" if is_trusted(own) else USERS_PROGRAM
-    its = parse_mounts(read_mounts(pid)).get(number)
+    its = mounts_of(pid).get(number)
     if its is None:
         # Of no namespace: memory (memfd_create(2)), or unmounted while in use. The open file keeps its device's number.
         known = device is not None and (device in own_devices() or device == _memory_device())
@@ -94,7 +94,9 @@ def why_not_served(descriptor: int, pid: int) -> str:
         return ""
     if its.kind.startswith(SERVED_BY_A_PROGRAM):
         return USERS_PROGRAM
-    return OVERLAY if its.kind in _OVER_OTHERS and not _no_user_serves() else ""
+    if its.kind not in _OVER_OTHERS or _is_mounted_by_root(its.device) or _no_user_serves():
+        return ""
+    return OVERLAY
 
 
 def shares_user_namespace(pid: int) -> bool:
@@ -132,6 +134,14 @@ def is_trusted(mount: Mount) -> bool:
     if not mount.kind.startswith(SERVED_BY_A_PROGRAM):
         return True
     return any(f"user_id={user}".encode() in mount.options.split(b",") for user in (0, os.geteuid()))
+
+
+def _is_mounted_by_root(device: Device) -> bool:
+    """Whether an overlay is one that the machine's root mounted, in the gateway's namespace or in that of process 1.
+
+    So are those of containers that a root's engine gives a user namespace. Nobody makes another file system with that number.
+    """
+    return device in own_devices() or (shares_user_namespace(_INIT) and device in devices_of(_INIT))
 
 
 def _no_user_serves() -> bool:

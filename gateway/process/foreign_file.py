@@ -6,7 +6,7 @@ What can be in store for a reader with the gateway's rights, and what stands aga
 - Its owner may hold a lease (F_SETLEASE in fcntl(2)), for whose end open(2) waits up to /proc/sys/fs/lease-break-time, 45 s; seen,
   with a perf map, in the thread that drains the rings. O_NONBLOCK makes that EWOULDBLOCK, and the file is refused.
 - A program may serve its file system (FUSE), beneath an overlay too: `file_systems` is asked before any call that such a program
-  could see, the look for a name in a folder included.
+  could see. The look for a name in a folder is one: `pinned_by_walk` is for paths that lead through folders of others.
 - Another file may take its place: what was looked at is what is opened, by /proc/self/fd.
 - It may be endless: `read_foreign` has a limit.
 """
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 from gateway.errors import FileRefused
 from gateway.process.file_systems import why_not_served
+from gateway.process.mounts import mount_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,6 +48,34 @@ def pinned(
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def pinned_by_walk(path: str, *, pid: int | None = None, folder: int | None = None) -> Iterator[int]:
+    """As `pinned`, for a path that somebody else chose: each folder is looked at before a name is looked for in it.
+
+    The look for a name below a mount of a user's program waits for that program (seen, with one that is mounted
+    `allow_other` in the gateway's own namespace). `path` begins in `folder`, else in the root. Links are not followed: the kernel
+    writes paths of mappings without them. Raises FileRefused, OSError, ValueError.
+    """
+    viewer = os.getpid() if pid is None else pid
+    names = [name for name in path.split("/") if name not in {"", "."}]
+    if not names or ".." in names:
+        raise FileRefused("it is no path of a file")
+    at = os.open("/" if folder is None else ".", _LOOK | os.O_DIRECTORY, dir_fd=folder)
+    try:
+        mount = b""
+        for name in (".", *names):
+            found = os.open(name, _LOOK | os.O_NOFOLLOW, dir_fd=at)
+            os.close(at)
+            at = found
+            if (its := mount_id(at)) != mount or not its:
+                if why := why_not_served(at, viewer):
+                    raise FileRefused(why)
+                mount = its
+        yield at
+    finally:
+        os.close(at)
 
 
 def open_pinned(descriptor: int) -> int:

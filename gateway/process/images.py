@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from gateway.errors import BadImage, GatewayError
 from gateway.process.mapped_file import Candidate, Signature, candidates
 from gateway.process.maps import is_anonymous, read_executable_maps
+from gateway.process.mounts import forget_mounts_of_others
 from gateway.unwind.eh_frame import UnwindTable
 from gateway.unwind.elf import ElfLayout, read_layout
 
@@ -218,6 +219,7 @@ class Images:
         for image in self._distinct():
             image.close()
         self._checked.clear()
+        forget_mounts_of_others()
 
     def reopen(self, image: Image, pid: int, vma: Vma) -> bool:
         """Open an image's file again; False: it is not to be had any more, or has another content."""

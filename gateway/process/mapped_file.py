@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gateway.errors import FileRefused
 from gateway.process.file_systems import trusts_mounts_of
-from gateway.process.foreign_file import open_pinned, pinned
+from gateway.process.foreign_file import open_pinned, pinned, pinned_by_walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
     from gateway.process.maps import Vma
 
@@ -44,25 +45,29 @@ class Candidate(NamedTuple):
 def candidates(pid: int, vma: Vma) -> Iterator[Candidate]:
     """Yield open files that may be behind a mapping, best first; the caller closes each one.
 
-    What `foreign_file` refuses is passed over.
+    What `foreign_file` refuses is passed over, and nothing else is tried for a mapping whose very file it refuses.
     """
-    yield from _candidate(f"/proc/{pid}/map_files/{vma.start:x}-{vma.end:x}", pid, None)
-    if vma.deleted:
-        return
-    with suppress(OSError, FileRefused), pinned(f"/proc/{pid}/root", pid=pid) as root:
-        # In this order: a process can leave the gateway's user namespace, and never comes back to it.
-        if trusts_mounts_of(pid):
-            yield from _candidate(vma.path.lstrip("/"), pid, vma, root)
-    yield from _candidate(vma.path, os.getpid(), vma)
+    with suppress(FileRefused):
+        yield from _candidate(pinned(f"/proc/{pid}/map_files/{vma.start:x}-{vma.end:x}", pid=pid), None)
+        if vma.deleted:
+            return
+        with suppress(OSError, FileRefused), pinned(f"/proc/{pid}/root", pid=pid) as root:
+            # In this order: a process can leave the gateway's user namespace, and never comes back to it.
+            if trusts_mounts_of(pid):
+                yield from _candidate(pinned_by_walk(vma.path, pid=pid, folder=root), vma)
+        yield from _candidate(pinned_by_walk(vma.path), vma)
 
 
-def _candidate(path: str, pid: int, expected: Vma | None, root: int | None = None) -> Iterator[Candidate]:
-    """Yield the file at `path`, below `root`, if it can be opened; `expected` is the mapping to compare it with."""
+def _candidate(file: AbstractContextManager[int], expected: Vma | None) -> Iterator[Candidate]:
+    """Yield the file that is looked at, if it can be opened; `expected` is the mapping to compare it with.
+
+    Raises FileRefused.
+    """
     try:
-        with pinned(path, pid=pid, folder=root) as found:
+        with file as found:
             status = os.fstat(found)
             descriptor = open_pinned(found)
-    except (OSError, ValueError, FileRefused):
+    except (OSError, ValueError):
         return
     signature = Signature(status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
     certain = expected is None or (

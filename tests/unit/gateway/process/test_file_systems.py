@@ -22,12 +22,12 @@ MOUNTS = b"""22 1 8:1 / / rw - ext4 /dev/sda1 rw
 
 
 def test_what_a_program_serves_is_known_by_its_mount():
-    assert devices(MOUNTS) == {(8, 1), (0, 51)}
-    assert devices(b"garbage\n - \n1 2 x:y / / rw - ext4\n\n") == set()
+    assert devices(parse_mounts(MOUNTS)) == {(8, 1), (0, 51)}
+    assert parse_mounts(b"garbage\n - \n1 2 x:y / / rw - ext4\n\n") == {}
 
     # A mount point's name may hold what Python, but not the kernel, takes for the end of a line.
     odd = b"30 22 0:50 / /home/x\r30 22 0:50 / /y rw,nosuid - fuse.sshfs x rw\n"
-    assert devices(odd) == set()
+    assert devices(parse_mounts(odd)) == set()
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_a_processs_own_mounts_count_only_if_it_cannot_make_any(
     monkeypatch: pytest.MonkeyPatch, device: tuple[int, int], own_namespace: bool, served: bool
 ):
     monkeypatch.setattr(file_systems, "own_devices", frozenset)
-    monkeypatch.setattr(file_systems, "read_mounts", lambda _: MOUNTS)
+    monkeypatch.setattr(file_systems, "devices_of", lambda _: devices(parse_mounts(MOUNTS)))
     monkeypatch.setattr(file_systems, "shares_user_namespace", lambda _: not own_namespace)
     assert served_by_kernel(ME)(device) is served
 

@@ -4,6 +4,7 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -13,8 +14,10 @@ import pytest
 
 from gateway.errors import FileRefused
 from gateway.jit.map_file import MapRefused, open_map
-from gateway.process.foreign_file import open_foreign, pinned, read_foreign
+from gateway.process.file_systems import USERS_PROGRAM
+from gateway.process.foreign_file import open_foreign, pinned, pinned_by_walk, read_foreign
 from gateway.process.images import Image, Images
+from gateway.process.mapped_file import candidates
 from gateway.process.maps import Vma, read_executable_maps
 from tests.leases import give_away, leased
 from tests.served_files import CONTENT, NAME, NOBODY, ROOT, spinning
@@ -117,6 +120,50 @@ def test_a_file_system_that_a_users_program_serves_is_never_waited_for(kind: str
         assert answered(lambda: image_of(pid)).why == "the mapped file cannot be opened"
 
 
+def test_nor_is_one_that_everybody_may_look_into():
+    """There the path leads to it, too: neither the file nor a name beside it may be looked for."""
+    # Another user may not enter pytest's folders.
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder, spinning("shared", Path(folder)) as pid:
+        vma = mapped_by(pid, NAME)
+        assert answered(lambda: image_of(pid)).why == "the mapped file cannot be opened"
+        for path in (vma.path, f"{folder}/folder/other"):
+            assert answered(lambda path=path: reason_not_to_walk(path)) == USERS_PROGRAM
+        ended = 2**22 + 5
+        assert answered(lambda: list(candidates(ended, vma))) == []
+
+
+def reason_not_to_walk(path: str) -> str:
+    with pytest.raises(FileRefused) as refused, pinned_by_walk(path):
+        pass
+    return str(refused.value)
+
+
+def test_a_path_is_walked_without_links(tmp_path: Path):
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder/file").write_bytes(b"content")
+    (tmp_path / "link").symlink_to("folder")
+    with pinned_by_walk(f"{tmp_path}/folder/file") as found:
+        assert read_foreign(f"/proc/self/fd/{found}", 100) == b"content"
+    for path in (f"{tmp_path}/link/file", f"{tmp_path}/folder/none"):
+        with pytest.raises(OSError), pinned_by_walk(path):
+            pass
+    for path in (f"{tmp_path}/folder/../folder/file", "/", ""):
+        with pytest.raises(FileRefused), pinned_by_walk(path):
+            pass
+
+
+def test_threads_that_end_leave_no_descriptor(tmp_path: Path):
+    path = tmp_path / "file"
+    path.write_bytes(b"content")
+    read_foreign(path, 100)
+    before = sorted(Path("/proc/self/fd").iterdir())
+    for _ in range(8):
+        thread = threading.Thread(target=read_foreign, args=(path, 100))
+        thread.start()
+        thread.join()
+    assert sorted(Path("/proc/self/fd").iterdir()) == before
+
+
 @pytest.mark.parametrize("kind", ["served", "layered"])
 def test_nor_is_it_if_it_lies_over_tmp(kind: str):
     def why(pid: int) -> str:
@@ -158,6 +205,37 @@ def test_an_overlay_of_a_users_is_opened_where_no_user_serves_any_file_system():
         assert why == "not a 64-bit little-endian ELF file"
     with spinning("plain") as pid:
         assert why_where_connections_are_seen(pid) == (1, "the mapped file cannot be opened")
+
+
+_MAPPING = """
+import mmap, os, sys
+held = mmap.mmap(os.open(sys.argv[1], os.O_RDONLY), 4096, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_EXEC)
+print("ready", flush=True)
+sys.stdin.readline()
+"""
+
+
+def test_an_overlay_that_root_mounted_is_opened_for_a_process_in_a_user_namespace(tmp_path: Path):
+    """As a root's engine gives containers: whoever else serves a file system, and wherever that could be seen."""
+    lower, upper, work, over = folders = [tmp_path / name for name in ("lower", "upper", "work", "over")]
+    for folder in folders:
+        folder.mkdir()
+    (lower / NAME).write_bytes(CONTENT)
+    layers = f"lowerdir={lower},upperdir={upper},workdir={work}"
+    mounted = subprocess.run(["mount", "-t", "overlay", "-o", layers, "none", over], check=False)
+    if mounted.returncode:
+        pytest.skip("no overlay can be mounted here")
+    command = ["unshare", "--user", sys.executable, "-c", _MAPPING, over / NAME]
+    try:
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"ready\n"
+            with spinning("alone"):
+                why = image_of(process.pid).why
+            process.kill()
+    finally:
+        subprocess.run(["umount", "--lazy", over], check=True)
+    assert why == "not a 64-bit little-endian ELF file"
 
 
 _TRUSTS = """
