@@ -66,15 +66,12 @@ class ApartDemangler:
 
     def _ask(self, name: bytes) -> str | None:
         """What the child answers; None: nothing, and it is dead or of no more use."""
-        child = self._running()
-        assert child.stdin is not None
+        child = self._asked(name)
+        if child is None:
+            return None
         assert child.stdout is not None
         deadline = time.monotonic() + _SECONDS
         answer = b""
-        try:
-            child.stdin.write(name + b"\n")
-        except BrokenPipeError:
-            return None
         while not answer.endswith(b"\n"):
             readable, _, _ = select.select([child.stdout], [], [], max(deadline - time.monotonic(), 0))
             part = os.read(child.stdout.fileno(), 1 << 16) if readable else b""
@@ -83,8 +80,31 @@ class ApartDemangler:
             answer += part
         return answer[:-1].decode()
 
+    def _asked(self, name: bytes) -> "subprocess.Popen[bytes] | None":
+        """A child that has this question; None: two died at once.
+
+        One that died since its last answer has failed at no name: it dies with the thread that started it (PR_SET_PDEATHSIG in
+        prctl(2)).
+        """
+        for _ in range(2):
+            child = self._running()
+            assert child.stdin is not None
+            try:
+                child.stdin.write(name + b"\n")
+            except BrokenPipeError:
+                self.close()
+            else:
+                return child
+        return None
+
     def _running(self) -> "subprocess.Popen[bytes]":
-        if self._child is None or self._owner != os.getpid():
+        if self._owner == os.getpid() and self._child is not None and self._child.poll() is not None:
+            self.close()
+        if self._owner != os.getpid():
+            self._child = None
+            self._owner = os.getpid()
+            atexit.register(self.close)
+        if self._child is None:
             self._child = subprocess.Popen(
                 [sys.executable, "-m", demangle_child.__name__, str(_MEMORY_BYTES)],
                 bufsize=0,
@@ -94,6 +114,4 @@ class ApartDemangler:
                 stderr=subprocess.DEVNULL,
                 env={},
             )
-            self._owner = os.getpid()
-            atexit.register(self.close)
         return self._child

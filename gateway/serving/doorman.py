@@ -182,10 +182,11 @@ class Doorman:
         if not heard:
             self._stop_hearing()  # SIGCHLD tells how it ended
             return
-        *lines, self._heard = (self._heard + heard).split(b"\n")
+        *lines, rest = (self._heard + heard).split(b"\n")
+        self._heard = rest[-_HEARD_BYTES:]  # a name has a few bytes; a broken server's line may have no end
         for line in lines:
             if line:
-                self._callers.note_permitted(line.decode())
+                self._callers.note_permitted(line.decode("utf-8", "replace"))
             else:
                 self._note_ready()
 

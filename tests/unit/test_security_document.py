@@ -1,4 +1,4 @@
-"""GIVEN docs/security.md WHEN a sentence of it changes THEN docs/security-tests.md must name the test that checks it."""
+"""GIVEN docs/security.md WHEN a sentence comes, goes or begins otherwise THEN docs/security-tests.md must have its tests."""
 
 import ast
 import functools

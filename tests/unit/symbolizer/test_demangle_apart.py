@@ -1,6 +1,7 @@
 import os
 import subprocess
 import sys
+import threading
 
 import pytest
 
@@ -8,6 +9,7 @@ from symbolizer import demangle_apart
 from symbolizer.demangle import MAX_MANGLED
 from symbolizer.demangle_apart import ApartDemangler
 from symbolizer.demangle_child import MAX_PLAIN
+from tests.until import until
 
 DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 PROGRAM = """
@@ -60,6 +62,20 @@ def test_its_child_is_started_again_when_it_died(demangler: ApartDemangler) -> N
     assert not demangler.demangle(NESTED)
     assert demangler.demangle("_RNvC3foo3bar") == "foo::bar"
     assert not demangler.demangle("_Zebra")
+
+
+def test_names_that_threads_ask_for_are_answered_though_its_child_ends_with_a_thread(
+    demangler: ApartDemangler,
+) -> None:
+    answers: list[str] = []
+    for number in range(6):
+        thread = threading.Thread(
+            target=lambda n=number: answers.append(demangler.demangle(f"_Z{n + 1}{'f' * (n + 1)}i"))
+        )
+        thread.start()
+        thread.join()
+        until(lambda: demangler._child is None or demangler._child.poll() is not None, "the child has ended")
+    assert answers == [f"{'f' * (n + 1)}(int)" for n in range(6)]
 
 
 def test_long_answers_come_whole_and_longer_ones_not_at_all(demangler: ApartDemangler) -> None:
