@@ -1,5 +1,6 @@
 """An application behind a real server, with connections that it can cut, in a thread of the test's."""
 
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,12 +13,18 @@ from starlette.types import Receive, Scope, Send
 
 from services.api import problems
 from services.api.connections import CuttableConnection
+from services.api.listening import Connections, LimitedListener
 from tests.until import until
 
 
 @contextmanager
-def listening(app: FastAPI, *, keep_alive_s: int = 5, **times: Any) -> Iterator[int]:
-    """Serve the app, its errors as problem documents; the port. `times` are those of `CuttableConnection`."""
+def listening(
+    app: FastAPI, *, keep_alive_s: int = 5, connections: Connections | None = None, **times: Any
+) -> Iterator[int]:
+    """Serve the app, its errors as problem documents; the port. `times` are those of `CuttableConnection`.
+
+    `connections` limits how many there are; None: nothing does.
+    """
     problems.install(app)
 
     async def named(scope: Scope, receive: Receive, send: Send) -> None:
@@ -27,19 +34,22 @@ def listening(app: FastAPI, *, keep_alive_s: int = 5, **times: Any) -> Iterator[
     server = uvicorn.Server(
         uvicorn.Config(
             named,
-            port=0,
             lifespan="off",
             log_config=None,
-            http=partial(CuttableConnection, **times),  # type: ignore[arg-type] # any callable does
+            http=partial(CuttableConnection, connections=connections, **times),  # type: ignore[arg-type] # any callable does
             timeout_keep_alive=keep_alive_s,
             timeout_graceful_shutdown=1,
         )
     )
-    thread = threading.Thread(target=server.run)
+    bound = socket.create_server(("127.0.0.1", 0))
+    if connections is not None:
+        bound = LimitedListener.of(bound, connections)
+    thread = threading.Thread(target=server.run, args=([bound],))
     thread.start()
     try:
         until(lambda: server.started, "it listens")
-        yield server.servers[0].sockets[0].getsockname()[1]
+        yield bound.getsockname()[1]
     finally:
         server.should_exit = True
         thread.join()
+        bound.close()

@@ -3,6 +3,9 @@
 What is sent waits until its reader takes it, for ever if need be: nothing of ASGI ends that from inside. So a
 connection tells the application of each of its requests how to cut it, in the request's state; to the application
 that is the same as a client who goes away.
+
+An answer is under way until it is sent, which is later than the application's last write to it. A connection whose
+peer stops reading keeps its answer, and makes room for others as those without a request do.
 """
 
 import asyncio
@@ -22,6 +25,10 @@ HEAD_S: Final = 15.0
 """For a request's head to be complete, from the connection or from the head's first byte."""
 REST_S: Final = 30.0
 """Between two pieces of a body that is answered already: who sends a large file may read its refusal only behind it."""
+UNREAD_S: Final = 30.0
+"""Between two looks at how much of an answer is sent."""
+LEAST_READ: Final = 16 << 10
+"""Bytes between two looks; asyncio resumes writing where so many are left."""
 _ABORT = "fleetprof.abort"
 
 
@@ -41,14 +48,17 @@ class CuttableConnection(H11Protocol):
         connections: Connections | None = None,
         head_s: float = HEAD_S,
         rest_s: float = REST_S,
+        unread_s: float = UNREAD_S,
     ) -> None:
         """`connections` has the places of the server's sockets; None: they are not limited."""
         super().__init__(config, server_state, app_state, _loop)
         self._connections = connections
         self._head_s = head_s
         self._rest_s = rest_s
+        self._unread_s = unread_s
         self._number = -1
         self._deadline: asyncio.TimerHandle | None = None
+        self._look: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's own
         """A client has connected."""
@@ -60,6 +70,7 @@ class CuttableConnection(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """The connection has ended."""
         self._forget_deadline()
+        self._end_looks()
         self._number = -1  # another connection may have the descriptor from now on
         super().connection_lost(exc)
 
@@ -73,11 +84,42 @@ class CuttableConnection(H11Protocol):
         super().on_response_complete()
         self._wait_for_peer()
 
+    def pause_writing(self) -> None:
+        """More is unsent than the transport keeps gladly."""
+        super().pause_writing()
+        self._keep_place(working=True)
+        self._look_later()
+
+    def resume_writing(self) -> None:
+        """The peer has read nearly all of it."""
+        self._end_looks()
+        super().resume_writing()
+        self._wait_for_peer()
+
+    def _look_later(self) -> None:
+        self._look = self.loop.call_later(
+            self._unread_s, self._look_at_progress, self.transport.get_write_buffer_size()
+        )
+
+    def _look_at_progress(self, before: int) -> None:
+        """Nothing is written meanwhile: what becomes less has been sent."""
+        self._keep_place(working=before - self.transport.get_write_buffer_size() >= LEAST_READ)
+        self._look_later()
+
+    def _end_looks(self) -> None:
+        if self._look is not None:
+            self._look.cancel()
+            self._look = None
+
+    def _keep_place(self, *, working: bool) -> None:
+        if self._connections is not None:
+            (self._connections.works if working else self._connections.waits)(self._number)
+
     def _wait_for_peer(self) -> None:
         """Begin or end the time of what the peer owes."""
         answered = self.cycle is None or self.cycle.response_complete
-        if self._connections is not None:
-            (self._connections.waits if answered else self._connections.works)(self._number)
+        if not self.flow.write_paused:  # else the looks decide: a peer that sends does not read for that
+            self._keep_place(working=not answered)
         if not answered:
             self._forget_deadline()
         elif self.conn.their_state is h11.SEND_BODY:
