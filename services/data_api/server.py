@@ -33,6 +33,8 @@ _REFUSING = 4
 _GRACE_S = 5.0
 _CONNECTION_AGE_S = 600.0
 """A connection shows its certificate once: after this long it must show one that is good by then."""
+_IDLE_S = 30.0
+"""A connection without a stream for so long is closed; gRPC would let one that never calls stay until it is too old."""
 
 log = structlog.get_logger("fleetprof.data")
 _reloads = structured("fleetprof.data")
@@ -109,16 +111,18 @@ class DataServer:
         access: Access,
         *,
         connection_age_s: float = _CONNECTION_AGE_S,
+        idle_s: float = _IDLE_S,
     ) -> None:
         """Binds the address; raises CannotStart.
 
         Connections older than `connection_age_s` (gRPC varies it by a tenth) take no more calls; streams under way go on.
+        Those that have no stream for `idle_s` are closed; clients connect again by themselves.
         """
         self._listen = listen
         self._desk = desk
         self._server = grpc.server(
             ThreadPoolExecutor(STREAMS + _REFUSING, thread_name_prefix="data"),
-            options=_options(connection_age_s),
+            options=_options(connection_age_s, idle_s),
             maximum_concurrent_rpcs=STREAMS + _REFUSING,
         )
         callers = Callers(access, own_user=listen.path is not None)
@@ -165,7 +169,7 @@ class DataServer:
                 os.umask(before)
 
 
-def _options(connection_age_s: float) -> list[tuple[str, int]]:
+def _options(connection_age_s: float, idle_s: float) -> list[tuple[str, int]]:
     return [
         ("grpc.max_receive_message_length", 64 << 10),
         ("grpc.so_reuseport", 0),
@@ -175,6 +179,7 @@ def _options(connection_age_s: float) -> list[tuple[str, int]]:
         ("grpc.http2.min_recv_ping_interval_without_data_ms", 10_000),
         ("grpc.server_handshake_timeout_ms", 10_000),
         ("grpc.max_connection_age_ms", round(connection_age_s * 1000)),
+        ("grpc.max_connection_idle_ms", round(idle_s * 1000)),
     ]
 
 

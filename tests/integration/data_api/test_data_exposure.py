@@ -1,6 +1,7 @@
 """GIVEN addresses that others can reach WHEN the data API is to listen there THEN only those who may read it."""
 
 import os
+import socket
 import ssl
 import stat
 import subprocess
@@ -192,6 +193,26 @@ def test_a_connection_that_nobody_limits_shows_its_certificate_again_after_ten_m
     monkeypatch.setattr(grpc, "server", noting)
     with listening(store, DataListen(f"unix:{tmp_path}/data.sock"), tmp_path):
         assert ("grpc.max_connection_age_ms", 600_000) in passed
+        assert ("grpc.max_connection_idle_ms", 30_000) in passed
+
+
+PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(3) + b"\x04" + bytes(5)
+"""With the empty SETTINGS that a client begins with (RFC 9113, 3.4)."""
+
+
+def test_a_connection_without_a_stream_is_closed_and_clients_connect_again(store: Store, tmp_path: Path):
+    with listening(store, DataListen("127.0.0.1:0"), tmp_path, idle_s=1.0) as port:
+        with socket.create_connection(("127.0.0.1", port), timeout=30) as stranger:
+            stranger.sendall(PREFACE)
+            while stranger.recv(4096):
+                pass
+        with connect(f"grpc://127.0.0.1:{port}", retries=0, token=VIEWER) as client:
+            for _ in range(2):
+                assert len(list(client.profiles(**TIMES))) == len(store.visit_ids)
+                with socket.create_connection(("127.0.0.1", port), timeout=30) as later:
+                    later.sendall(PREFACE)
+                    while later.recv(4096):  # as long idle as the client, or less
+                        pass
 
 
 def test_new_certificates_are_shown_without_a_restart(store: Store, folder: Path, tmp_path: Path):
