@@ -53,6 +53,24 @@ def test_a_second_tab_is_signed_in_too_and_another_page(signed_in: Visitor):
     expect(second.get_by_role("button", name="Sign out")).to_be_visible()
 
 
+def test_a_page_elsewhere_signs_no_browser_out(signed_in: Visitor):
+    page, url = signed_in.page.context.new_page(), signed_in.server.url
+    with another_port() as (elsewhere, _):
+        page.goto(elsewhere)
+        page.evaluate("url => { location.href = url }", f"{url}/#session=x")
+        shows_data(page)
+    assert page.url == f"{url}/"
+    signed_in.page.reload()
+    shows_data(signed_in.page)
+
+
+def test_a_link_signs_in_where_an_older_session_has_ended(signed_in: Visitor):
+    page, server = signed_in.page, signed_in.server
+    page.evaluate("localStorage.setItem('fleetprof:session', 'ended')")
+    page.goto(server.login_url())
+    shows_data(page)
+
+
 @pytest.mark.parametrize("path", ["", "symbols"])
 def test_signing_out_ends_it_in_every_tab_and_for_every_copy(signed_in: Visitor, path: str):
     page, context = signed_in.page, signed_in.page.context

@@ -13,7 +13,7 @@ import './styles/page.css';
 import './styles/results.css';
 import './styles/symbols.css';
 
-takeSession();
+await takeSession();
 
 const client = new QueryClient({
   defaultOptions: {

@@ -8,30 +8,43 @@ export const SESSION_HEADER = 'X-Fleetprof-Session';
 const KEY = 'fleetprof:session';
 const FRAGMENT = '#session=';
 
-/** Where storage is forbidden: the session then lasts as long as the page. */
+/** Where storage is forbidden or full: the session then lasts as long as the page. */
 let held = '';
 
 function remember(binding: string): void {
-  held = binding;
+  held = '';
   try {
     if (binding === '') localStorage.removeItem(KEY);
     else localStorage.setItem(KEY, binding);
   } catch {
-    // as above
+    held = binding;
   }
 }
 
-/** Keeps what a login has put behind the address, and takes it away there. */
-export function takeSession(): void {
+/**
+ * Keeps what a login has put behind the address, and takes it away there. Any page can open this one with a fragment:
+ * of two bindings the server decides, by the cookie, which a login replaces and another page cannot.
+ */
+export async function takeSession(): Promise<void> {
   if (!location.hash.startsWith(FRAGMENT)) return;
-  remember(location.hash.slice(FRAGMENT.length));
+  const binding = location.hash.slice(FRAGMENT.length);
   history.replaceState(null, '', location.pathname + location.search);
+  if (session() === '' || (await isAccepted(binding))) remember(binding);
+}
+
+async function isAccepted(binding: string): Promise<boolean> {
+  try {
+    const response = await fetch('/api/v1/status', { headers: { [SESSION_HEADER]: binding } });
+    return response.status !== 401;
+  } catch {
+    return false;
+  }
 }
 
 /** For SESSION_HEADER; empty: this browser is not logged in. */
 export function session(): string {
   try {
-    return localStorage.getItem(KEY) ?? '';
+    return localStorage.getItem(KEY) ?? held;
   } catch {
     return held;
   }
