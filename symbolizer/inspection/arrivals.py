@@ -24,6 +24,7 @@ from symbolizer.inspection.inspector import NotInspected, inspect_apart
 from symbolizer.kernel.identity import KernelIdentity
 from symbolizer.kernel.kallsyms import read_kernel_of_table
 from symbolizer.kernel.table_parts import read_parts, write_parts
+from symbolizer.sources.running_kernel import MAX_VDSO_BYTES
 
 _MOST_WANTED: Final = 1000
 """Binaries that lack symbols and are looked at for modules that a kernel table names."""
@@ -83,6 +84,8 @@ def take_in(
     with engine.connect() as connection:
         seen = find_binary(connection, wanted)
     if seen is not None and seen.kind == "vdso":
+        if (size := path.stat().st_size) > MAX_VDSO_BYTES:
+            return Useless(f"It has {size:,} bytes; a vdso has at most {MAX_VDSO_BYTES:,}.")
         _blank_code(path)
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").digest()
@@ -169,10 +172,15 @@ def _blank_code(path: Path) -> None:
     (arch/x86/entry/vdso/vma.c, init_vdso_image.) Raises `MalformedElf`, OSError.
     """
     content = bytearray(path.read_bytes())
-    for section in ElfFile(bytes(content)).sections:
-        if int(section["flags"]) & SHF_EXECINSTR and int(section["type"]) != SHT_NOBITS:
-            start, size = int(section["offset"]), int(section["size"])
-            content[start : start + size] = bytes(len(content[start : start + size]))
+    sections = ElfFile(bytes(content)).sections
+    code = sections[(sections["flags"] & SHF_EXECINSTR != 0) & (sections["type"] != SHT_NOBITS)]
+    blank = 0
+    for start, size in sorted(zip(code["offset"].tolist(), code["size"].tolist(), strict=True)):
+        end = min(start + size, len(content))
+        if end > blank:  # each byte once: a file may state thousands of sections that all cover it
+            begin = max(start, blank)
+            content[begin:end] = bytes(end - begin)
+            blank = end
     path.write_bytes(content)
 
 

@@ -14,6 +14,7 @@ from symbolizer.kernel.kallsyms import Kallsyms, LoadedModule, parse_table, tabl
 from symbolizer.sources.source import Missing
 
 MAX_VDSO_BYTES: Final = 1 << 20
+"""Of an image that is read; kernels have one of two to five pages."""
 
 
 class RunningKernel:

@@ -29,13 +29,13 @@ from symbolizer.kernel.kallsyms import Kallsyms, kallsyms_of
 from symbolizer.sources.download_folder import DownloadFolder, no_copy
 from symbolizer.sources.kernel_tables import KernelTables
 from symbolizer.sources.opened_elf import as_elf
+from symbolizer.sources.running_kernel import MAX_VDSO_BYTES
 from symbolizer.sources.source import MAX_SPLIT_FILES, Found, Missing
 
 log = logging.getLogger(__name__)
 
 _ELF_KINDS: Final = (FileKind.EXECUTABLE, FileKind.DEBUGINFO, FileKind.SYMBOLS)
 _NONE: Final = Missing("Nobody uploaded it.")
-_MAX_VDSO_BYTES: Final = 1 << 20
 _HEX: Final = frozenset("0123456789abcdef")
 
 
@@ -108,7 +108,7 @@ class Uploaded:
             return found
         with found.content as content:  # a few pages: kept in memory, where no file needs to stay open
             try:
-                return ElfFile(content[0 : len(content)]) if len(content) <= _MAX_VDSO_BYTES else _NONE
+                return ElfFile(content[0 : len(content)]) if len(content) <= MAX_VDSO_BYTES else _NONE
             except MalformedElf as error:
                 return Missing(f"The uploaded vdso cannot be used. {error}")
 
