@@ -1,4 +1,4 @@
-"""Which settings each process of one machine's stack is given: those it may read.
+"""Which variables each process of one machine's stack is given: those it may read.
 
 /proc/PID/environ is readable by all that runs as the same user, and what breaks into a part has what is there:
 credentials are given to the part that uses them only.
@@ -7,7 +7,7 @@ credentials are given to the part that uses them only.
 from collections.abc import Mapping
 from typing import Final
 
-from services.settings import Settings, variables
+from services.settings import variables
 
 API: Final = "api"
 WORKER: Final = "worker"
@@ -28,8 +28,24 @@ _READERS: Final[Mapping[str, frozenset[str]]] = {
 }
 """Who reads a setting; every part of the server side may read the others."""
 
-EVERY_VARIABLE: Final = frozenset[str]().union(*map(variables, Settings.model_fields))
-"""Of all settings: gateways and simulated machines have options, and are given none."""
+_OF_A_GATEWAY: Final = frozenset(
+    {
+        "PATH", "HOME", "USER", "LOGNAME", "SHELL",
+        "LANG", "LANGUAGE", "TZ", "TMPDIR",
+        "SSL_CERT_FILE", "SSL_CERT_DIR",
+        "VIRTUAL_ENV", "LD_LIBRARY_PATH",
+        "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS",
+    }
+)  # fmt: skip
+_OF_A_GATEWAY_BEGIN: Final = ("LC_", "XDG_", "PYTHON", "GRPC_", "COVERAGE_")
+
+
+def reaches_gateways(variable: str) -> bool:
+    """Whether gateways and simulated machines inherit it: what an interpreter and its libraries read alone.
+
+    They have options instead of settings, and use no store: a shell's AWS_SECRET_ACCESS_KEY or PGPASSWORD is none of theirs.
+    """
+    return variable in _OF_A_GATEWAY or variable.startswith(_OF_A_GATEWAY_BEGIN)
 
 
 def withheld(part: str) -> frozenset[str]:

@@ -27,7 +27,7 @@ from services.embedded.valkey import EmbeddedValkey
 from services.errors import CannotStart
 from services.observing.address import ObserveAddress
 from services.observing.asking import is_ok
-from services.part_settings import API, COLLECTOR, EVERY_VARIABLE, WORKER, withheld
+from services.part_settings import API, COLLECTOR, WORKER, reaches_gateways, withheld
 from services.ports import choose_port
 from services.running import RunningStack, observed_at, run_dir
 from services.settings import Settings, variables
@@ -298,6 +298,7 @@ class Stack:
 
     def _part(self, name: str, module: str, arguments: list[str], ready: Callable[[], bool]) -> Part:
         is_server = module == "services"
+        left_out = self._left_out() | withheld(name)
         return Part(
             name=name,
             command=[
@@ -310,7 +311,7 @@ class Stack:
             log=self._logs / f"{name}.log",
             ready=ready,
             environment=self._environment(name) if is_server else {},
-            without=self._left_out() | withheld(name) if is_server else EVERY_VARIABLE,
+            inherits=(lambda variable: variable.upper() not in left_out) if is_server else reaches_gateways,
         )
 
     def _gateway(self) -> Part:

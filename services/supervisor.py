@@ -36,8 +36,8 @@ class Part:
     ready: Callable[[], bool]
     """Cheap, side-effect free; True once the process serves."""
     environment: Mapping[str, str] = field(default_factory=dict)
-    without: frozenset[str] = frozenset()
-    """Variables, in capitals, that it does not inherit in any case."""
+    inherits: Callable[[str], bool] = lambda _variable: True
+    """Whether it is given this variable of the environment that the stack was started with."""
     ready_within_s: float = 30.0
     stop_within_s: float = 20.0
 
@@ -67,7 +67,7 @@ class Child:
             if os.getppid() != parent:  # it died between fork and prctl
                 os._exit(1)
 
-        inherited = {k: v for k, v in os.environ.items() if k.upper() not in self.part.without}
+        inherited = {k: v for k, v in os.environ.items() if self.part.inherits(k)}
         self.part.log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         cut_long_log(self.part.log)
         with self.part.log.open("ab") as log:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from services.errors import CannotStart
-from services.part_settings import EVERY_VARIABLE
+from services.part_settings import reaches_gateways
 from services.simulate.fleet import Fleet
 from services.simulate.places import ready_mark, socket_of
 from services.simulate.platforms import DATACENTERS
@@ -86,6 +86,6 @@ def _part(plan: FleetPlan, shard: int, shards: int, logs: Path) -> Part:
         ],
         log=logs / f"simulate-{shard}.log",
         ready=ready,
-        without=EVERY_VARIABLE,
+        inherits=reaches_gateways,
         ready_within_s=60.0,
     )  # fmt: skip

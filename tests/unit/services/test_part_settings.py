@@ -1,6 +1,8 @@
 """GIVEN all settings WHEN a part is started THEN it is given no other's credentials."""
 
-from services.part_settings import API, COLLECTOR, EVERY_VARIABLE, WORKER, withheld
+import pytest
+
+from services.part_settings import API, COLLECTOR, WORKER, reaches_gateways, withheld
 from services.settings import Settings, variables
 
 CREDENTIALS = {"token", "tokens", "key", "cert", "passphrase", "ca"}
@@ -21,5 +23,25 @@ def test_each_part_has_what_it_needs():
         assert not {"FLEETPROF_DATABASE_URL", "DATABASE_URL", "FLEETPROF_RETENTION_DAYS"} & withheld(part)
 
 
-def test_every_variable_is_known():
-    assert {"DATABASE_URL", "FLEETPROF_REDIS_URL", "FLEETPROF_API_TOKENS"} <= EVERY_VARIABLE
+def test_the_server_side_keeps_the_credentials_of_its_archive():
+    for part in (API, WORKER, COLLECTOR):
+        assert not {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"} & withheld(part)
+
+
+@pytest.mark.parametrize(
+    "variable", ["PATH", "HOME", "LC_ALL", "TZ", "TMPDIR", "PYTHONPATH", "VIRTUAL_ENV", "GRPC_VERBOSITY"]
+)
+def test_a_gateway_has_what_an_interpreter_reads(variable: str):
+    assert reaches_gateways(variable)
+
+
+@pytest.mark.parametrize(
+    "variable",
+    [
+        *sorted(frozenset[str]().union(*map(variables, Settings.model_fields))),
+        *("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "PGPASSWORD", "PGPASSFILE", "GITHUB_TOKEN"),
+        *("https_proxy", "HTTPS_PROXY", "grpc_proxy", "SSH_AUTH_SOCK", "SSLKEYLOGFILE", "FLEETPROF_UNKNOWN"),
+    ],
+)
+def test_a_gateway_has_no_setting_and_no_credential(variable: str):
+    assert not reaches_gateways(variable)

@@ -51,6 +51,18 @@ def test_a_child_does_not_work_in_the_folder_it_was_started_from(tmp_path, monke
     assert (tmp_path / "part.log").read_text() == "/\nup\n"
 
 
+def test_a_child_inherits_what_its_part_says_and_is_given_the_rest(tmp_path, monkeypatch):
+    for name in ("OURS", "PGPASSWORD"):
+        monkeypatch.setenv(name, "x")
+    show = f"import os; print([name in os.environ for name in ('OURS', 'PGPASSWORD', 'GIVEN')]); {FOREVER[2]}"
+    command = [sys.executable, "-c", show]
+    child = Child(part(tmp_path, command, environment={"GIVEN": "x"}, inherits=lambda name: name == "OURS"))
+    child.start()
+    child.wait_until_ready()
+    child.stop()
+    assert (tmp_path / "part.log").read_text() == "[True, False, True]\nup\n"
+
+
 def test_logs_are_their_users_own_and_do_not_grow_without_bound(tmp_path):
     log = tmp_path / "log" / "part.log"
     child = Child(part(tmp_path, FOREVER, log=log, ready=lambda: b"up" in log.read_bytes()))
