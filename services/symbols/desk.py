@@ -191,7 +191,7 @@ class SymbolDesk:
     ) -> dict[str, Any]:
         """Store the files of a tar archive as what the binary was built from; `SourcesAnswer`.
 
-        Those whose names cannot be stored are skipped, and counted; those before a damaged part of it are
+        Those whose names cannot be stored are skipped, and counted; of an archive that is cut or damaged none is
         stored. Raises `UnusableFile`, also when storing them takes more than `MOST_SECONDS`; `QuestionDropped` between
         two files once `stopping`; and what `put_source` does.
         """
