@@ -97,7 +97,7 @@ class Settings(BaseSettings):
     source_fetches_per_hour: int = Field(
         default=600,
         ge=0,
-        description="How often in an hour the API asks a debuginfod server for a source; 0: never.",
+        description="How often in an hour each process of the API asks a debuginfod server for a source; 0: never.",
     )
     symbol_upload_bytes: int = Field(
         default=8 << 30,
