@@ -14,7 +14,7 @@ equal byte by byte, and only their digests are kept until two are.
 Machines are told apart by the inventory's address: two names of one address are one gateway.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import Enum, auto
@@ -81,6 +81,19 @@ def ran(connection: Connection, machine_id: int, binary_key: str) -> bool:
     """Whether a capture of the machine holds the binary."""
     held = _held(binary_key).where(visit.c.machine_id == machine_id)
     return bool(connection.scalar(select(held.exists())))
+
+
+def held_elsewhere(connection: Connection, machine_id: int, binary_keys: Collection[str]) -> frozenset[str]:
+    """Those of the binaries that captures of machines at other addresses hold."""
+    found = (
+        select(binary.c.key)
+        .join(capture_binary, capture_binary.c.binary_id == binary.c.binary_id)
+        .join(visit, visit.c.visit_id == capture_binary.c.visit_id)
+        .join(machine, machine.c.machine_id == visit.c.machine_id)
+        .where(binary.c.key.in_(list(binary_keys)), machine.c.address != _address_of(machine_id))
+        .distinct()
+    )
+    return frozenset(connection.scalars(found))
 
 
 def weigh(connection: Connection, said: Answer) -> Verdict:

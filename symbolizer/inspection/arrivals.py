@@ -105,11 +105,12 @@ def keep_kernel_table(
 ) -> tuple[str, ...]:
     """Keep a kernel table, and note it for each of its modules that nobody has symbols for; the keys of all.
 
+    On the word of one machine, `machine_id`, it is kept for none of those that another machine runs, too.
     Raises `MalformedImage`, `StorageError`, OSError.
     """
     with path.open("rb") as file:
         kernel = read_kernel_of_table(file)
-    keys = (kernel.build_id.hex(), *_wanted_modules(engine, kernel))
+    keys = (kernel.build_id.hex(), *_wanted_modules(engine, kernel, machine_id))
     for key in keys:
         candidate = Candidate(
             key,
@@ -156,7 +157,8 @@ def _take_kernel(
     origin, machine_id = _origin(verdict, sender)
     if verdict.standing is Standing.ALONE:
         kept = keep_kernel_table(engine, archive, path, origin=origin, name=name, machine_id=machine_id)
-        return Arrived(kept, verdict.standing)
+        standing = Standing.ALONE if wanted in kept else Standing.UNCONFIRMED
+        return Arrived(kept, standing, _why(standing, sender, ()) if standing in _WITHHELD else "")
     agreed = [part for part in modules if verdict.parts.get(part.key) is Standing.AGREED]
     common = path.with_name("common-parts")
     with path.open("rb") as file:
@@ -205,7 +207,7 @@ def _why(standing: Standing, sender: Sender, others: tuple[str, ...]) -> str:
     )
 
 
-def _wanted_modules(engine: Engine, kernel: KernelIdentity) -> list[str]:
+def _wanted_modules(engine: Engine, kernel: KernelIdentity, machine_id: int | None) -> list[str]:
     """Those with a build-id: another module may have the same name on another machine.
 
     A table may list any build-id; of a program it names nothing.
@@ -213,4 +215,10 @@ def _wanted_modules(engine: Engine, kernel: KernelIdentity) -> list[str]:
     builds = {build for _, build in kernel.modules if build}
     with engine.connect() as connection:
         wanted = asks.wanted(connection, limit=_MOST_WANTED)
-    return [want.binary_key for want in wanted if want.binary_kind == "module" and want.binary_key in builds]
+        keys = [
+            want.binary_key for want in wanted if want.binary_kind == "module" and want.binary_key in builds
+        ]
+        if machine_id is None:
+            return keys
+        elsewhere = answers.held_elsewhere(connection, machine_id, keys)
+    return [key for key in keys if key not in elsewhere]

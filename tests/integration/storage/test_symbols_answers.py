@@ -10,7 +10,7 @@ from storage import migrate
 from storage.archive import Archive
 from storage.schema import machine, symbol_answer
 from storage.symbols import asks
-from storage.symbols.answers import Answer, Standing, Verdict, ran, weigh
+from storage.symbols.answers import Answer, Standing, Verdict, held_elsewhere, ran, weigh
 from storage.symbols.asks import AskOutcome, claim_ask, note_answer
 from storage.symbols.retain import retain_symbols
 from tests.held_binaries import NAMELESS, Fleet
@@ -60,6 +60,15 @@ def test_whoever_runs_it_alone_needs_no_other(fleet: Fleet):
     with fleet.engine.connect() as connection:
         assert ran(connection, fleet.machines[1], "own")
         assert not ran(connection, fleet.machines[0], "own")
+
+
+def test_binaries_that_other_machines_run_are_told_from_those_of_one(fleet: Fleet):
+    fleet.visit({"own": NAMELESS}, machine=1)
+    with fleet.engine.connect() as connection:
+        own, other = fleet.machines[1], fleet.machines[0]
+        assert held_elsewhere(connection, own, ["aa", "own", "unknown"]) == {"aa"}
+        assert held_elsewhere(connection, other, ["aa", "own"]) == {"aa", "own"}
+        assert held_elsewhere(connection, own, []) == frozenset()
 
 
 def test_parts_are_weighed_by_themselves(fleet: Fleet):

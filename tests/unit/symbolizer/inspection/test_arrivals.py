@@ -54,6 +54,7 @@ def kept(monkeypatch: pytest.MonkeyPatch) -> list[Candidate]:
     }
     monkeypatch.setattr(arrivals, "find_binary", lambda _connection, key: seen.get(key))
     monkeypatch.setattr(arrivals.answers, "ran", lambda _connection, _machine, key: key == BUILD.hex())
+    monkeypatch.setattr(arrivals.answers, "held_elsewhere", lambda _connection, _machine, _keys: frozenset())
     alone = Verdict(Standing.ALONE, (), {})
     monkeypatch.setattr(arrivals.answers, "weigh", lambda _connection, _said: alone)
     monkeypatch.setattr(arrivals, "inspect_apart", lambda path: inspect(path.read_bytes()))
@@ -76,6 +77,24 @@ def test_a_table_is_kept_for_modules_and_no_program(tmp_path: Path, kept: list[C
     assert arrive(tmp_path, hostile) == Arrived((BUILD.hex(), MODULE), Standing.ALONE)
     assert {(one.origin, one.machine_id) for one in kept} == {("one machine: node7", 1)}
     assert [one.binary_key for one in kept] == [BUILD.hex(), MODULE]
+
+
+def test_a_kernel_of_one_machine_names_no_module_that_another_runs(
+    tmp_path: Path, kept: list[Candidate], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(
+        arrivals.answers,
+        "held_elsewhere",
+        lambda _connection, machine, _keys: {1: frozenset({MODULE})}[machine],
+    )
+    assert arrive(tmp_path, table(("ext4", MODULE))) == Arrived((BUILD.hex(),), Standing.ALONE)
+    assert [one.binary_key for one in kept] == [BUILD.hex()]
+    seen = {MODULE: SeenBinary("[ext4]", "", "module")}
+    monkeypatch.setattr(arrivals, "find_binary", lambda _connection, key: seen.get(key))
+    taken = arrive(tmp_path, table(("ext4", MODULE)), MODULE)
+    assert isinstance(taken, Arrived)
+    assert (taken.keys, taken.standing) == ((BUILD.hex(),), Standing.UNCONFIRMED)
+    assert "another machine" in taken.reason
 
 
 def test_a_table_is_no_answer_for_a_program(tmp_path: Path, kept: list[Candidate]):
