@@ -14,7 +14,7 @@ from fleetpb import data_pb2, data_pb2_grpc
 from services.api.auth import Access, parse_tokens
 from services.data_api.desk import DataDesk
 from services.data_api.http import data_router
-from services.data_api.places import STREAMS
+from services.data_api.places import STREAMS, Places
 from services.data_api.server import DataListen, DataServer
 from services.data_api.streams import Streams
 from storage.data.stopping import Stop
@@ -82,7 +82,7 @@ def by_http(desk: DataDesk, folder: Path) -> Iterator[Callable[[], Callable[[], 
 @pytest.mark.parametrize("serving", [by_grpc, by_http])
 @pytest.mark.parametrize("bound", ["unread", "old"])
 def test_paused_readers_do_not_lock_others_out(serving, bound: str, tmp_path: Path):
-    desk = DataDesk(Endless())
+    desk = DataDesk(Endless(), Places(of_one=STREAMS + 1))
     with serving(desk, tmp_path) as begin:
         paused = [begin() for _ in range(STREAMS)]
         for read in paused:
