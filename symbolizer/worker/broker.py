@@ -19,6 +19,7 @@ from kombu import Connection
 
 from storage.captures import Due
 from symbolizer.worker import routing
+from symbolizer.worker.transport import Transport
 from symbolizer.worker.turns import Turns
 
 LAND_CAPTURE: Final = "symbolizer.land_capture"
@@ -48,7 +49,9 @@ class _OneBroker(Celery):
     def connection_for_read(self, url: str | None = None, **kwargs: Any) -> Connection:
         """To consume; whatever `url` Celery names, which it may have from the environment."""
         del url
-        return super().connection_for_read(self._url, **kwargs)
+        connection = super().connection_for_read(self._url, **kwargs)
+        connection.transport_cls = f"{Transport.__module__}:{Transport.__qualname__}"
+        return connection
 
     def connection_for_write(self, url: str | None = None, **kwargs: Any) -> Connection:
         """To send, and what `connection` and the pools of connections call."""
