@@ -16,7 +16,6 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from services.errors import SettingsProblem
 from services.running import none_runs, running_stack
 
-MOST_WARMED = 16
 """Views that are asked about once a minute, each."""
 
 
@@ -214,16 +213,12 @@ class Settings(BaseSettings):
     answer_seconds: float = Field(
         default=5.0,
         ge=0,
-        description="Seconds the API gives an answer again to whoever asks the same: none is older. 0: each is made anew.",
+        description="Seconds for which the API caches responses. 0: no response is cached.",
     )
     answer_bytes: int = Field(
         default=64 << 20,
         ge=0,
-        description="Memory for answers that are given again, in bytes; those made longest ago go first.",
-    )
-    warmed: Annotated[tuple[str, ...], NoDecode] = Field(
-        default=(),
-        description="Views whose answers the API keeps warm as it does the home page's: paths with queries, `/api/v1/table?select=…`, separated by spaces.",
+        description="Bytes of the API's response cache; the oldest responses are evicted first. 0: no response is cached.",
     )
     collector_observe: str | None = Field(
         default=None,
@@ -311,20 +306,6 @@ class Settings(BaseSettings):
             if parts.scheme not in {"http", "https"} or not parts.hostname or parts.username or parts.query:
                 raise ValueError(f"{parts.hostname or 'it'} is no URL such as https://debuginfod.example")
         return urls
-
-    @field_validator("warmed", mode="before")
-    @classmethod
-    def _views(cls, value: object) -> object:
-        """Whether the API has such routes and parameters it says itself (`services.api.home.check_views`)."""
-        views = tuple(value.split()) if isinstance(value, str) else value
-        if isinstance(views, tuple) and len(views) > MOST_WARMED:
-            raise ValueError(f"these are {len(views)} views, and at most {MOST_WARMED} are kept warm")
-        for view in views if isinstance(views, tuple) else ():
-            if not view.startswith("/api/v1/") or "#" in view:
-                raise ValueError(
-                    f"{view!r} is no path such as /api/v1/table?by=application; write a space in it as %20"
-                )
-        return views
 
     @field_validator("source_roots", mode="before")
     @classmethod

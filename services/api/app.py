@@ -1,6 +1,6 @@
 """The web application: routes, and what every request passes on its way to them."""
 
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from importlib.metadata import version
@@ -9,7 +9,6 @@ from typing import Any
 
 from anyio import CapacityLimiter, create_task_group
 from fastapi import FastAPI
-from fastapi.routing import APIRoute
 from starlette.datastructures import Headers
 from starlette.middleware.gzip import (
     DEFAULT_EXCLUDED_CONTENT_TYPES,
@@ -27,15 +26,13 @@ from services.api.formats import pprof
 from services.api.formats.accept import GZIP, accept_encoding, accepted_codings
 from services.api.guard import Guard
 from services.api.health import health_router
-from services.api.home import check_views, home_requests
-from services.api.kept_answers import KeptAnswers
 from services.api.leftovers import Leftovers
 from services.api.metrics import Metrics
 from services.api.pages import STATIC, login_router, ui_router
 from services.api.request_log import RequestLog
+from services.api.response_cache import ResponseCache
 from services.api.routes import api_router
 from services.api.symbols import CONCURRENT_INSPECTIONS, LARGEST_SOURCES, symbols_router
-from services.api.warming import Warming
 from services.data_api.desk import DataDesk
 from services.data_api.http import data_router
 from services.experiments.desk import ExperimentDesk
@@ -111,8 +108,7 @@ def create_app(
     connections: Callable[[], int] | None = None,
     data: DataDesk | None = None,
     experiments: ExperimentDesk | None = None,
-    kept: KeptAnswers | None = None,
-    views: Sequence[str] = (),
+    cache: ResponseCache | None = None,
 ) -> FastAPI:
     """The application over these queries; closing them stays the caller's.
 
@@ -121,27 +117,24 @@ def create_app(
     currency, None: not known; `symbols`: the repository of symbols, None: without its routes; `uploads`:
     the folder that is filled while something is uploaded; `inspections`: how many uploads are looked into at a time; `connections`: how many to the database are in
     use, for the metrics; `data`: what is streamed, None: nothing is; `experiments`: those that are uploaded, None: none can be;
-    `kept`: the answers that are given again, None: none are; `views`: paths with queries whose answers are kept warm
-    as the home page's are. Raises SettingsProblem for a view that cannot be asked for, or whose answers are not kept.
+    `cache`: of responses, None: none are cached.
     """
-    kept = kept or KeptAnswers(0, fresh_s=0.0)
+    cache = cache or ResponseCache(0, ttl_s=0.0)
     metrics = Metrics(
         lambda: queries.ask(LandingQuestion()),
         lambda: queries.ask(OperationsQuestion()),
-        lambda: {**queries.caches(), "answers": kept.size},
+        lambda: {**queries.caches(), "responses": cache.size},
         connections,
-        kept,
+        cache,
         streams=None if data is None else lambda: data.places.open,
     )
-    leftovers, warming = Leftovers(), Warming(kept)
+    leftovers = Leftovers()
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         queries.warm()
         async with create_task_group() as tasks:
             tasks.start_soon(leftovers.keep_giving_back)
-            tasks.start_soon(warming.keep_warm, app)
-            tasks.start_soon(warming.begin, app, lambda: home_requests(access, views))
             yield
             tasks.cancel_scope.cancel()
 
@@ -158,15 +151,16 @@ def create_app(
     )
     problems.install(app)
     limiter = CapacityLimiter(concurrent_queries)
-    profiles = api_router(
-        queries,
-        access,
-        limiter,
-        answered=leftovers.note,
-        kept=kept,
-        price_per_core_hour=price_per_core_hour,
+    app.include_router(
+        api_router(
+            queries,
+            access,
+            limiter,
+            answered=leftovers.note,
+            cache=cache,
+            price_per_core_hour=price_per_core_hour,
+        )
     )
-    app.include_router(profiles)
     largest_bodies: dict[str, int] = {}
     if symbols is not None:
         app.include_router(symbols_router(symbols, access, limiter, uploads, inspections=inspections))
@@ -188,8 +182,4 @@ def create_app(
     app.add_middleware(Renewing)
     app.add_middleware(Guard, allowed_hosts=allowed_hosts, secure=secure, largest_bodies=largest_bodies)
     app.add_middleware(RequestLog, metrics=metrics)
-    if views:
-        # All of these answer by way of `kept`; no other route does.
-        answered = {route.path for route in profiles.routes if isinstance(route, APIRoute)}
-        check_views(views, app.openapi(), answered if kept.on else ())
     return app

@@ -13,7 +13,7 @@ from prometheus_client import (
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from services.api.kept_answers import KeptAnswers
+from services.api.response_cache import ResponseCache
 from services.observing.store import StoreState
 from storage.query.cache_size import CacheSize
 from storage.query.shapes.operations import Operations
@@ -29,13 +29,13 @@ class Metrics:
         operations: Callable[[], Operations],
         caches: Callable[[], Mapping[str, CacheSize]],
         connections: Callable[[], int] | None = None,
-        kept: KeptAnswers | None = None,
+        responses: ResponseCache | None = None,
         *,
         streams: Callable[[], int] | None = None,
     ) -> None:
         """`landing` and `operations` say how the store is, or raise DatabaseError; `caches` what is kept between answers.
 
-        `connections`: how many to the database are in use; None: not known. `kept`: answers that are given again.
+        `connections`: how many to the database are in use; None: not known. `responses`: their cache.
         `streams`: how many of the data API's are open; None: there are none.
         """
         # They would be half as many series again, for what `process_start_time_seconds` says.
@@ -62,7 +62,7 @@ class Metrics:
                 registry=self._registry,
             ).set_function(streams)
         self._registry.register(_Caches(caches))
-        self._registry.register(_Kept(kept or KeptAnswers(0, fresh_s=0.0)))
+        self._registry.register(_ResponseLookups(responses or ResponseCache(0, ttl_s=0.0)))
         ProcessCollector(registry=self._registry)
 
     def text(self) -> bytes:
@@ -70,20 +70,20 @@ class Metrics:
         return generate_latest(self._registry)
 
 
-class _Kept(Collector):
-    """How often the answer of a moment ago was given again."""
+class _ResponseLookups(Collector):
+    """Lookups in the response cache."""
 
-    def __init__(self, kept: KeptAnswers) -> None:
-        self._kept = kept
+    def __init__(self, responses: ResponseCache) -> None:
+        self._responses = responses
 
     def collect(self) -> Iterator[CounterMetricFamily]:
-        """Requests by whether they were answered so."""
-        asked = CounterMetricFamily(
-            "fleetprof_answers", "Questions by whether a kept answer was there: hit or miss.", labels=["kept"]
+        """Hits and misses."""
+        lookups = CounterMetricFamily(
+            "fleetprof_response_cache_lookups", "Lookups in the response cache.", labels=["result"]
         )
-        asked.add_metric(["hit"], self._kept.hits)
-        asked.add_metric(["miss"], self._kept.misses)
-        yield asked
+        lookups.add_metric(["hit"], self._responses.hits)
+        lookups.add_metric(["miss"], self._responses.misses)
+        yield lookups
 
 
 class _Caches(Collector):

@@ -94,11 +94,6 @@ def packed_by(coding: Coding, content: bytes) -> bytes:
     return gzip.compress(content, compresslevel=_GZIP_LEVEL, mtime=0)
 
 
-def unpacked_by(coding: Coding, content: bytes) -> bytes:
-    """What `packed_by` compressed."""
-    return zstandard.ZstdDecompressor().decompress(content) if coding == ZSTD else gzip.decompress(content)
-
-
 def _parts_packed(parts: Iterator[bytes], coding: Coding) -> Iterator[bytes]:
     pack = (
         zlib.compressobj(_GZIP_LEVEL, zlib.DEFLATED, GZIP_WINDOW)

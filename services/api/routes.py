@@ -26,7 +26,6 @@ from services.api.analysis import (
 )
 from services.api.auth import Access, Role
 from services.api.callers import bearer_scheme, demand, session_scheme
-from services.api.kept_answers import KeptAnswers
 from services.api.profiles import (
     call_graph,
     callers,
@@ -45,6 +44,7 @@ from services.api.profiles import (
 )
 from services.api.profiles.asker import Asker
 from services.api.query_string import only_what_is_taken
+from services.api.response_cache import ResponseCache
 from storage.query.engine import QueryEngine
 
 _SHAPES = (
@@ -75,13 +75,13 @@ def api_router(
     limiter: CapacityLimiter,
     *,
     answered: Callable[[], None],
-    kept: KeptAnswers,
+    cache: ResponseCache,
     price_per_core_hour: float | None = None,
 ) -> APIRouter:
     """The routes over these queries, for callers this access lets in.
 
     Queries run in threads, at most as many at once as `limiter` has; others wait their turn. `answered`
-    is called after each, whatever came of it; `kept` has answers of a moment ago.
+    is called after each, whatever came of it.
     """
 
     async def viewer(request: Request) -> None:
@@ -90,7 +90,7 @@ def api_router(
     # The schemes describe, `viewer` decides: either of the two is enough.
     guards = [Depends(viewer), Security(session_scheme), Security(bearer_scheme), Depends(only_what_is_taken)]
     router = APIRouter(prefix="/api/v1", dependencies=guards, tags=["profiles"])
-    asker = Asker(queries, limiter, answered, kept)
+    asker = Asker(queries, limiter, answered, cache)
     for shape in (*_SHAPES, *_MODELS):
         shape.add(router, asker)
     shared_code.add(router, asker, price_per_core_hour)

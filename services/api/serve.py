@@ -19,8 +19,8 @@ from sqlalchemy import QueuePool
 from services.api.app import CONCURRENT_QUERIES, create_app
 from services.api.auth import Access, parse_tokens
 from services.api.connections import CuttableConnection
-from services.api.kept_answers import KeptAnswers
 from services.api.listening import BACKLOG, Connections, LimitedListener, ServingLoop, places
+from services.api.response_cache import ResponseCache
 from services.api.symbols import CONCURRENT_INSPECTIONS, CONCURRENT_SOURCES
 from services.certificates.serving import ServedPair, check_pair
 from services.data_api.running import EndingStreams, open_desk, streaming
@@ -116,14 +116,13 @@ def serve(
     allowed_hosts: Sequence[str] = (),
     price_per_core_hour: float | None = None,
     limits: Limits | None = None,
-    kept: KeptAnswers | None = None,
-    views: Sequence[str] = (),
+    cache: ResponseCache | None = None,
     symbols: SymbolStore,
     data: DataListen | None = None,
 ) -> None:
     """Answer requests until SIGTERM or SIGINT; those under way are finished first.
 
-    `limits` bound each question, `kept` has the answers of a moment ago, those to `views` always; `tokens` are `role:token`; `data`: where to stream data by gRPC, None: by HTTP only. Raises
+    `limits` bound each question, `cache` is of responses; `tokens` are `role:token`; `data`: where to stream data by gRPC, None: by HTTP only. Raises
     SettingsProblem before anything is opened, CannotStart when the address is taken.
     """
     check_exposure(listen, tokens)
@@ -149,8 +148,7 @@ def serve(
             allowed_hosts=names,
             secure=listen.secure,
             price_per_core_hour=price_per_core_hour,
-            kept=kept,
-            views=views,
+            cache=cache,
             symbols=SymbolDesk(
                 engine,
                 archive,

@@ -33,7 +33,7 @@ def api(
     FLEETPROF_API_TLS_KEY and FLEETPROF_API_TOKENS; without them it refuses to start.
     """
     from services.allocator import reuse_arrays, share_arenas  # noqa: PLC0415 - a command imports what it runs
-    from services.api.kept_answers import KeptAnswers  # noqa: PLC0415
+    from services.api.response_cache import ResponseCache  # noqa: PLC0415
     from services.api.serve import Listen, SymbolStore, serve  # noqa: PLC0415
     from services.data_api.server import DataListen  # noqa: PLC0415
     from services.logs import log_to_stderr  # noqa: PLC0415
@@ -59,8 +59,7 @@ def api(
         allowed_hosts=settings.api_allowed_hosts,
         price_per_core_hour=settings.price_per_core_hour,
         limits=Limits(settings.query_seconds, settings.query_bytes),
-        kept=KeptAnswers(settings.answer_bytes, fresh_s=settings.answer_seconds),
-        views=settings.warmed,
+        cache=ResponseCache(settings.answer_bytes, ttl_s=settings.answer_seconds),
         symbols=SymbolStore(
             settings.archive,
             settings.symbol_upload_bytes,

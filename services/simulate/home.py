@@ -37,7 +37,6 @@ KEPT = frozenset(
         "source_fetches_per_hour",
         "symbol_retention_days",
         "symbol_upload_bytes",
-        "warmed",
         "worker_memory_bytes",
         "worker_partitions",
         "worker_processes",

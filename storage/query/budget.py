@@ -62,6 +62,8 @@ class Budget:
         """Seconds that questions have run, those waited for the database among them; added up when a question ends."""
         self.database_s = 0.0
         """Seconds waited for the database, for a connection as for statements."""
+        self.fewest_samples: int | None = None
+        """Samples behind the answer, of several selections behind the one with fewest; None: no totals were made."""
         self._connecting_since: float | None = None
         self._over_at = inf
         """By `perf_counter`: when its time is over, while it runs."""
@@ -214,6 +216,14 @@ def take(size: int) -> None:
     budget = _CURRENT.get()
     if budget is not None:
         budget.take(size)
+
+
+def note_samples(samples: int) -> None:
+    """Note on this thread's question, if there is one, that so many samples are behind a part of its answer."""
+    budget = _CURRENT.get()
+    if budget is not None:
+        before = budget.fewest_samples
+        budget.fewest_samples = samples if before is None else min(before, samples)
 
 
 def _statement_begins(connection: Connection, *_: Any) -> None:

@@ -45,8 +45,6 @@ def port(database_url: str, tmp_path: Path) -> Iterator[int]:
         "FLEETPROF_STATE_DIR": str(tmp_path / "state"),
         "FLEETPROF_API_TOKENS": f"viewer:{TOKEN},operator:{OPERATOR}",
         "FLEETPROF_QUERY_SECONDS": "600",
-        # The home page is not warmed: those questions would wait for the lock too, and nobody goes away from them.
-        "FLEETPROF_ANSWER_SECONDS": "0",
     }
     log = tmp_path / "log"
     with log.open("wb") as written:

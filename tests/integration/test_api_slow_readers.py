@@ -10,8 +10,8 @@ from anyio import CapacityLimiter
 from fastapi import FastAPI, Request, Response
 
 from services.api.formats.forms import Form, Forms
-from services.api.kept_answers import KeptAnswers
 from services.api.profiles.asker import Asker
+from services.api.response_cache import ResponseCache
 from storage.query.budget import Budget, Limits
 from storage.query.engine import QueryEngine
 from tests.listening import listening
@@ -45,7 +45,7 @@ def asking(port: int, megabytes: int, encoding: str) -> http.client.HTTPConnecti
 @pytest.mark.parametrize("encoding", ["identity", "gzip"])
 def test_who_takes_nothing_is_cut_off(encoding: str):
     app = FastAPI()
-    asker = Asker(Idle(), CapacityLimiter(4), lambda: None, KeptAnswers(0, fresh_s=0.0), unread_s=0.2)
+    asker = Asker(Idle(), CapacityLimiter(4), lambda: None, ResponseCache(0, ttl_s=0.0), unread_s=0.2)
     forms = Forms((Form("file", "text/plain", "txt", parts, in_parts=True),))
 
     @app.get("/file")

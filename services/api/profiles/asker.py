@@ -6,16 +6,15 @@ from http import HTTPStatus
 from time import perf_counter
 from typing import TypeVar
 
-import anyio.to_thread
 from anyio import CapacityLimiter
 from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
 
 from services.api.connections import cut_of
 from services.api.formats.forms import Forms, file_name
-from services.api.kept_answers import KeptAnswers
 from services.api.problems import Problem, described
 from services.api.replies import zipped
+from services.api.response_cache import Key, ResponseCache, add_tag, if_changed
 from services.api.sending import UNREAD_S, Places, Sent
 from services.api.timing import HEADER, Timing
 from services.api.waiting import in_thread
@@ -47,8 +46,7 @@ class Asker:
     limiter: CapacityLimiter
     answered: Callable[[], None]
     """Called after each answer, whatever came of it."""
-    kept: KeptAnswers
-    """Answers of a moment ago."""
+    cache: ResponseCache
 
     sending: Places = field(default_factory=lambda: Places(_SENT_AT_ONCE))
     """For answers that are sent part by part."""
@@ -63,14 +61,11 @@ class Asker:
         """
         form = forms.chosen(request)
         name = file_name(request, form)
-        if self.kept.at_once(request):
-            known = self.kept.answer(request)
-        else:
-            known = await anyio.to_thread.run_sync(self.kept.answer, request)
-        if known is not None:
-            return known
+        key = Key.of(request, form.name)
+        if not form.in_parts and (cached := self.cache.get(key, request)) is not None:
+            return cached
 
-        asked_at = self.kept.now()
+        asked_at = self.cache.now()
         timing = Timing(self.queries.budget(), perf_counter())
 
         def make() -> Response:
@@ -86,7 +81,10 @@ class Asker:
                     file_name=name,
                 )
                 if not form.in_parts:
-                    made = self.kept.keep(request, made, asked_at=asked_at, packed=form.packed)
+                    add_tag(made)
+                    if timing.budget.fewest_samples:
+                        self.cache.put(key, made, asked_at=asked_at)
+                    made = if_changed(request, made)
             made.headers[HEADER] = timing.header
             return made
 
@@ -95,7 +93,7 @@ class Asker:
         return await self._made(request, timing.budget, make)
 
     async def _sent(self, request: Request, budget: Budget, make: Callable[[], Response]) -> Response:
-        """The answer, which is not made whole and so not kept."""
+        """The answer, which is not made whole and so not cached."""
         if not self.sending.take():
             raise Problem(
                 HTTPStatus.SERVICE_UNAVAILABLE,

@@ -7,6 +7,7 @@ import numpy as np
 
 from storage.landing.markers import Kind
 from storage.landing.resolved import Status
+from storage.query import budget
 from storage.query.application_samples import ApplicationSamples
 from storage.query.arrays import Int64, group_starts, sum_at
 from storage.query.cells.evidence import Merged
@@ -90,6 +91,7 @@ def totals_of_cells(samples: FunctionSamples | ApplicationSamples) -> Totals:
 
 
 def _told(behind: "_Behind", units: int, kept: float, quality: Quality, coverage: Coverage) -> Totals:
+    budget.note_samples(behind.samples)
     return Totals(
         samples=behind.samples,
         units=units,

@@ -2,82 +2,31 @@
 
 import gzip
 import json
-import re
-import time
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 import zstandard
+from httpx2 import Response
 from sqlalchemy import Engine
 from starlette.testclient import TestClient
 
 from services.api.app import create_app
 from services.api.auth import Access
-from services.api.home import HOME
-from services.api.kept_answers import KeptAnswers
 from services.api.profiles.flame import FlameAnswer
 from services.api.profiles.labels import LabelsAnswer
 from services.api.profiles.movers import MoversAnswer
 from services.api.profiles.status import StatusAnswer
 from services.api.profiles.table import TableAnswer
-from services.data_api.desk import DataDesk
-from services.data_api.streams import Streams
-from services.errors import SettingsProblem
-from storage.archive import Archive
+from services.api.response_cache import ResponseCache
 from storage.query.engine import QueryEngine
 from tests.facts import FactWriter
 from tests.flame_columns import decode
 from tests.integration.api.asking import BASE, BEARER, DESIGNED, NOON, RANGE, problem
+from tests.integration.api.served import write_samples
 
 pytestmark = pytest.mark.integration
-
-
-def test_the_first_visitor_of_the_home_page_does_not_wait(engine: Engine, access: Access, static: Path):
-    queries, kept = QueryEngine(engine), KeptAnswers(1 << 20, fresh_s=3600.0)
-    view = ("/api/v1/table", 'select={application="a"}&by=application')
-    app = create_app(queries, access, static=static, kept=kept, views=["?".join(view)])
-    first = (*HOME, (*view, "*/*"), (view[0], "by=application&select=%7Bapplication%3D%22a%22%7D", "*/*"))
-    with TestClient(app, base_url=BASE) as client:
-        deadline = time.monotonic() + 30
-        while kept.size.rows < len(HOME) + 1:
-            assert time.monotonic() < deadline, "the page's questions were not asked"
-            time.sleep(0.02)
-        assert (kept.hits, kept.misses) == (0, 0), "this process is no visitor"
-        for codings in ("gzip, deflate, br, zstd", "gzip, deflate"):
-            for path, query, accept in first:
-                headers = {**BEARER, "Accept": accept, "Accept-Encoding": codings}
-                assert client.get(f"{path}?{query}", headers=headers).status_code == 200
-    assert (kept.hits, kept.misses) == (2 * len(first), 0)
-    queries.close()
-
-
-@pytest.mark.parametrize(
-    ("view", "why"),
-    [
-        ("/api/v1/tables", "Did you mean /api/v1/table?"),
-        ("/api/v1/table?limit=5&selct={}", "Did you mean select?"),
-        ("/api/v1/diff", "needs the parameter 'base_"),
-        ("/api/v1/openapi.json", "cannot be asked for"),
-        ("/api/v1/data/profiles?follow=true", "answers of /api/v1/data/profiles are not kept"),
-    ],
-)
-def test_a_view_that_the_api_does_not_have_is_said_at_the_start(
-    engine: Engine, access: Access, static: Path, view: str, why: str
-):
-    queries = QueryEngine(engine)
-    with pytest.raises(SettingsProblem, match=re.escape(why)):
-        create_app(
-            queries,
-            access,
-            static=static,
-            data=DataDesk(Streams(engine, Archive(str(static)))),
-            kept=KeptAnswers(1 << 20, fresh_s=5.0),
-            views=["/api/v1/status", view],
-        )
-    with pytest.raises(SettingsProblem, match="no answers are kept"):
-        create_app(queries, access, static=static, views=["/api/v1/status"])
-    queries.close()
 
 
 def test_the_table_is_what_its_description_says(client: TestClient, samples: None):
@@ -213,20 +162,76 @@ def test_large_answers_are_compressed_for_who_can_read_it(client: TestClient, en
         assert json.loads(unpack[coding](content)) == plain.json()
 
 
-def test_where_the_time_went_is_told(engine: Engine, access: Access, static: Path, samples: None):
-    queries, kept = QueryEngine(engine), KeptAnswers(1 << 20, fresh_s=3600.0)
-    app = create_app(queries, access, static=static, kept=kept)
-    with TestClient(app, base_url=BASE, headers=BEARER) as client:
-        made, again = (client.get("/api/v1/flame", params=RANGE) for _ in range(2))
-        stacks = client.get("/api/v1/stacks", params={**RANGE, "format": "collapsed"})
-    queries.close()
+def test_where_the_time_went_is_told(client: TestClient, samples: None):
+    made = client.get("/api/v1/flame", params=RANGE)
+    stacks = client.get("/api/v1/stacks", params={**RANGE, "format": "collapsed"})
     for response in (made, stacks):
         parts = dict(part.split(";dur=") for part in response.headers["server-timing"].split(", "))
         assert list(parts) == ["wait", "database", "reckoning", "writing", "packing"]
         assert float(parts["database"]) > 0
         assert float(parts["reckoning"]) > 0
-    assert re.fullmatch(r'kept;desc="\d+\.\d s old"', again.headers["server-timing"])
-    assert again.content == made.content
+
+
+@pytest.fixture
+def cache() -> ResponseCache:
+    return ResponseCache(1 << 20, ttl_s=3600.0)
+
+
+@pytest.fixture
+def cached(engine: Engine, access: Access, static: Path, cache: ResponseCache) -> Iterator[TestClient]:
+    """A client of an app that caches responses for an hour."""
+    queries = QueryEngine(engine)
+    app = create_app(queries, access, static=static, cache=cache)
+    with TestClient(app, base_url=BASE, headers=BEARER) as client:
+        yield client
+    queries.close()
+
+
+def test_cached_responses_are_the_computed_ones(cached: TestClient, cache: ResponseCache, samples: None):
+    routes = ("table", "flame", "callers", "series", "call-graph")
+    forms = [(route, form) for route in routes for form in ("application/json", "text/csv")]
+    for route, form in (*forms, ("flame", "application/vnd.fleetprof.flame")):
+        query = {**RANGE, **({"function": "main"} if route == "callers" else {})}
+        for coding in ("identity", "gzip", "zstd"):
+
+            def get(**more: str) -> Response:
+                headers = {"Accept": form, "Accept-Encoding": coding, **more}  # noqa: B023 - called at once
+                return cached.get(f"/api/v1/{route}", params=query, headers=headers)  # noqa: B023
+
+            first, again, hit = get(), get(**{"Cache-Control": "no-cache"}), get()
+            assert first.status_code == 200
+            assert first.content == again.content == hit.content
+            assert first.headers["etag"] == again.headers["etag"] == hit.headers["etag"]
+            assert ["age" in response.headers for response in (first, again, hit)] == [False, False, True]
+            assert get(**{"If-None-Match": hit.headers["etag"]}).status_code == 304
+    assert 0 < cache.hits == 2 * cache.misses
+    assert cached.get("/api/v1/table", params=RANGE, headers={"Authorization": ""}).status_code == 401
+
+
+def test_a_response_without_samples_is_never_cached(cached: TestClient, engine: Engine):
+    """Seen: a run of 17 s ended with "No samples have landed yet." though 49 had landed."""
+    compared = {**RANGE, "base_from": "2026-11-20T11:00:00Z", "base_to": "2026-11-20T13:00:00Z"}
+    asked = [(route, RANGE) for route in ("table", "flame", "status", "labels")] + [("diff", compared)]
+    before = [
+        cached.get(f"/api/v1/{route}", params={} if route == "status" else query) for route, query in asked
+    ]
+    write_samples(engine)
+    after = [
+        cached.get(f"/api/v1/{route}", params={} if route == "status" else query) for route, query in asked
+    ]
+    for one, other in zip(before, after, strict=True):
+        assert "age" not in other.headers
+        assert one.json() != other.json()
+    # Half of the comparison has no samples still.
+    assert "age" not in cached.get("/api/v1/diff", params=compared).headers
+    assert "age" in cached.get("/api/v1/table", params=RANGE).headers
+
+
+def test_a_failed_question_is_not_cached(cached: TestClient, cache: ResponseCache, samples: None):
+    for _ in range(2):
+        problem(cached.get("/api/v1/table", params={**RANGE, "campaign": "none"}), 404)
+        problem(cached.get("/api/v1/table", params={**RANGE, "find_regex": "("}), 400)
+    assert (cache.size.rows, cache.hits) == (0, 0)
 
 
 def test_a_node_is_drawn_by_the_way_to_it(client: TestClient, samples: None):

@@ -74,16 +74,3 @@ def test_a_place_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, name: 
     with pytest.raises(SettingsProblem, match=name) as refused:
         read_settings()
     assert "word" not in str(refused.value)
-
-
-def test_views_to_keep_warm_are_paths_of_the_api(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("FLEETPROF_WARMED", '/api/v1/table?select={app="a",version="1"} \n /api/v1/flame')
-    assert read_settings().warmed == ('/api/v1/table?select={app="a",version="1"}', "/api/v1/flame")
-    for wrong, why in (
-        ("https://fleetprof.example/api/v1/table", "no path such as"),
-        ('/api/v1/table?select={app="a", version="1"}', "write a space in it as %20"),
-        (" ".join(["/api/v1/table"] * 17), "17 views, and at most 16"),
-    ):
-        monkeypatch.setenv("FLEETPROF_WARMED", wrong)
-        with pytest.raises(SettingsProblem, match=f"FLEETPROF_WARMED: .*{why}"):
-            read_settings()
