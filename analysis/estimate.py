@@ -12,6 +12,7 @@ Sources: docs/numbers.md; Korn and Graubard, Survey Methodology 24 (1998); Fay a
 Medicine 16 (1997).
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -47,34 +48,17 @@ class Estimates:
 
 def shares(moments: Moments, level: float = LEVEL) -> Estimates:
     """Shares y/x, 0…1. Without anything seen at all they are 0 with the interval 0…1."""
-    rows = len(moments.y)
-    x = moments.x
-    if x <= 0:
-        return Estimates(
-            np.zeros(rows), np.zeros(rows), np.ones(rows), np.ones(rows, np.bool_), np.zeros(rows)
-        )
-    p = np.clip(moments.y / x, 0.0, 1.0)
-    n = effective(moments, level)
-    lo, hi = share_interval(p, n, level)
-    return Estimates(value=p, lo=lo, hi=hi, few=_few(moments), effective=n)
+    return _shares(_Rows.of([moments]), level)
+
+
+def shares_of_all(parts: Sequence[Moments], level: float = LEVEL) -> Estimates:
+    """`shares` of the rows of all parts, one part's after the other's: each part has its own whole."""
+    return _shares(_Rows.of(parts), level)
 
 
 def effective(moments: Moments, level: float = LEVEL) -> Float:
     """Independent samples that would say as much of each row's share, as `shares` has them; 0 without anything seen at all."""
-    rows = len(moments.y)
-    x = moments.x
-    if x <= 0:
-        return np.zeros(rows)
-    p = np.clip(moments.y / x, 0.0, 1.0)
-    variance = np.maximum(moments.vyy - 2 * p * moments.vxy + p**2 * moments.vxx, 0.0) / x**2
-    squares = (moments.second + p**2 * moments.x_second) / x**2
-    spread = p * (1 - p)
-    # Without spread between visits, or at 0 and 1, nothing tells the design effect: a visit counts as one sample.
-    known = (variance > _ROUNDING * squares) & (spread > 0)
-    n = np.where(
-        known, np.divide(spread, variance, out=np.zeros(rows), where=known), moments.effective_visits
-    )
-    return np.maximum(n * _shrinkage(moments, known, level), 1e-9)
+    return _effective(_Rows.of([moments]), level)
 
 
 def share_interval(share: Float, effective: Float | float, level: float = LEVEL) -> tuple[Float, Float]:
@@ -99,24 +83,12 @@ def totals(moments: Moments, level: float = LEVEL) -> Estimates:
     Where nobody saw anything of the whole selection, a share of it bounds nothing: what the visits saw besides does
     (`Moments.unseen`). `hi` is NaN where that is not known.
     """
-    y, variance = moments.y, moments.vyy
-    known = (y > 0) & (variance > _ROUNDING * moments.second)
-    n = np.where(
-        known, np.divide(y**2, variance, out=np.zeros(len(y)), where=known), moments.effective_visits
-    )
-    n = np.maximum(n * _shrinkage(moments, known, level), 1e-9)
-    tail = (1 - level) / 2
-    seen = y > 0
-    unseen: Float | float = moments.unseen
-    if moments.x > 0:
-        unseen = y if seen.all() else shares(moments, level).hi * moments.x
-    return Estimates(
-        value=y,
-        lo=np.where(seen, y * special.gammaincinv(n, tail) / n, 0.0),
-        hi=np.where(seen, y * special.gammaincinv(n + 1, 1 - tail) / n, unseen),
-        few=_few(moments),
-        effective=n,
-    )
+    return _totals(_Rows.of([moments]), level)
+
+
+def totals_of_all(parts: Sequence[Moments], level: float = LEVEL) -> Estimates:
+    """`totals` of the rows of all parts, one part's after the other's."""
+    return _totals(_Rows.of(parts), level)
 
 
 def total(moments: Moments, level: float = LEVEL) -> Estimates:
@@ -156,35 +128,121 @@ def ratios(moments: Moments, level: float = LEVEL) -> Estimates:
     variance = np.maximum(moments.vyy - 2 * r * moments.vxy + r**2 * moments.vxx, 0.0) / moments.x**2
     seen = r > 0
     relative = np.sqrt(np.divide(variance, r**2, out=np.zeros(rows), where=seen))
-    factor = np.exp(np.minimum(_quantile(_degrees(moments), level) * relative, 700.0))
+    of = _Rows.of([moments])
+    factor = np.exp(np.minimum(_quantile(of.degrees, level) * relative, 700.0))
     return Estimates(
         value=r,
         lo=r / factor,
         hi=r * factor,
-        few=_few(moments),
+        few=of.few,
         effective=np.divide(1.0, relative**2, out=np.full(rows, np.inf), where=relative > 0),
     )
 
 
-def _few(moments: Moments) -> Bool:
-    # Of three visits that brought the same rounding makes a little more or less than three.
-    few: Bool = moments.contributing < FEW * (1 - 1e-9)
-    return few
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Columns over the rows of several moments; what is true of a whole selection stands beside each of its rows."""
+
+    y: Float
+    x: Float
+    vyy: Float
+    vxy: Float
+    vxx: Float
+    second: Float
+    x_second: Float
+    contributing: Float
+    effective_visits: Float
+    most_degrees: Float
+    """The design's degrees of freedom."""
+    unseen: Float
+
+    @classmethod
+    def of(cls, parts: Sequence[Moments]) -> "_Rows":
+        sizes = [len(part.y) for part in parts]
+
+        def beside(numbers: Iterable[float]) -> Float:
+            return np.repeat(np.fromiter(numbers, np.float64, len(parts)), sizes)
+
+        return cls(
+            y=np.concatenate([part.y for part in parts]),
+            x=beside(part.x for part in parts),
+            vyy=np.concatenate([part.vyy for part in parts]),
+            vxy=np.concatenate([part.vxy for part in parts]),
+            vxx=beside(part.vxx for part in parts),
+            second=np.concatenate([part.second for part in parts]),
+            x_second=beside(part.x_second for part in parts),
+            contributing=np.concatenate([part.contributing for part in parts]),
+            effective_visits=beside(part.effective_visits for part in parts),
+            most_degrees=beside(max(min(part.df, part.landed - 1), 1.0) for part in parts),
+            unseen=beside(part.unseen for part in parts),
+        )
+
+    @property
+    def some(self) -> Float:
+        """x, and 1 where it is 0: to divide by."""
+        return np.where(self.x > 0, self.x, 1.0)
+
+    @property
+    def degrees(self) -> Float:
+        """Degrees of freedom of each row's variance: by its contributing visits, at most the design's."""
+        return np.clip(DEGREES * self.contributing, 1.0, self.most_degrees)
+
+    @property
+    def few(self) -> Bool:
+        # Of three visits that brought the same rounding makes a little more or less than three.
+        few: Bool = self.contributing < FEW * (1 - 1e-9)
+        return few
 
 
-def _degrees(moments: Moments) -> Float:
-    """Degrees of freedom of each row's variance: by its contributing visits, at most the design's."""
-    return np.clip(DEGREES * moments.contributing, 1.0, max(min(moments.df, moments.landed - 1), 1.0))
+def _shares(rows: _Rows, level: float) -> Estimates:
+    seen = rows.x > 0
+    p = np.where(seen, np.clip(rows.y / rows.some, 0.0, 1.0), 0.0)
+    n = _effective(rows, level)
+    lo, hi = share_interval(p, np.where(seen, n, 1.0), level)
+    return Estimates(
+        value=p, lo=np.where(seen, lo, 0.0), hi=np.where(seen, hi, 1.0), few=rows.few | ~seen, effective=n
+    )
+
+
+def _effective(rows: _Rows, level: float) -> Float:
+    x = rows.some
+    p = np.clip(rows.y / x, 0.0, 1.0)
+    variance = np.maximum(rows.vyy - 2 * p * rows.vxy + p**2 * rows.vxx, 0.0) / x**2
+    squares = (rows.second + p**2 * rows.x_second) / x**2
+    spread = p * (1 - p)
+    # Without spread between visits, or at 0 and 1, nothing tells the design effect: a visit counts as one sample.
+    known = (variance > _ROUNDING * squares) & (spread > 0)
+    n = np.where(known, np.divide(spread, variance, out=np.zeros(len(p)), where=known), rows.effective_visits)
+    return np.where(rows.x > 0, np.maximum(n * _shrinkage(rows.degrees, known, level), 1e-9), 0.0)
+
+
+def _totals(rows: _Rows, level: float) -> Estimates:
+    y, variance = rows.y, rows.vyy
+    known = (y > 0) & (variance > _ROUNDING * rows.second)
+    n = np.where(known, np.divide(y**2, variance, out=np.zeros(len(y)), where=known), rows.effective_visits)
+    n = np.maximum(n * _shrinkage(rows.degrees, known, level), 1e-9)
+    tail = (1 - level) / 2
+    seen = y > 0
+    unseen = np.where(rows.x > 0, y, rows.unseen)
+    if (~seen & (rows.x > 0)).any():
+        unseen = np.where(rows.x > 0, _shares(rows, level).hi * rows.x, unseen)
+    return Estimates(
+        value=y,
+        lo=np.where(seen, y * special.gammaincinv(n, tail) / n, 0.0),
+        hi=np.where(seen, y * special.gammaincinv(n + 1, 1 - tail) / n, unseen),
+        few=rows.few,
+        effective=n,
+    )
 
 
 def _quantile(df: Float, level: float) -> Float:
     return np.asarray(special.stdtrit(df, (1 + level) / 2), np.float64)
 
 
-def _shrinkage(moments: Moments, known: Bool, level: float) -> Float:
+def _shrinkage(degrees: Float, known: Bool, level: float) -> Float:
     """(z/t)²: what is left of a sample size whose variance was itself estimated."""
     z = float(special.ndtri((1 + level) / 2))
-    return np.where(known, (z / _quantile(_degrees(moments), level)) ** 2, 1.0)
+    return np.where(known, (z / _quantile(degrees, level)) ** 2, 1.0)
 
 
 def _beta(a: Float, b: Float, quantile: float) -> Float:

@@ -19,11 +19,13 @@ Wretman, Model Assisted Survey Sampling, §5.6, §9.8 and §15.6.
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from analysis.arrays import Float, Int, sums
 from analysis.errors import BadShape
+from analysis.variance_form import SumsByKey, VarianceForm, sums_by_pair
 from analysis.weights import CLASSES, Weights
 
 
@@ -137,20 +139,45 @@ def from_visits(
     `weights` knows how many there were. `row`, `visit` and `y` have one entry per pair of a row
     (0…rows−1) and a visit (index into `x`) with y > 0, each pair once.
     """
-    if not len(weight) == len(group) == len(x) or not len(row) == len(visit) == len(y):
+    part = np.zeros(len(x), np.int64)
+    (found,) = from_visits_in_parts(
+        weight, group, weights, part=part, parts=1, x=x, row=row, visit=visit, y=y, rows=rows
+    )
+    return found
+
+
+def from_visits_in_parts(
+    weight: Float,
+    group: Int,
+    weights: Weights,
+    *,
+    part: Int,
+    parts: int,
+    x: Float,
+    row: Int,
+    visit: Int,
+    y: Float,
+    rows: int,
+) -> list[Moments]:
+    """As `from_visits`, of disjoint parts of the visits: `part` has that of each, 0…parts−1.
+
+    The moments of a part are those of all visits with x and y 0 in every other part; all parts together cost hardly more than one.
+    """
+    if not len(weight) == len(group) == len(part) == len(x) or not len(row) == len(visit) == len(y):
         raise BadShape("Visits need a weight, a group and an x each, pairs a row, a visit and a y each.")
     z, zx = weight[visit] * y, weight * x
     return _moments(
         weights,
-        rows,
+        _Shape(parts, rows),
         group=group[visit],
-        row=row,
+        row=part[visit] * rows + row,
         z=z,
         zz=z * z,
         zx=z * zx[visit],
         zzzz=z**4,
         visits=(y > 0).astype(np.float64),
         x_group=group,
+        x_part=part,
         x=zx,
         xx=zx * zx,
     )
@@ -178,30 +205,76 @@ def from_sums(
     `y` (Σy), `yy` (Σy²), `xy` (Σx·y), `yyyy` (Σy⁴) and `visits` (with y > 0) have one entry per pair of a
     row and a cell, each pair once.
     """
-    if not len(weight) == len(group) == len(x) == len(xx):
+    (found,) = from_sums_in_parts(
+        weight,
+        group,
+        weights,
+        part=np.zeros(len(x), np.int64),
+        parts=1,
+        x=x,
+        xx=xx,
+        cell=cell,
+        row=row,
+        y=y,
+        yy=yy,
+        xy=xy,
+        yyyy=yyyy,
+        visits=visits,
+        rows=rows,
+    )
+    return found
+
+
+def from_sums_in_parts(
+    weight: Float,
+    group: Int,
+    weights: Weights,
+    *,
+    part: Int,
+    parts: int,
+    x: Float,
+    xx: Float,
+    cell: Int,
+    row: Int,
+    y: Float,
+    yy: Float,
+    xy: Float,
+    yyyy: Float,
+    visits: Float,
+    rows: int,
+) -> list[Moments]:
+    """As `from_sums`, of disjoint parts of the cells, as `from_visits_in_parts` has them of the visits."""
+    if not len(weight) == len(group) == len(part) == len(x) == len(xx):
         raise BadShape("Cells need a weight, a group, Σx and Σx² each.")
     if not len(cell) == len(row) == len(y) == len(yy) == len(xy) == len(yyyy) == len(visits):
         raise BadShape("Pairs of a cell and a row need all their sums.")
     w = weight[cell]
     return _moments(
         weights,
-        rows,
+        _Shape(parts, rows),
         group=group[cell],
-        row=row,
+        row=part[cell] * rows + row,
         z=w * y,
         zz=w**2 * yy,
         zx=w**2 * xy,
         zzzz=w**4 * yyyy,
         visits=visits,
         x_group=group,
+        x_part=part,
         x=weight * x,
         xx=weight**2 * xx,
     )
 
 
+class _Shape(NamedTuple):
+    parts: int
+    rows: int
+    """Of each part."""
+
+
 def _moments(
     weights: Weights,
-    rows: int,
+    shape: _Shape,
     *,
     group: Int,
     row: Int,
@@ -211,78 +284,48 @@ def _moments(
     zzzz: Float,
     visits: Float,
     x_group: Int,
+    x_part: Int,
     x: Float,
     xx: Float,
-) -> Moments:
-    """Moments from weighted sums, each belonging to one group (`group`, `x_group`)."""
-    spread = _Spread.of(weights)
-    x_of = sums(x_group, x, len(spread.square))
-    x_in = x_of.reshape(-1, CLASSES).sum(axis=1)
-    (pair_group, pair_row), z_of = _by_pair(group, row, z, rows)
-    (pair_stratum, stratum_row), z_in = _by_pair(group // CLASSES, row, z, rows)
+) -> list[Moments]:
+    """Moments from weighted sums, each belonging to one group and part (`group`, `x_group`, `x_part`); `row` counts on from part to part."""
+    parts, rows = shape
+    size = parts * rows
+    spread = VarianceForm.of(weights)
+    groups, strata = len(spread.square), len(spread.stratum)
+    part = row // max(rows, 1)
+    x_of = SumsByKey.of(x_part * np.int64(groups) + x_group, x)
+    x_in = SumsByKey.of(x_part * np.int64(strata) + x_group // CLASSES, x)
+    (pair, pair_row), z_of = sums_by_pair(part * groups + group, row % max(rows, 1), z, rows)
+    (pair_in, row_in), z_in = sums_by_pair(part * strata + group // CLASSES, row % max(rows, 1), z, rows)
+    pair_row += pair // max(groups, 1) * rows
+    row_in += pair_in // max(strata, 1) * rows
     squares = spread.square[group]
-    group_z, stratum_z = spread.group[pair_group] * z_of, spread.stratum[pair_stratum] * z_in
-    vyy = sums(row, squares * zz, rows) + sums(pair_row, group_z * z_of, rows)
-    vxy = sums(row, squares * zx, rows) + sums(pair_row, group_z * x_of[pair_group], rows)
-    vxx = spread.square[x_group] @ xx + spread.group @ x_of**2 - spread.stratum @ x_in**2
-    return Moments(
-        y=sums(row, z, rows),
-        x=float(x.sum()),
-        # Rounding leaves small negative values of a variance that is zero.
-        vyy=np.maximum(vyy - sums(stratum_row, stratum_z * z_in, rows), 0.0),
-        vxy=vxy - sums(stratum_row, stratum_z * x_in[pair_stratum], rows),
-        vxx=max(0.0, float(vxx)),
-        second=sums(row, zz, rows),
-        fourth=sums(row, zzzz, rows),
-        x_second=float(xx.sum()),
-        visits=np.rint(sums(row, visits, rows)).astype(np.int64),
-        landed=float(weights.visits.sum()),
-        df=spread.df,
+    group_z = spread.group[pair % max(groups, 1)] * z_of
+    stratum_z = spread.stratum[pair_in % max(strata, 1)] * z_in
+    vyy = sums(row, squares * zz, size) + sums(pair_row, group_z * z_of, size)
+    vxy = sums(row, squares * zx, size) + sums(pair_row, group_z * x_of.at(pair), size)
+    vxx = (
+        sums(x_part, spread.square[x_group] * xx, parts)
+        + sums(x_of.key // max(groups, 1), spread.group[x_of.key % max(groups, 1)] * x_of.sum**2, parts)
+        - sums(x_in.key // max(strata, 1), spread.stratum[x_in.key % max(strata, 1)] * x_in.sum**2, parts)
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Spread:
-    """The variance as a quadratic form: `square`·Σz² + `group`·Z_c² − `stratum`·Z²."""
-
-    square: Float
-    """One for each group, like `group`."""
-    group: Float
-    stratum: Float
-    df: float
-
-    @classmethod
-    def of(cls, weights: Weights) -> "_Spread":
-        strata = len(weights.fpc)
-        shape = (strata, CLASSES)
-        n, share = weights.visits.reshape(shape), weights.share.reshape(shape)
-        landed = n.sum(axis=1)
-        alone = landed <= 1
-        fpc = weights.fpc[:, None]
-        between = np.where(alone, 0.0, 1 / np.maximum(weights.drawn - 1, 1))
-        within = np.where(n > 1, 1 / np.maximum(n - 1, 1), 0.0)
-        across = np.divide(between[:, None], share, out=np.zeros(shape), where=share > 0)
-        return cls(
-            square=(fpc * np.where(n > 1, n * within, 1.0)).ravel(),
-            group=(fpc * (across - within)).ravel(),
-            stratum=weights.fpc * between,
-            df=float(np.where(alone, landed, landed - 1).sum()),
+    by_row = (
+        sums(row, z, size),
+        # Rounding leaves small negative values of a variance that is zero.
+        np.maximum(vyy - sums(row_in, stratum_z * z_in, size), 0.0),
+        vxy - sums(row_in, stratum_z * x_in.at(pair_in), size),
+        sums(row, zz, size),
+        sums(row, zzzz, size),
+        np.rint(sums(row, visits, size)).astype(np.int64),
+    )
+    by_part = (sums(x_part, x, parts), np.maximum(vxx, 0.0), sums(x_part, xx, parts))
+    landed = float(weights.visits.sum())
+    return [
+        Moments(y, x_sum, vyy, vxy, vxx_of, second, fourth, x_second, count, landed, spread.df)
+        for y, vyy, vxy, second, fourth, count, x_sum, vxx_of, x_second in zip(
+            *(column.reshape(parts, rows) for column in by_row),
+            *(column.tolist() for column in by_part),
+            strict=True,
         )
-
-
-def _by_pair(of: Int, row: Int, z: Float, rows: int) -> tuple[tuple[Int, Int], Float]:
-    """The different pairs of a group (stratum) and a row, and the sum of z over each."""
-    pair = of * np.int64(max(rows, 1)) + row
-    size = int(pair.max(initial=-1)) + 1
-    if size <= max(_DENSE * len(pair), _FEW):  # a table of all pairs costs less than sorting those there are
-        there = np.flatnonzero(np.bincount(pair, minlength=size))
-        sum_of = sums(pair, z, size)[there]
-    else:
-        there, place = np.unique(pair, return_inverse=True)
-        sum_of = sums(place.astype(np.int64), z, len(there))
-    first, second = np.divmod(there, np.int64(max(rows, 1)))
-    return (first, second), sum_of
-
-
-_DENSE, _FEW = 8, 1 << 12
-"""Places of a table for each pair that there is, and of any table."""
+    ]

@@ -136,6 +136,18 @@ class Sources:
         The variance strata of open cells and loose visits are the same ones. `of_whole`: the pairs are of
         the cells of the whole, not of those of the rows.
         """
+        first = (
+            np.zeros(len(of), np.int64) for of in (self.whole_open.weight, self.open.weight, self.visits)
+        )
+        (found,) = self.moments_in_parts(open_, loose, rows, parts=Parted(1, *first), of_whole=of_whole)
+        if len(self.whole_closed.parts):
+            found += self._closed(closed, rows)
+        return found
+
+    def moments_in_parts(
+        self, open_: "Pairs", loose: ByVisit, rows: int, *, parts: "Parted", of_whole: bool = False
+    ) -> list[Moments]:
+        """As `moments`, of each of several parts of the open cells and loose visits, without closed cells."""
         whole, visits = self.whole_open, self.visits
         apart = self.whole_open is not self.open
         sign, x = visits.sign.astype(np.float64), visits.selected.astype(np.float64)
@@ -146,6 +158,7 @@ class Sources:
         cells = _Cells(
             weight=np.concatenate((whole.weight, self.open.weight[: len(nothing)], visits.weight)),
             group=np.concatenate((whole.group, self.open.group[: len(nothing)], visits.group)),
+            part=np.concatenate((parts.whole, parts.rows[: len(nothing)], parts.visits)),
             x=np.concatenate((whole.sums.x, nothing, sign * x)),
             xx=np.concatenate((whole.sums.xx, nothing, sign * x**2)),
         )
@@ -160,10 +173,7 @@ class Sources:
             yyyy=np.concatenate((open_.yyyy, signed * y**4)),
             visits=np.concatenate((open_.visits, signed)),
         )
-        found = _from_sums(cells, pairs, self.weights, rows)
-        if len(self.whole_closed.parts):
-            found += self._closed(closed, rows)
-        return found
+        return _from_sums(cells, pairs, self.weights, parts.number, rows)
 
     def _closed(self, pairs: "Pairs", rows: int) -> Moments:
         whole = self.whole_closed
@@ -185,21 +195,37 @@ class Sources:
 
 
 @dataclass(frozen=True, slots=True)
+class Parted:
+    """Which part, 0…number−1, each of the sources is of."""
+
+    number: int
+    whole: Int64
+    """Of each open cell of the whole."""
+    rows: Int64
+    """Of each that rows are made of."""
+    visits: Int64
+    """Of each loose visit."""
+
+
+@dataclass(frozen=True, slots=True)
 class _Cells:
     weight: Float
     group: Int64
+    part: Int64
     x: Float
     xx: Float
 
 
-def _from_sums(cells: _Cells, pairs: Pairs, weights: Weights, rows: int) -> Moments:
+def _from_sums(cells: _Cells, pairs: Pairs, weights: Weights, parts: int, rows: int) -> list[Moments]:
     counted = cells.group >= 0
     number = np.cumsum(counted) - 1
     of: Bool = counted[pairs.cell]
-    return moments.from_sums(
+    return moments.from_sums_in_parts(
         cells.weight[counted],
         cells.group[counted],
         weights,
+        part=cells.part[counted],
+        parts=parts,
         x=cells.x[counted],
         xx=cells.xx[counted],
         cell=number[pairs.cell[of]],

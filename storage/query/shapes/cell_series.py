@@ -6,6 +6,7 @@ not which visits two rows have in common: of the remainder they know a widest in
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +16,7 @@ from analysis.moments import Moments
 from storage.errors import BudgetExceeded
 from storage.query import budget
 from storage.query.application_samples import ApplicationSamples
-from storage.query.arrays import Bool, Int64, sum_at
+from storage.query.arrays import Bool, Float, Int64, sum_at
 from storage.query.cells import planner
 from storage.query.cells.gathered import CannotTell, Gathered, gather
 from storage.query.cells.in_steps import InSteps, SteppedCells, SteppedVisits
@@ -91,6 +92,20 @@ def cell_series(
         return None
 
 
+def whole_by_step(reading: Reading, event: Selection, over: Steps) -> Float | None:
+    """Σwx and Σ(wx)² over the visits of each step of an event, (2, steps); None: cells cannot tell.
+
+    Raises as `Reading.samples` does.
+    """
+    if over.step_s % HOUR_S:
+        return None
+    asked = _Asked(reading, event, over, 0, own=True, by_application=False)
+    with suppress(CannotTell):
+        found = asked.gathered(sample_type_of(reading.connection, event))
+        return None if found is None else asked.squares_of_whole(found)
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class _Chosen:
     """The heaviest rows of the whole time."""
@@ -111,15 +126,14 @@ class _Asked:
     own: bool
     by_application: bool
 
-    def answer(self) -> CellSeries | None:
-        reading, over = self.reading, self.over
-        kind = sample_type_of(reading.connection, self.selection)
+    def gathered(self, kind: SampleType) -> Gathered | None:
+        """What cells and loose visits have; None: it cannot be told by step."""
+        reading, in_days = self.reading, self.over.step_s % DAY_S == 0
         campaign_id = campaign_of(reading.connection, self.selection)
         frame, labels = (None, (APPLICATION,)) if self.by_application else ("function", ())
         plan = planner.plan(reading.connection, self.selection, kind, labels, frame=frame)
         if plan is None or campaign_id is None:
             return None
-        in_days = over.step_s % DAY_S == 0
         found = gather(
             reading.connection,
             self.selection,
@@ -130,7 +144,29 @@ class _Asked:
             longest=DAY if in_days else HOUR,
         )
         # Of a day that has landed in part, hours are weighed visit by visit (`step_weights`).
-        if found is None or (found.strata.waiting and not in_days):
+        return None if found is None or (found.strata.waiting and not in_days) else found
+
+    def squares_of_whole(self, found: Gathered) -> Float:
+        """As `whole_by_step`."""
+        cells, visits, count = self._stepped(found, found.cells), found.loose.visits, self.over.count
+        weight, sums, step = cells.cells.weight, cells.cells.sums, self._steps_at(visits.hour)
+        loose = found.loose.facts
+        of_loose = found.loose.weight * sum_at(loose.visit, loose.samples * loose.period, len(visits))
+        by_step = [
+            np.bincount(cells.step, of_cells, count) + np.bincount(step, visits.sign * of_visits, count)
+            for of_cells, of_visits in (
+                (weight * sums.x, of_loose),
+                (weight**2 * sums.xx, of_loose**2),
+            )
+        ]
+        # Where all was taken out rounding leaves some.
+        return np.where(self._units_of_whole(found) > 0, np.stack(by_step), 0.0)
+
+    def answer(self) -> CellSeries | None:
+        reading, over = self.reading, self.over
+        kind = sample_type_of(reading.connection, self.selection)
+        found = self.gathered(kind)
+        if found is None:
             return None
         chosen = self._chosen()
         if chosen is None or chosen.totals.units != found.units:
@@ -147,7 +183,7 @@ class _Asked:
             chosen.totals,
             read_hourly_times(
                 reading.connection,
-                campaign_id,
+                found.source.campaign_id,
                 found.selection.start,
                 found.selection.end,
                 found.strata.in_hours,

@@ -4,7 +4,6 @@ Visits weigh as in the whole selection, by stratum and UTC day, so that the poin
 within days of which visits still wait to be landed they weigh by step as well (docs/numbers.md).
 """
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -28,7 +27,7 @@ from storage.query.shapes.table import all_rows
 from storage.query.shapes.totals import Totals, totals
 from storage.query.weighing import by_visit
 from storage.query.weighing.by_visit import ByVisit
-from storage.query.weighing.estimates import Estimate, estimates
+from storage.query.weighing.estimates import Estimate, estimates_of_all
 from storage.query.weighing.evidence import Visits
 from storage.query.weighing.visit_times import VisitTimes
 
@@ -187,14 +186,14 @@ class SeriesQuestion:
 
 def _of_cells(selection: Selection, over: Steps, found: CellSeries, unseen: Float) -> Series:
     lines: list[list[Point]] = [[] for _ in found.units]
-    for number, of_step in enumerate(found.moments):
-        moments = of_step
-        if not found.units[0, number]:  # rounding may have left some
-            moments = replace(none(len(lines)), unseen=float(unseen[number]))
-        known = estimates(moments, len(lines))
-        visits = moments.visits.tolist()
+    moments = [
+        of_step if units else replace(none(len(lines)), unseen=bound)  # rounding may have left some
+        for of_step, units, bound in zip(found.moments, found.units[0].tolist(), unseen.tolist(), strict=True)
+    ]
+    for number, (of_step, known) in enumerate(zip(moments, estimates_of_all(moments), strict=True)):
+        visits = of_step.visits.tolist()
         for row, (line, estimate) in enumerate(zip(lines, known, strict=True)):
-            share = None if estimate is None or moments.x <= 0 else estimate.share.value
+            share = None if estimate is None or of_step.x <= 0 else estimate.share.value
             counted = int(visits[row]) if found.counts_visits[row] else None
             line.append(Point(int(found.units[row, number]), share, estimate, counted))
     whole, *rest = (tuple(line) for line in lines)
@@ -250,32 +249,35 @@ def _points(weighed: StepWeights, found: ByVisit, step: Int64, unseen: Float) ->
     place = found.row * count + step[found.visit]
     units = sum_at(place, found.units, found.rows * count).reshape(found.rows, count)
     visits = np.bincount(place, minlength=found.rows * count).reshape(found.rows, count)
+    selected = np.bincount(step, evidence.weight * evidence.selected, count)
+    known = _estimates(weighed, found, step, unseen)
     lines: list[list[Point]] = [[] for _ in range(found.rows)]
-    new = np.empty(len(evidence), np.int64)
-    each = zip(_by_step(step, count), _by_step(step[found.visit], count), strict=True)
-    for number, (inside, pairs) in enumerate(each):
+    for number, of_step in enumerate(known):
         budget.checkpoint()
-        selected = float((evidence.weight[inside] * evidence.selected[inside]).sum())
-        new[inside] = np.arange(len(inside))
-        here = replace(_of(weighed.of(number), inside), unseen=float(unseen[number]))
-        moments = here.moments(
-            ByVisit(found.row[pairs], new[found.visit[pairs]], found.units[pairs], found.rows)
-        )
-        known = estimates(moments, found.rows)
-        for row, (line, estimate) in enumerate(zip(lines, known, strict=True)):
+        for row, (line, estimate) in enumerate(zip(lines, of_step, strict=True)):
             observed = int(units[row, number])
             share = None
-            if selected > 0:
-                share = min(observed / selected, 1.0) if estimate is None else estimate.share.value
+            if selected[number] > 0:
+                share = min(observed / selected[number], 1.0) if estimate is None else estimate.share.value
             line.append(Point(observed, share, estimate, int(visits[row, number])))
     return [tuple(line) for line in lines]
 
 
-def _by_step(step: Int64, count: int) -> list[Int64]:
-    """The places of each step, ascending."""
-    order = np.argsort(step, kind="stable")
-    bounds = np.searchsorted(step[order], np.arange(count + 1)).tolist()
-    return [order[low:high] for low, high in itertools.pairwise(bounds)]
+def _estimates(
+    weighed: StepWeights, found: ByVisit, step: Int64, unseen: Float
+) -> Sequence[Sequence[Estimate | None]]:
+    """Of the rows, step by step."""
+    moments = weighed.visits.moments_in_parts(found, step, len(unseen))
+    if moments is None:
+        return [[None] * found.rows] * len(unseen)
+    for number in weighed.varying:
+        inside, pairs = step == number, step[found.visit] == number
+        new = np.cumsum(inside) - 1
+        here = ByVisit(found.row[pairs], new[found.visit[pairs]], found.units[pairs], found.rows)
+        moments[number] = _of(weighed.of(number), np.flatnonzero(inside)).moments(here) or moments[number]
+    return estimates_of_all(
+        [replace(of_step, unseen=bound) for of_step, bound in zip(moments, unseen.tolist(), strict=True)]
+    )
 
 
 def _of(evidence: Visits, visits: Int64) -> Visits:

@@ -13,7 +13,7 @@ from storage.query.arrays import Bool, Float, weight_at
 from storage.query.facts.scan import SampleType
 from storage.query.reader import Reading
 from storage.query.selections.selection import Selection
-from storage.query.shapes.cell_series import cell_series
+from storage.query.shapes.cell_series import whole_by_step
 from storage.query.shapes.step_weights import step_weights
 from storage.query.shapes.steps import Steps
 from storage.query.unseen import could_be_seen, event_of, read_event, unless_too_much
@@ -37,7 +37,7 @@ def step_bounds(
     if not unseen.any() or not could_be_seen(selection):
         return bounds
     event = event_of(selection)
-    found = _of_cells(reading, event, over)
+    found = unless_too_much(lambda: _of_cells(reading, event, over))
     if found is None:
         found = unless_too_much(lambda: _of_visits(reading, event, kind, over, times))
     return bounds if found is None else np.where(unseen, found, np.nan)
@@ -45,14 +45,8 @@ def step_bounds(
 
 def _of_cells(reading: Reading, event: Selection, over: Steps) -> Float | None:
     """Bounds of all steps; None: cells cannot tell."""
-    series = cell_series(reading, event, over, by=(), limit=0, own=True)
-    if series is None:
-        return None
-    found = [
-        (of_step.x, of_step.x_second) if units > 0 else (0.0, 0.0)
-        for of_step, units in zip(series.moments, series.units[0].tolist(), strict=True)
-    ]
-    return _most(np.array(found).T)
+    found = whole_by_step(reading, event, over)
+    return None if found is None else _most(found)
 
 
 def _of_visits(
@@ -71,9 +65,5 @@ def _of_visits(
 def _most(sums: Float) -> Float:
     """What a row that nobody saw can be at most, of Σwx and Σ(wx)² over the visits of each step; NaN where they saw nothing."""
     nothing = moments.none(1)
-    return np.array(
-        [
-            estimate.totals(replace(nothing, x=x, x_second=x_second)).hi[0]
-            for x, x_second in zip(*sums.tolist(), strict=True)
-        ]
-    )
+    steps = [replace(nothing, x=x, x_second=x_second) for x, x_second in zip(*sums.tolist(), strict=True)]
+    return estimate.totals_of_all(steps).hi

@@ -4,6 +4,7 @@
 weigh as in the whole selection.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -34,6 +35,11 @@ class StepWeights:
     """None: visits weigh as in the whole selection."""
     place: Int64 | None = None
     """Of each visit, where it is in `landed`; -1: nowhere."""
+
+    @property
+    def varying(self) -> Iterable[int]:
+        """Steps whose visits vary in another way than the whole selection's."""
+        return () if self.landed is None else self.landed.varying
 
     def of(self, step: int) -> Visits:
         """The visits with how those of a step vary; the others are to be left out."""

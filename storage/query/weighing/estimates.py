@@ -1,5 +1,6 @@
 """From moments to what answers show: shares and totals of the fleet with their intervals (docs/numbers.md)."""
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -40,14 +41,19 @@ def estimates(found: Moments | None, rows: int) -> Sequence[Estimate | None]:
 
     None also of a row of which nothing is known, since nobody saw anything of the selection, nor of what it is a part of.
     """
-    if found is None:
-        return [None] * rows
-    shares, totals = estimate.shares(found), estimate.totals(found)
-    few = np.where(found.y > 0, shares.few, False)
-    return [
-        None if math.isnan(units[2]) else Estimate(Interval(*share), Interval(*units), bool(is_few))
+    return [None] * rows if found is None else estimates_of_all([found])[0]
+
+
+def estimates_of_all(parts: Sequence[Moments]) -> list[Sequence[Estimate | None]]:
+    """As `estimates`, of each of several moments: a thousand steps of a series together cost hardly more than one."""
+    shares, totals = estimate.shares_of_all(parts), estimate.totals_of_all(parts)
+    few = shares.few & (totals.value > 0)
+    rows = [
+        None if math.isnan(units[2]) else Estimate(Interval(*share), Interval(*units), is_few)
         for share, units, is_few in zip(_rows(shares), _rows(totals), few.tolist(), strict=True)
     ]
+    ends = np.cumsum([len(part.y) for part in parts]).tolist()
+    return [rows[low:high] for low, high in itertools.pairwise([0, *ends])]
 
 
 def total_of(one: Moments) -> Interval | None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from analysis import moments
 from analysis.moments import Moments
+from analysis.weights import Weights
 from storage.query.arrays import Float, Int64
 from storage.query.weighing.by_visit import Brought, ByVisit, nobody
 from storage.query.weighing.design import Design, Ids
@@ -79,20 +80,30 @@ class Visits:
         weights = self.design.weights
         if weights is None:
             return None
+        (made,) = self._moments(weights, found, np.zeros(len(self), np.int64), 1)
+        return made
+
+    def moments_in_parts(self, found: ByVisit, part: Int64, parts: int) -> list[Moments] | None:
+        """As `moments`, of each of so many parts; `part` is that of each visit."""
+        return None if self.design.weights is None else self._moments(self.design.weights, found, part, parts)
+
+    def _moments(self, weights: Weights, found: ByVisit, part: Int64, parts: int) -> list[Moments]:
         counted = self.group >= 0
         number = np.cumsum(counted) - 1
         pairs = counted[found.visit]
-        made = moments.from_visits(
+        made = moments.from_visits_in_parts(
             self.weight[counted],
             self.group[counted],
             weights,
+            part=part[counted],
+            parts=parts,
             x=self.selected[counted].astype(np.float64),
             row=found.row[pairs],
             visit=number[found.visit[pairs]],
             y=found.units[pairs].astype(np.float64),
             rows=found.rows,
         )
-        return replace(made, unseen=self.unseen)
+        return [replace(of, unseen=self.unseen) for of in made]
 
     def nothing(self) -> Moments | None:
         """The moments of one row that nobody saw; None as for others."""

@@ -219,3 +219,19 @@ def test_a_borrowed_interval_is_the_exact_binomial_one(seen: int, samples: int):
     exact = stats.binomtest(seen, samples).proportion_ci(0.95, method="exact")
     lo, hi = estimate.share_interval(np.array([seen / samples]), samples)
     assert (lo[0], hi[0]) == (pytest.approx(exact.low, abs=1e-12), pytest.approx(exact.high))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 30)), min_size=1, max_size=4))
+def test_estimates_of_all_are_those_of_each(seeds: list[tuple[int, int]]) -> None:
+    """Also where nothing was seen of a whole, and it is known or not how much there can be."""
+    parts = [one_by_one(made(seed, visits=visits)) for seed, visits in seeds]
+    parts += [moments.none(2), replace(moments.none(1), unseen=7.0)]
+    for each, together in (
+        (estimate.shares, estimate.shares_of_all),
+        (estimate.totals, estimate.totals_of_all),
+    ):
+        apart, found = [each(part) for part in parts], together(parts)
+        for name in ("value", "lo", "hi", "few", "effective"):
+            expected = np.concatenate([getattr(one, name) for one in apart])
+            assert np.array_equal(getattr(found, name), expected, equal_nan=True), name

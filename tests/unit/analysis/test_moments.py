@@ -1,11 +1,13 @@
 """GIVEN visits WHEN their moments are taken one by one, from cells or by slow loops THEN they are the same."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis import moments
+from analysis import moments, variance_form
 from analysis.arrays import Float
 from analysis.errors import BadShape
 from analysis.weights import CLASSES, equal, weigh
@@ -99,11 +101,39 @@ def test_a_table_of_all_pairs_and_sorting_those_there_are_add_up_alike(seed: int
     found = made(seed, visits=visits, strata=2)
     table = one_by_one(found)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(moments, "_DENSE", 0)
-        patch.setattr(moments, "_FEW", 0)
+        patch.setattr(variance_form, "_DENSE", 0)
+        patch.setattr(variance_form, "_FEW", 0)
         sorted_ = one_by_one(found)
     for name in FIELDS:
         assert np.array_equal(getattr(table, name), getattr(sorted_, name)), name
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(0, 10**6), st.integers(0, 60), st.integers(1, 4))
+def test_a_part_is_all_visits_with_nothing_in_the_others(seed: int, visits: int, parts: int) -> None:
+    found = made(seed, visits=visits, strata=3)
+    part = np.random.default_rng(seed).integers(0, parts, len(found.x))
+    visit, row = np.nonzero(found.y)
+    together = moments.from_visits_in_parts(
+        found.weight,
+        found.group,
+        found.weights,
+        part=part,
+        parts=parts,
+        x=found.x,
+        row=row,
+        visit=visit,
+        y=found.y[visit, row],
+        rows=found.y.shape[1],
+    )
+    for number, of_part in enumerate(together):
+        inside = part == number
+        alone = one_by_one(replace(found, x=found.x * inside, y=found.y * inside[:, None]))
+        for name in FIELDS:
+            scale = max(1e-9, float(np.max(np.abs(getattr(alone, name)), initial=0)))
+            assert getattr(of_part, name) == pytest.approx(
+                getattr(alone, name), rel=1e-9, abs=1e-9 * scale
+            ), name
 
 
 @settings(max_examples=80, deadline=None)

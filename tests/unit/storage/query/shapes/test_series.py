@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from storage.errors import QuestionDropped
 from storage.query.budget import Budget, Limits, Stop
-from storage.query.shapes import series
 from storage.query.shapes.series import _points
 from storage.query.shapes.step_weights import StepWeights
 from storage.query.weighing.by_visit import ByVisit
@@ -48,15 +47,8 @@ def test_points_are_what_counting_says(made: dict[tuple[int, int], int], step: l
             assert point.share == (units[row, number] / whole if whole else None)
 
 
-def test_the_next_step_is_not_begun_for_a_question_that_was_dropped(monkeypatch: pytest.MonkeyPatch):
-    budget, begun = Budget(Limits()), []
-
-    def dropping(_: object, rows: int) -> list[None]:
-        begun.append(rows)
-        budget.stop(Stop.DROPPED)
-        return [None] * rows
-
-    monkeypatch.setattr(series, "estimates", dropping)
+def test_no_points_are_made_for_a_question_that_was_dropped():
+    budget = Budget(Limits())
+    budget.stop(Stop.DROPPED)
     with budget.running(), pytest.raises(QuestionDropped):
         _points(StepWeights(visits(8)), by_visit({(0, 0): 1}), np.arange(8) % STEPS, UNKNOWN)
-    assert len(begun) == 1
