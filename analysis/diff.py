@@ -14,6 +14,7 @@ import numpy as np
 from scipy import special
 
 from analysis.arrays import Bool, Float
+from analysis.discoveries import FALSE_DISCOVERIES, benjamini_hochberg
 from analysis.errors import BadShape
 from analysis.estimate import Estimates
 from analysis.pool_rows import entries
@@ -22,8 +23,6 @@ from analysis.table_shares import shares
 from analysis.visit_part import part
 from analysis.visit_table import VisitTable
 
-FALSE_DISCOVERIES = 0.05
-"""Largest expected share of false rows among the significant ones."""
 _WORK = 1_500_000_000
 """Entries of the table × shuffles of one comparison: at most two seconds of one core."""
 _DEAL_COST = 25
@@ -105,15 +104,6 @@ def difference(a: Estimates, b: Estimates) -> tuple[Float, Float, Float]:
     below = np.hypot(a.value - a.lo, b.hi - b.value)
     above = np.hypot(a.hi - a.value, b.value - b.lo)
     return delta, delta - below, delta + above
-
-
-def benjamini_hochberg(p: Float) -> Float:
-    """The q-value of each p-value: the smallest false-discovery rate at which it is significant; 0…1."""
-    order = np.argsort(-p, kind="stable")
-    ranks = np.arange(len(p), 0, -1)
-    q = np.empty(len(p))
-    q[order] = np.minimum.accumulate(np.minimum(p[order] * len(p) / ranks, 1.0))
-    return q
 
 
 def _cost(a: VisitTable, b: VisitTable) -> float:

@@ -36,6 +36,8 @@ class Ratios:
     """NaN like `value`; ∞ where a single visit has the row, or y is 0 in all of them."""
     few: Bool
     """Fewer than three visits contribute, or none."""
+    degrees: Float
+    """Degrees of freedom of the variance, ≥ 1: the interval is exp(± t · standard error) of the logarithm with t at so many."""
     visits: Int
     """Visits with a unit of x."""
     y: Float
@@ -89,6 +91,7 @@ def of_sums(
         lo=np.where(alone, 0.0, value / factor),
         hi=np.where(alone | never, np.inf, value * factor),
         few=~known | (contributing < FEW) | (visits < FEW),
+        degrees=degrees,
         visits=visits,
         y=whole_y,
         x=whole_x,

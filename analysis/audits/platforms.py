@@ -3,6 +3,8 @@
 Each counter is a ratio of sums, such as misses for each instruction, on either platform; what is compared is the quotient of the two.
 That also tests the events: where a counter differs tenfold between two versions of one instruction set, the two hardly count the
 same thing, whatever their names.
+
+One test of the quotient's logarithm (t, with Welch's and Satterthwaite's degrees of freedom) gives both the verdict and the interval.
 """
 
 from dataclasses import dataclass
@@ -11,8 +13,9 @@ import numpy as np
 from scipy import special
 
 from analysis.arrays import Bool, Float
-from analysis.diff import FALSE_DISCOVERIES, benjamini_hochberg
+from analysis.discoveries import benjamini_hochberg, error_rate
 from analysis.errors import BadShape
+from analysis.estimate import LEVEL
 from analysis.ratios import Ratios
 
 SUSPECT = 10.0
@@ -26,11 +29,16 @@ class SideBySide:
     factor: Float
     """NaN where either platform has no reading: the counter cannot be compared, and `known` says so."""
     lo: Float
+    """Interval of the factor at `level`; NaN like `factor`."""
     hi: Float
+    level: float
+    """Of all intervals, 0.95…1: higher, the fewer counters of many differ (`analysis.discoveries`)."""
     p: Float
     """That the two are equal; 1 where it is not known."""
     significant: Bool
-    """At most 5 % of the counters so marked are false."""
+    """The interval excludes 1. At most 5 % of the counters so marked are false."""
+    few: Bool
+    """Fewer than three visits of one of the platforms contribute; `p` and the interval allow for it by their degrees of freedom."""
     suspect: Bool
     """Surely tenfold apart or more."""
     known: Bool
@@ -42,27 +50,39 @@ def side_by_side(first: Ratios, second: Ratios) -> SideBySide:
         raise BadShape("Two platforms are compared by the same counters.")
     known = (first.value > 0) & (second.value > 0)
     factor = np.divide(second.value, first.value, out=np.full(len(known), np.nan), where=known)
-    spread = np.hypot(_log_width(first, known), _log_width(second, known))
+    variances = [_log_error(ratios, known) ** 2 for ratios in (first, second)]
+    error = np.sqrt(variances[0] + variances[1])
+    degrees = _degrees(variances, (first.degrees, second.degrees))
     log = np.log(np.where(known, factor, 1.0))
-    z = np.divide(np.abs(log), spread, out=np.where(log == 0, 0.0, np.inf), where=spread > 0)
-    p = np.where(known, 2 * special.ndtr(-z * float(special.ndtri(0.975))), 1.0)
-    widening = np.exp(np.minimum(spread, 700.0))
+    t = np.divide(np.abs(log), error, out=np.where(log == 0, 0.0, np.inf), where=error > 0)
+    p = np.where(known, 2 * special.stdtr(degrees, -t), 1.0)
+    wrong = error_rate(benjamini_hochberg(p[known]))
+    widening = np.exp(np.minimum(special.stdtrit(degrees, 1 - wrong / 2) * error, 700.0))
     lo, hi = factor / widening, factor * widening
-    few = first.few | second.few
-    significant = np.zeros(len(p), np.bool_)
-    significant[known] = benjamini_hochberg(p[known]) <= FALSE_DISCOVERIES
     return SideBySide(
         factor=factor,
         lo=lo,
         hi=hi,
+        level=1 - wrong,
         p=p,
-        significant=significant & ~few,
-        suspect=known & ~few & ((lo >= SUSPECT) | (hi <= 1 / SUSPECT)),
+        significant=known & ((lo > 1) | (hi < 1)),
+        few=known & (first.few | second.few),
+        suspect=known & ((lo >= SUSPECT) | (hi <= 1 / SUSPECT)),
         known=known,
     )
 
 
-def _log_width(ratios: Ratios, known: Bool) -> Float:
-    """Half of the interval on logarithms; ∞ of a single visit."""
+def _log_error(ratios: Ratios, known: Bool) -> Float:
+    """Standard error of the logarithm, from the interval; ∞ of a single visit."""
     safe = np.where(known, ratios.value, 1.0)
-    return np.log(np.where(known, ratios.hi, 1.0) / safe)
+    width = np.log(np.where(known, ratios.hi, 1.0) / safe)
+    return np.asarray(width / special.stdtrit(ratios.degrees, (1 + LEVEL) / 2), np.float64)
+
+
+def _degrees(variances: list[Float], degrees: tuple[Float, Float]) -> Float:
+    """Degrees of freedom of a difference's variance (Welch, Satterthwaite), ≥ 1; 1 where a variance is not known."""
+    whole = variances[0] + variances[1]
+    known = (whole > 0) & np.isfinite(whole)
+    parts = [np.where(known, v, 1.0) / np.where(known, whole, 1.0) for v in variances]
+    sum_of_squares = parts[0] ** 2 / degrees[0] + parts[1] ** 2 / degrees[1]
+    return np.where(known, 1 / sum_of_squares, 1.0)

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from analysis.arrays import Float, Int
-from analysis.diff import FALSE_DISCOVERIES, benjamini_hochberg
+from analysis.discoveries import FALSE_DISCOVERIES, benjamini_hochberg
 from analysis.errors import BadShape
 from analysis.event_mining.boosted import grow
 from analysis.evidence import enough, numbers, positives

@@ -14,7 +14,7 @@ from enum import StrEnum
 import numpy as np
 
 from analysis.arrays import Float
-from analysis.diff import FALSE_DISCOVERIES, benjamini_hochberg
+from analysis.discoveries import FALSE_DISCOVERIES, benjamini_hochberg
 from analysis.errors import BadShape, Constant, TooLittle
 from analysis.evidence import enough
 from analysis.measured import Measured

@@ -25,9 +25,14 @@ class SideRow(Answer):
     unit: str
     first: Figure | None = Field(description="Null: nobody counted it there.")
     second: Figure | None
-    factor: Figure | None = Field(description="second ÷ first; null where one of them is.")
+    factor: Figure | None = Field(
+        description="second ÷ first, with its interval at `interval_level`; null where one of them is."
+    )
     p: float | None = Field(description="That the two are equal.")
-    significant: bool = Field(description="At most 5 % of the figures so marked are false.")
+    significant: bool = Field(
+        description="The factor's interval excludes 1. At most 5 % of the figures so marked are false."
+    )
+    few: bool = Field(description="Most of one side comes from one or two visits.")
     suspect: bool = Field(description="Surely tenfold apart: the events may not count the same thing.")
     first_visits: int
     second_visits: int
@@ -38,6 +43,7 @@ class SideAnswer(OfMachines):
 
     first: str
     second: str
+    interval_level: float = Field(description="Of the intervals of factors.", ge=0.95, le=1)
     rows: list[SideRow]
 
 
@@ -49,6 +55,7 @@ def side_document(selection: Selection, first: str, second: str, found: FoundSid
     figures = {
         "first": first,
         "second": second,
+        "interval_level": found.level,
         "rows": [
             {
                 "name": row.name,
@@ -58,6 +65,7 @@ def side_document(selection: Selection, first: str, second: str, found: FoundSid
                 "factor": figure_document(row.factor),
                 "p": row.p,
                 "significant": row.significant,
+                "few": row.few,
                 "suspect": row.suspect,
                 "first_visits": row.visits[0],
                 "second_visits": row.visits[1],

@@ -3,7 +3,7 @@
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from services.views.reports.told import Answer, columns, figure, told
+from services.views.reports.told import Answer, columns, few_note, figure, told
 
 
 def side_by_side(answer: Answer) -> RenderableType:
@@ -12,10 +12,17 @@ def side_by_side(answer: Answer) -> RenderableType:
 
 
 def _body(answer: Answer) -> RenderableType:
-    names = ("figure", answer["first"], answer["second"], "second ÷ first, 95 %", "visits", "unit")
+    names = (
+        "figure",
+        answer["first"],
+        answer["second"],
+        f"second ÷ first, {answer['interval_level'] * 100:.3g} %",
+        "visits",
+        "unit",
+    )
     table = columns(*names, wide=(names[0], names[-1]))
     for row in answer["rows"]:
-        factor = figure(row["factor"])
+        factor = figure(row["factor"], few=row["few"])
         if row["suspect"]:
             factor += " !"
         table.add_row(
@@ -27,7 +34,7 @@ def _body(answer: Answer) -> RenderableType:
             row["unit"],
             style="" if row["significant"] else "dim",
         )
-    notes = [Text("grey: not known to differ", "dim")]
+    notes = [Text("grey: not known to differ", "dim"), *few_note(answer["rows"])]
     if any(row["suspect"] for row in answer["rows"]):
         notes.append(Text("! surely tenfold apart: the events may not count the same thing", "dim"))
     return Group(table, *notes)

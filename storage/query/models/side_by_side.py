@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from analysis.audits.platforms import side_by_side
+from analysis.estimate import LEVEL
 from analysis.measured import Measured
 from analysis.ratios import Ratios
 from storage.errors import BadSelection
@@ -35,7 +36,9 @@ class SideRow:
     p: float | None
     """That the two are equal."""
     significant: bool
-    """At most 5 % of the figures so marked are false."""
+    """The interval excludes 1. At most 5 % of the figures so marked are false."""
+    few: bool
+    """Fewer than three visits of one of the platforms contribute."""
     suspect: bool
     """Surely tenfold apart: the events may not count the same thing."""
     visits: tuple[int, int]
@@ -46,6 +49,8 @@ class SideAnswer:
     """All figures that either platform has, or why there are none."""
 
     rows: tuple[SideRow, ...]
+    level: float
+    """Of the factors' intervals, 0.95…1."""
     inputs: Inputs
     unsaid: Unsaid | None
 
@@ -71,7 +76,10 @@ class SideQuestion:
         lacking = [name for name, side in zip((self.first, self.second), sides, strict=True) if side < 0]
         if lacking and len(visits):
             return SideAnswer(
-                (), inputs, Unsaid("too_little", f"No visit of the selection was on {' or '.join(lacking)}.")
+                (),
+                LEVEL,
+                inputs,
+                Unsaid("too_little", f"No visit of the selection was on {' or '.join(lacking)}."),
             )
         if not len(visits) or visits.weights is None:
             why = (
@@ -79,7 +87,9 @@ class SideQuestion:
                 if not len(visits)
                 else "Visits by hand are no random sample."
             )
-            return SideAnswer((), inputs, Unsaid("too_little" if not len(visits) else "not_random", why))
+            return SideAnswer(
+                (), LEVEL, inputs, Unsaid("too_little" if not len(visits) else "not_random", why)
+            )
         found: list[Ratios] = []
         counted = np.zeros(len(visits), np.bool_)
         readings = Counters(reading.connection, self.selection, visits)
@@ -97,12 +107,13 @@ class SideQuestion:
             used=int(counted.sum()),
             missing=tuple(f for f in failures if f.platform in {self.first, self.second}),
         )
-        rows = _rows(found)
+        rows, level = _rows(found)
         unsaid = None if rows else Unsaid("too_little", "Neither platform has any of the counters counted.")
-        return SideAnswer(rows, inputs, unsaid)
+        return SideAnswer(rows, level, inputs, unsaid)
 
 
-def _rows(found: list[Ratios]) -> tuple[SideRow, ...]:
+def _rows(found: list[Ratios]) -> tuple[tuple[SideRow, ...], float]:
+    """The figures, and the level of their factors' intervals."""
     first, second = (_of_side(found, side) for side in (0, 1))
     compared = side_by_side(first, second)
     rows = []
@@ -122,11 +133,12 @@ def _rows(found: list[Ratios]) -> tuple[SideRow, ...]:
                 else None,
                 float(compared.p[place]) if known else None,
                 bool(compared.significant[place]),
+                bool(compared.few[place]),
                 bool(compared.suspect[place]),
                 (int(first.visits[place]), int(second.visits[place])),
             )
         )
-    return tuple(rows)
+    return tuple(rows), compared.level
 
 
 def _of_side(found: list[Ratios], side: int) -> Ratios:
@@ -135,7 +147,9 @@ def _of_side(found: list[Ratios], side: int) -> Ratios:
     def column(name: str) -> Any:
         return np.array([getattr(one, name)[side] for one in found])
 
-    return Ratios(**{name: column(name) for name in ("value", "lo", "hi", "few", "visits", "y", "x")})
+    return Ratios(
+        **{name: column(name) for name in ("value", "lo", "hi", "few", "degrees", "visits", "y", "x")}
+    )
 
 
 def _measured(side: Ratios, place: int, derived: Derived) -> Measured | None:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis import diff, shuffle
+from analysis import diff, discoveries, shuffle
 from analysis.arrays import Float, Int
 from analysis.errors import BadShape
 from analysis.pool_rows import PoolRows
@@ -30,11 +30,11 @@ def visits(
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=50))
 def test_q_values_are_benjaminis_and_hochbergs(p: list[float]) -> None:
-    assert diff.benjamini_hochberg(np.array(p)) == pytest.approx(stats.false_discovery_control(p))
+    assert discoveries.benjamini_hochberg(np.array(p)) == pytest.approx(stats.false_discovery_control(p))
 
 
 def test_no_rows_have_no_q_values() -> None:
-    assert len(diff.benjamini_hochberg(np.zeros(0))) == 0
+    assert len(discoveries.benjamini_hochberg(np.zeros(0))) == 0
 
 
 def test_p_values_are_what_all_permutations_give() -> None:
@@ -81,7 +81,7 @@ def test_nothing_changed_is_seldom_called_a_change(ours: int, base: int) -> None
         a, b = table(visits(rng, ours)), table(visits(rng, base), key=np.arange(10**6, 10**6 + base))
         pooled = shuffle.pool(a, b)
         p = shuffle.p_values(pooled, 1000, np.random.default_rng(trial))
-        false += int((diff.benjamini_hochberg(p) <= diff.FALSE_DISCOVERIES).any())
+        false += int((discoveries.benjamini_hochberg(p) <= discoveries.FALSE_DISCOVERIES).any())
     assert false <= 6  # 2 are expected; more than 6 come once in 300 such tests
 
 

@@ -4437,6 +4437,11 @@ export interface components {
             /** First */
             first: string;
             inputs: components["schemas"]["InputsAnswer"];
+            /**
+             * Interval Level
+             * @description Of the intervals of factors.
+             */
+            interval_level: number;
             /** Rows */
             rows: components["schemas"]["SideRow"][];
             /** Second */
@@ -4447,8 +4452,13 @@ export interface components {
          * @description One figure on both platforms.
          */
         SideRow: {
-            /** @description second ÷ first; null where one of them is. */
+            /** @description second ÷ first, with its interval at `interval_level`; null where one of them is. */
             factor: components["schemas"]["Figure"] | null;
+            /**
+             * Few
+             * @description Most of one side comes from one or two visits.
+             */
+            few: boolean;
             /** @description Null: nobody counted it there. */
             first: components["schemas"]["Figure"] | null;
             /** First Visits */
@@ -4468,7 +4478,7 @@ export interface components {
             second_visits: number;
             /**
              * Significant
-             * @description At most 5 % of the figures so marked are false.
+             * @description The factor's interval excludes 1. At most 5 % of the figures so marked are false.
              */
             significant: boolean;
             /**

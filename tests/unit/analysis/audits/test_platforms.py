@@ -2,6 +2,9 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
 
 from analysis.audits.platforms import side_by_side
 from analysis.errors import BadShape
@@ -43,6 +46,41 @@ def test_a_factor_has_its_interval() -> None:
         found = side_by_side(counters(rng, [2.0], 30), counters(rng, [3.0], 30))
         inside += found.lo[0] <= 1.5 <= found.hi[0]
     assert inside / 200 >= 0.92
+
+
+def test_a_heavy_visit_marks_a_certain_factor_and_does_not_hide_it() -> None:
+    """Most of one side is one visit's: fewer than three visits contribute, yet 300 show that CPI differs."""
+    rng = np.random.default_rng(5)
+    weight = np.where(np.arange(300) == 7, 300.0, 1.0)[:, None]
+    sides = [
+        of_dense(
+            cpi * (work := weight * rng.gamma(50, 1e7, (300, 1))) * rng.gamma(400, 1 / 400, (300, 1)), work
+        )
+        for cpi in (1.0, 0.7)
+    ]
+    assert sides[0].few[0]
+    found = side_by_side(*sides)
+    assert found.p[0] < 1e-4
+    assert found.significant[0]
+    assert found.few[0]
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.lists(st.floats(0.5, 2), min_size=1, max_size=12),
+    st.integers(1, 40),
+    st.integers(1, 40),
+)
+def test_a_counter_is_marked_if_and_only_if_its_interval_excludes_one(
+    seed: int, factors: list[float], first: int, second: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    found = side_by_side(counters(rng, [1.0] * len(factors), first), counters(rng, factors, second))
+    assert (found.significant == ((found.lo > 1) | (found.hi < 1))).all()
+    discovered = stats.false_discovery_control(found.p) <= 0.05
+    assert (found.significant == discovered).all()
+    assert 0.95 <= found.level < 1
 
 
 def test_a_single_visit_says_nothing() -> None:

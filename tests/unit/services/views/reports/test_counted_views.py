@@ -8,6 +8,7 @@ from services.api.analysis.affinity import MoveRow
 from services.api.analysis.ratios import RatioRow
 from services.views.reports.affinity import affinity
 from services.views.reports.ratios import ratios
+from services.views.reports.side_by_side import side_by_side
 
 FIGURE = {"value": 1.5, "lo": 1.4, "hi": 1.6}
 INPUTS = {
@@ -60,3 +61,23 @@ def test_a_plans_cycles_are_of_what_was_counted():
     )
     assert "planned 400, of what was counted" in text
     assert "of what was counted" in str(MoveRow.model_fields["instructions"].description)
+
+
+def test_a_factor_that_few_visits_decide_has_a_mark():
+    row = {
+        "name": "cpi",
+        "unit": "cycles per instruction",
+        "first": FIGURE,
+        "second": FIGURE,
+        "factor": {"value": 0.76, "lo": 0.69, "hi": 0.83},
+        "p": 7e-9,
+        "significant": True,
+        "few": True,
+        "suspect": False,
+        "first_visits": 657,
+        "second_visits": 164,
+    }
+    text = shown(side_by_side, first="Zen 3", second="Skylake", interval_level=0.975, rows=[row])
+    assert "second ÷ first, 97.5 %" in text
+    assert "0.760 (0.690–0.830) ? 657, 164" in text
+    assert "? few visits contribute" in text

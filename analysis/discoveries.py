@@ -1,0 +1,30 @@
+"""Which of many rows differ, and the level of the intervals printed beside that verdict.
+
+Benjamini and Hochberg's step-up procedure marks rows so that at most 5 % of the marked ones are false on average. It marks R of m rows:
+those with p ≤ R · 0.05 / m. Intervals of the marked rows at the usual level would miss the truth more often than 5 %, because the rows were
+selected by the data; at the level 1 − R · 0.05 / m they miss it in 5 % of the marked rows on average (false coverage rate). At that level an
+interval excludes "no difference" exactly if its row is marked, so all rows of one comparison have it.
+Sources: Benjamini and Hochberg, JRSS B 57 (1995); Benjamini and Yekutieli, JASA 100 (2005).
+"""
+
+import numpy as np
+
+from analysis.arrays import Float
+
+FALSE_DISCOVERIES = 0.05
+"""Largest expected share of false rows among the significant ones."""
+
+
+def benjamini_hochberg(p: Float) -> Float:
+    """The q-value of each p-value: the smallest false-discovery rate at which it is significant; 0…1."""
+    order = np.argsort(-p, kind="stable")
+    ranks = np.arange(len(p), 0, -1)
+    q = np.empty(len(p))
+    q[order] = np.minimum.accumulate(np.minimum(p[order] * len(p) / ranks, 1.0))
+    return q
+
+
+def error_rate(q: Float) -> float:
+    """1 − the level of the intervals of rows with these q-values: R · 0.05 / m, with R = 1 where no row is significant; 0…0.05."""
+    marked = int((q <= FALSE_DISCOVERIES).sum())
+    return FALSE_DISCOVERIES * max(marked, 1) / max(len(q), 1)
