@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import optimize, special
+from scipy import special
 
 from analysis.arrays import Float
 from analysis.errors import Constant, Contradictory
@@ -102,6 +102,8 @@ def disappearance(
 
 
 def _rising(values: Float, certainty: Float) -> Float:
+    from scipy import optimize  # noqa: PLC0415 - 0.35 s and 16 MB that most processes never use
+
     return np.asarray(optimize.isotonic_regression(values, weights=certainty).x, np.float64)
 
 

@@ -13,7 +13,6 @@ Load is in instructions, capacity in cycles, all over one period; CPI is normali
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import optimize, sparse
 
 from analysis.arrays import Bool, Float
 from analysis.errors import BadShape, NotANumber, Unreachable
@@ -141,6 +140,8 @@ def assign(fleet: Fleet, *, cpi_lo: Float | None = None, cpi_hi: Float | None = 
     if (lower > upper * (1 + _SLACK)).any():
         raise Unreachable("An application must run where it may not, or must not be where it is pinned.")
     cycles = np.concatenate([up[at], -down[at]]) * np.tile(unit[application], 2)
+    from scipy import optimize, sparse  # noqa: PLC0415 - 0.35 s and 16 MB that most processes never use
+
     columns, ones = np.arange(2 * n), np.ones(n)
     scale = float(np.abs(cycles).max())
     found = optimize.linprog(  # type: ignore[call-overload]  # the stubs know no sparse matrices

@@ -12,8 +12,6 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import pyarrow as pa
-import pyarrow.compute as pc
-from pyarrow import csv
 
 from services.api.formats.forms import Form
 
@@ -30,6 +28,8 @@ def form(table: Callable[[_Asked], pa.Table]) -> Form[_Asked]:
 
 def as_csv(table: pa.Table) -> bytes:
     """The table's columns, lists and structures among them as JSON."""
+    from pyarrow import csv  # noqa: PLC0415 - 4 MB with `compute`, for an API that is asked for JSON alone
+
     columns = [_plain(table.column(name)) for name in table.column_names]
     plain = pa.Table.from_arrays(columns, names=table.column_names)
     sink = io.BytesIO()
@@ -48,4 +48,6 @@ def _plain(column: "pa.ChunkedArray[Any]") -> "pa.ChunkedArray[Any]":
         column = column.cast(pa.string())
     if not pa.types.is_string(column.type):
         return column
+    import pyarrow.compute as pc  # noqa: PLC0415 - see `as_csv`
+
     return pc.replace_substring_regex(column, pattern=_FORMULA, replacement=r"'\1")
