@@ -14,6 +14,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from benchmarks.size import Size, chosen
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -110,8 +112,20 @@ class Report:
             )
         console.print(table)
 
-    def write(self, folder: Path = RESULTS) -> Path:
+    def written(self) -> str:
+        """Write the figures, unless the benchmark ran at its smallest size; a sentence that says which."""
+        if chosen() is Size.SMALLEST:
+            return "not written: the smallest size tells only that it works"
+        return f"written to {self.write()}"
+
+    @property
+    def status(self) -> int:
+        """Exit status: 1 if a figure does not reach its bar, but for the smallest size."""
+        return int(bool(self.missed) and chosen() is not Size.SMALLEST)
+
+    def write(self, folder: Path | None = None) -> Path:
         """Write the figures and the facts of this machine as one flat object; the file's path."""
+        folder = folder or RESULTS
         figures = {figure.key: figure.value for figure in self._figures}
         content = {**figures, "bars_missed": ", ".join(self.missed), **self._notes, **machine_facts()}
         folder.mkdir(parents=True, exist_ok=True)
