@@ -10,7 +10,8 @@ from uuid import UUID
 import numpy as np
 from sqlalchemy import insert
 
-from benchmarks.store.database import FIRST_DAY, STRATA, make_fleet, meet
+from benchmarks.store.calendar import latest
+from benchmarks.store.database import STRATA, make_fleet, meet
 from benchmarks.store.fleet import PERIOD_NS, Fleet, visits_of
 from benchmarks.store.vocabulary import APPLICATIONS, make_vocabulary
 from storage.landing.codec import encode_many
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from benchmarks.store.fleet import Group
     from benchmarks.store.vocabulary import Ints
 
-DAY: Final = FIRST_DAY.date()
+DAY: Final = latest(datetime.now(UTC)).last
 _SEED: Final = 7
 _SECONDS: Final = 5.0
 _UTILISATION: Final = 0.6
@@ -38,7 +39,7 @@ def fill(engine: Engine, *, machines: int, stacks: int, facts: int) -> int:
     rng = np.random.default_rng(_SEED)
     vocabulary = make_vocabulary(stacks, 400, rng)
     with engine.begin() as connection:
-        places = make_fleet(connection, machines)
+        places = make_fleet(connection, machines, [DAY])
     known = meet(engine, vocabulary)
     interner = Interner(engine)
     sample_type = int(interner.sample_types([("cpu", "nanoseconds")])[0])

@@ -50,7 +50,7 @@ class Measured:
     hour_bytes: float
     """In cells of hours."""
     day_bytes: float
-    """In cells of days with few visits: the benchmark's have them in an hour and a half, and share little."""
+    """In cells of days, as far as the benchmark's history fills them."""
     visit_bytes: float
     """A visit, whatever its facts: its rows, and one for each of its CPUs."""
     lake_bytes: float
@@ -91,8 +91,8 @@ def measured(found: Results, store: str = "store") -> Measured:
         profile_bytes=kept["bytes_per_fact_profile"]
         + kept["bytes_per_fact_chunk"]
         + landed * (kept["bytes_per_fact_line_chunk"] + kept["bytes_per_fact_capture_binary"]),
-        hour_bytes=kept["bytes_per_fact_roll"],
-        day_bytes=kept["bytes_per_fact"] - kept["bytes_per_fact_unfolded"],
+        hour_bytes=kept["bytes_per_fact_merged_roll"],
+        day_bytes=kept["bytes_per_fact_folded"] - kept["bytes_per_fact_merged"],
         visit_bytes=landed * kept["bytes_per_fact_capture_cpu"] * lake["facts_per_visit"] + VISIT_ROW_BYTES,
         lake_bytes=lake["bytes_per_fact"],
         stack_bytes=kept["bytes_per_stack"],

@@ -93,12 +93,12 @@ def inputs(given: Stores) -> str:
             True,
             "`store.bytes_per_fact_profile` + `store.bytes_per_fact_chunk` + `store.facts` / `store.facts_landed` · (`store.bytes_per_fact_line_chunk` + `store.bytes_per_fact_capture_binary`)",
         ),
-        ("… in cells of hours", lambda it: _bytes(it.hour_bytes), True, "`store.bytes_per_fact_roll`"),
+        ("… in cells of hours", lambda it: _bytes(it.hour_bytes), True, "`store.bytes_per_fact_merged_roll`"),
         (
             "… in cells of days with few visits",
             lambda it: _bytes(it.day_bytes),
             True,
-            "`store.bytes_per_fact` − `store.bytes_per_fact_unfolded`",
+            "`store.bytes_per_fact_folded` − `store.bytes_per_fact_merged`",
         ),
         (
             "… in cells of whole days",

@@ -1,214 +1,160 @@
-"""What landing, keeping and asking for a fleet's facts costs, beside plain rows and DuckDB on Parquet.
+"""What landing, keeping and querying a fleet's facts costs, beside DuckDB and plain rows.
 
-    make bench-store          # about 10⁷ facts in under five minutes; FULL=1: 10⁸
+    make bench-store                          # 10⁷ facts, five minutes; FULL=1: 10⁸
+    SIZE=smallest python -m benchmarks.store  # does it work: under a minute, writes nothing
 
-A made fleet of the shape of a real one: 8 strata, 2 campaigns, 200 programs, 20 to 100 process groups a
-visit. Some facts are loaded in bulk, their stacks known; others are landed end to end by two
-processes, from compressed captures and resolved frames, a fifth of the stacks never met before, while
-the roller merges what has landed. `land_facts_per_s` counts until the last of it is merged.
+A made fleet of the shape of a real one: 8 strata, 2 campaigns, 200 programs, 20 to 100 process groups a visit. Its history is as
+dense as the default campaign's: 29 million facts a day of 4,320 visits. Phases:
 
-Before the clock runs, these two processes are shown every stack met so far and every name, as workers have
-met them after weeks: `land_facts_per_s`, `land_facts_per_cpu_s` and `land_cpu_us_per_fact` are of such
-processes. `land_cpu_us_per_fact_cold` is what the same two took for their first captures, when they
-remembered nothing: as a worker does after a start, and after each weekly sweep of the dictionaries.
+    load        most of the history in bulk, its stacks known, merged hour by hour
+    land        its last part end to end, by two processes, from compressed captures and resolved frames, while the roller
+                merges; a fifth of a visit's stacks are new
+    close       folded and compacted; bytes of every table
+    sparse      1.2 million facts (FULL: 2.5) over 30 days, in a database of their own; bytes of every table
+    lake        the history's last day, exported
+    questions   of applications drawn by their traffic and windows of whole hours, with intervals, one after the other; where the
+                history is shorter than a week or a month, so are the windows (`questions_are_about`)
+    peers       the same questions to DuckDB over Parquet and to plain rows in PostgreSQL, about one campaign; answers must be equal
+    landing     the same questions while captures land and are merged
+    waiting     the same questions while 200 visits wait for the roller
+    serve       flame graphs over HTTP by an API process, to one, two and eight clients; everything as pprof
+    cold        the first flame graph after PostgreSQL and the API were started anew
 
-Then a month of history is loaded, merged, folded and compacted as the collector does, and random questions are
-asked of it: applications drawn by their traffic, windows of whole hours, intervals included, no answer kept. The
-peers get the history of one campaign and must give the same answers; they are asked for observed sums only.
-Last, the same questions while captures land. A run leaves nothing behind and resumes nothing.
+`land_facts_per_s` counts until the last fact is merged, and is, as `land_facts_per_cpu_s` and `land_cpu_us_per_fact`, of
+processes that were shown every stack met and every name before, as workers have met them after weeks.
+`land_cpu_us_per_fact_cold` is what the same two took for their first captures, with empty caches.
+
+No answer is made out of an earlier one, and the API's cache of responses is off. What stays in memory between answers, as in any API
+process, are stacks, names and decoded cells and chunks; kinds that end in `_undecoded` drop the latter first.
+
+With --keep, the store and the figures of each phase stay in a folder. A run that broke off, or questions alone after the code
+has changed, go on there:
+
+    python -m benchmarks.store --keep /tmp/store
+    python -m benchmarks.store --reuse /tmp/store --only questions,peers
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import signal
 import sys
 import tempfile
-import time
+from contextlib import ExitStack
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
-from statistics import geometric_mean
 from typing import Final
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from benchmarks.report import Report, at_least, at_most
-from benchmarks.store.database import OPTIONS, fresh_database
-from benchmarks.store.run import DEFAULT, FULL, VISITS_AN_HOUR, Found, Size, measure
+from benchmarks.size import chosen
+from benchmarks.store.calendar import latest
+from benchmarks.store.database import bytes_by_table, running
+from benchmarks.store.figures import report
+from benchmarks.store.phases import PHASES, go_through
+from benchmarks.store.run import Loaded, Run, loaded_from
+from benchmarks.store.sizes import SIZES
+from storage.database import open_engine
 
-_STEPS: Final = 14
-_QUESTIONS: Final = {
-    "app_week_flame": 20.0, "fleet_month_table": 60.0, "raw_filter": 250.0, "callers": 60.0, "http_flame": None,
-    "fleet_month_table_undecoded": None,
-    "app_week_flame_undecoded": None,
-}  # fmt: skip
-"""Kinds of questions, and in how many milliseconds 95 of 100 are to be answered."""
-_SHOWN_FIRST: Final = "by processes that were shown every stack met and every name before"
+_LOG_WIDTH: Final = 170
 _TERMINATED: Final = 128 + signal.SIGTERM
-_DICTIONARIES: Final = ("stack", "stack_block", "function")
-_TOLD_TABLES: Final = (
-    "profile", "chunk", "line_chunk", "stack", "stack_block", "function", "roll", "dim_value", "label_set", "capture_cpu",
-    "capture_binary",
-)  # fmt: skip
 
 
-def report(found: Found, size: Size) -> Report:
-    """The figures with their bars (the performance we promise)."""
-    told = Report("store-full" if size is FULL else "store", peer="one row a sample")
-    rolling = found.rolling
-    assert rolling is not None
-    facts = sum(landing.facts for landing in found.landings)
-    began = min(landing.began for landing in found.landings)
-    landed = max(landing.ended for landing in found.landings)
-    merged = max(rolling.drained, landed)
-    bulk = found.bulk_facts / found.bulk_s
-    rows = found.row_facts / found.rows_s
-    told.add("facts", found.facts)
-    told.add("bulk_facts_per_s", bulk, at_least(3e6), peer=f"{rows:,.0f}")
-    told.add(
-        "land_facts_per_s",
-        facts / (merged - began),
-        at_least(4e5),
-        peer=f"captures, until they are in cells; {_SHOWN_FIRST}",
-    )
-    told.add("landed_facts_per_s", facts / (landed - began), peer="until they can be asked for")
-    landing_cpu_s = sum(each.cpu_s for each in found.landings)
-    # The roller has merged what was landed before the clock ran, too.
-    roll_cpu_s = rolling.cpu_s * facts / max(rolling.facts, facts)
-    # Folding is of all facts, those loaded in bulk too.
-    fold_cpu_s = (found.fold_cpu_s + found.fold_server_cpu_s) * facts / found.facts
-    told.add(
-        "land_facts_per_cpu_s",
-        facts / (landing_cpu_s + roll_cpu_s + found.server_cpu_s + fold_cpu_s),
-        peer="of landing, merging, folding and the server together: what others do on the machine does not count;"
-        f" {_SHOWN_FIRST}",
-    )
-    told.add("land_cpu_us_per_fact", landing_cpu_s / facts * 1e6, peer=_SHOWN_FIRST)
-    told.add(
-        "land_cpu_us_per_fact_cold",
-        sum(each.cold_cpu_s for each in found.landings)
-        / sum(each.cold_facts for each in found.landings)
-        * 1e6,
-        peer="by the same processes before, when they remembered no stack and no function yet",
-    )
-    told.add("roll_cpu_us_per_fact", rolling.cpu_s / max(rolling.facts, 1) * 1e6)
-    told.add(
-        "server_cpu_us_per_fact",
-        found.server_cpu_s / facts * 1e6,
-        peer="landing, merging, and its own chores",
-    )
-    told.add(
-        "captures_per_transaction",
-        sum(x.captures for x in found.landings) / sum(x.transactions for x in found.landings),
-    )
-    told.add("roll_facts_per_s", found.rolled_bulk_facts / max(found.rolled_bulk_s, 1e-9))
-    told.add("roll_lag_s", merged - landed)
-    told.add("roll_longest_queue", rolling.longest_wait, peer="visits")
-    told.add("load_speedup_vs_rows", bulk / rows)
-    everything = sum(found.sizes.values())
-    dictionaries = sum(found.sizes.get(name, 0) for name in _DICTIONARIES)
-    row_bytes = found.row_bytes / found.row_facts
-    told.add(
-        "bytes_per_fact",
-        (everything + found.folded_bytes) / found.facts,
-        at_most(12),
-        peer=f"{row_bytes:.1f}, stacks and names apart; with the cells of whole days,"
-        " which an hour and a half of each makes as large as its hours'",
-    )
-    told.add(
-        "bytes_per_fact_unfolded",
-        everything / found.facts,
-        peer="while its day goes on",
-    )
-    told.add("fold_facts_per_s", found.facts / max(found.fold_s, 1e-9))
-    told.add("fold_cpu_us_per_fact", found.fold_cpu_s / found.facts * 1e6)
-    told.add("fold_server_cpu_us_per_fact", found.fold_server_cpu_s / found.facts * 1e6)
-    told.add("bytes_per_fact_without_stacks", (everything - dictionaries) / found.facts)
-    told.add("bytes_per_stack", (found.sizes["stack"] + found.sizes["stack_block"]) / found.stacks)
-    told.add("stacks", found.stacks)
-    told.add("profiles", found.profiles)
-    told.add("median_facts_per_profile", found.median_facts)
-    for name in _TOLD_TABLES:
-        told.add(f"bytes_per_fact_{name}", found.sizes.get(name, 0) / found.facts)
-    _answers(told, found)
-    told.note("rows_facts_per_s", round(rows))
-    told.note("rows_bytes_per_fact", round(row_bytes, 1))
-    told.note("facts_landed", facts)
-    told.note("facts_asked", found.asked_facts)
-    told.note("new_stacks_share", size.new_share)
-    told.note("visits_an_hour", VISITS_AN_HOUR)
-    told.note("strata", 8)
-    told.note("campaigns", 2)
-    told.note("server_settings", ", ".join(f"{name}={value}" for name, value in OPTIONS.items()))
-    return told
-
-
-def _answers(told: Report, found: Found) -> None:
-    """How long questions took: 95 of 100 at most so long."""
-    assert found.idle is not None
-    assert found.landing is not None
-    for kind, bar in _QUESTIONS.items():
-        limit = None if bar is None else at_most(bar)
-        told.add(f"p95_ms_{kind}", found.idle.p95(kind), limit, peer=f"median {found.idle.median(kind):.1f}")
-    for kind in _QUESTIONS:
-        told.add(
-            f"p95_ms_{kind}_landing", found.landing.p95(kind), peer=f"median {found.landing.median(kind):.1f}"
-        )
-    for answered, when in ((found.idle, ""), (found.landing, "_landing")):
-        for kind in _QUESTIONS:
-            if answered.refused[kind]:
-                told.add(
-                    f"refused_{kind}{when}",
-                    answered.refused[kind],
-                    peer=f"of {len(answered.ms[kind])}, for their time or memory",
-                )
-    for name in ("rows", "duckdb"):
-        ratios = [getattr(each, name) / each.ours for each in found.compared]
-        told.add(
-            f"speedup_vs_{name}",
-            geometric_mean(ratios),
-            peer="; ".join(
-                f"{each.kind} {getattr(each, name):.0f} ms, ours {each.ours:.1f}" for each in found.compared
-            ),
-        )
-        for each, ratio in zip(found.compared, ratios, strict=True):
-            told.note(f"speedup_vs_{name}_{each.kind}", round(ratio, 2))
-    told.add("history_facts", found.history_facts, peer="of the month that questions are about")
-    told.note("history_s", round(found.history_s, 1))
-
-
-def main() -> int:
-    """Measure, print, write results/store.json, or store-full.json. The exit status is 0 if it could be measured."""
-    argparse.ArgumentParser(
-        prog="python -m benchmarks.store",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    ).parse_args()
-    # Whoever ends it must not leave the server behind.
+def main(arguments: list[str]) -> int:
+    """Run it; 0 if it could be measured."""
+    wanted = _arguments(arguments)
+    # Whoever ends it must not leave servers behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))
-    size = FULL if os.environ.get("FULL") == "1" else DEFAULT
     console = Console()
-    began = time.monotonic()
-    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
-    with (
-        tempfile.TemporaryDirectory(prefix="bench-store-") as folder,
-        fresh_database() as server,
-        Progress(*columns, console=Console(stderr=True), transient=True) as progress,
-    ):
-        task = progress.add_task("starting", total=_STEPS)
-
-        def step(what: str) -> None:
-            progress.update(task, description=what, advance=1)
-            if not console.is_terminal:  # a log has no progress bar, and the full size takes half an hour
-                print(f"{time.monotonic() - began:6.0f} s  {what}", file=sys.stderr, flush=True)
-
-        found = measure(server, size, Path(folder), step)
-    told = report(found, size)
-    told.show(console)
-    console.print(f"\n{told.write()}")
+    if not console.is_terminal:
+        console.width = _LOG_WIDTH
+    with ExitStack() as stack:
+        if folder := wanted.keep or wanted.reuse:
+            folder.mkdir(parents=True, exist_ok=True)
+        else:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bench-store-", dir="/tmp")))
+        server = stack.enter_context(running(folder))
+        loaded = loaded_from(folder)
+        if loaded is None:
+            engine = open_engine(server.url(), application="bench")
+            with engine.connect() as connection:
+                loaded = Loaded(wanted.size, latest(datetime.now(UTC)), bytes_by_table(connection))
+            engine.dispose()
+        run = Run(server, folder, loaded)
+        stack.callback(run.close)
+        if wanted.questions:
+            loaded.size = replace(loaded.size, questions=wanted.questions, slow_questions=wanted.questions)
+        go_through(run, wanted.only)
+    found = report(loaded)
+    found.show(console)
+    if not set(PHASES) <= set(loaded.done):
+        console.print("\nnot written: only some phases were measured")
+    elif loaded.size not in SIZES.values():
+        console.print("\nnot written: not one of the three sizes")
+    else:
+        console.print(f"\n{found.written()}")
     return 0
 
 
+def _arguments(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.store",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    place = parser.add_mutually_exclusive_group()
+    place.add_argument("--keep", type=Path, metavar="DIR", help="make the store in this folder, and keep it")
+    place.add_argument(
+        "--reuse", type=Path, metavar="DIR", help="go on with the store that --keep left there"
+    )
+    parser.add_argument(
+        "--only",
+        type=_phases,
+        default=[],
+        metavar="PHASES",
+        help=f"of: {', '.join(PHASES)}; those that make the store run too if they are not over",
+    )
+    parser.add_argument("--facts", type=_number, help="of the dense history (1e7)")
+    parser.add_argument(
+        "--days",
+        type=int,
+        default=0,
+        help="spread them over so many days, at most 30, instead of as dense as the default campaign",
+    )
+    parser.add_argument("--stacks", type=_number, help="known before anything is landed (450,000)")
+    parser.add_argument("--questions", type=int, help="of each kind (60; 20 of those that read chunks)")
+    wanted = parser.parse_args(arguments)
+    size = SIZES[chosen()]
+    if wanted.facts:
+        landed, warming = (
+            min(each, wanted.facts // part) for each, part in ((size.landed, 4), (size.warming, 8))
+        )
+        size = replace(size, name="other", facts=wanted.facts, landed=landed, warming=warming)
+    if wanted.days:
+        size = replace(size, name="other", days=wanted.days)
+    if wanted.stacks:
+        size = replace(size, name="other", stacks=wanted.stacks)
+    if not 0 <= wanted.days <= 30:
+        parser.error("--days is 1 to 30")
+    if wanted.reuse and (not wanted.reuse.is_dir() or loaded_from(wanted.reuse) is None):
+        parser.error(f"{wanted.reuse} has no store that --keep left")
+    if wanted.keep and loaded_from(wanted.keep) is not None:
+        parser.error(f"{wanted.keep} has a store already: --reuse goes on with it")
+    wanted.size = size
+    return wanted
+
+
+def _phases(text: str) -> list[str]:
+    names = [name.strip() for name in text.split(",")]
+    if unknown := [name for name in names if name not in PHASES]:
+        raise argparse.ArgumentTypeError(f"no such phase: {', '.join(unknown)}")
+    return names
+
+
+def _number(text: str) -> int:
+    return int(float(text))
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

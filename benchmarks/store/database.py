@@ -1,4 +1,4 @@
-"""The database a run fills: a server of its own, a fleet of 8 strata, and the code everybody has met."""
+"""The databases a run fills: a server of its own, a fleet of 8 strata, and the stacks that are known before it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import shutil
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from sqlalchemy import insert, text
+from sqlalchemy import create_engine, insert, text
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from services.embedded.postgres import EmbeddedPostgres
@@ -26,29 +26,22 @@ from storage.landing.stack_rows import StackRows
 from storage.schema import capture, coverage, visit
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from uuid import UUID
 
     from sqlalchemy import Connection, Engine
 
     from benchmarks.store.vocabulary import Ints, Vocabulary
 
-HISTORY_DAYS: Final = 30
-"""Before the first day: what questions about weeks and months are asked of."""
-DAYS: Final = 4
-FIRST_DAY: Final = datetime.combine(datetime.now(UTC).date() - timedelta(days=DAYS), datetime.min.time(), UTC)
-"""The last day is yesterday, and the first of the history one whose cells of hours are kept still."""
-FIRST_HOUR: Final = int(FIRST_DAY.timestamp()) // 3600
-"""Hours since 1970."""
 STRATA: Final = 8
+DEEP_EVERY: Final = 5
 _PART: Final = 50_000
 OPTIONS: Final = {"shared_buffers": "512MB", "max_wal_size": "2GB", "checkpoint_timeout": "15min"}
 
 
 @contextmanager
-def fresh_database() -> Iterator[EmbeddedPostgres]:
-    """A server of its own with an empty, migrated database; it ends with the block."""
-    folder = Path(tempfile.mkdtemp(prefix="bench-store-", dir="/tmp"))
+def running(folder: Path) -> Iterator[EmbeddedPostgres]:
+    """A server below `folder`, made if it is not there, with a migrated database; it ends with the block."""
     folder.chmod(0o711)  # the server runs as another user when we are root
     server = EmbeddedPostgres(folder / "postgres", options=OPTIONS)
     try:
@@ -57,7 +50,27 @@ def fresh_database() -> Iterator[EmbeddedPostgres]:
         yield server
     finally:
         server.stop()
+
+
+@contextmanager
+def fresh_database() -> Iterator[EmbeddedPostgres]:
+    """A server of its own with an empty, migrated database; both are deleted with the block."""
+    folder = Path(tempfile.mkdtemp(prefix="bench-store-", dir="/tmp"))
+    try:
+        with running(folder) as server:
+            yield server
+    finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def another_database(server: EmbeddedPostgres, name: str) -> str:
+    """Make a database beside the server's own, in place of one of this name; its URL."""
+    engine = create_engine(server.url("postgres"), isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)"))
+        connection.execute(text(f"CREATE DATABASE {name}"))
+    engine.dispose()
+    return server.url(name)
 
 
 @dataclass(frozen=True)
@@ -68,13 +81,19 @@ class Places:
     """The standing one and another."""
     strata: list[int]
     machines: list[int]
+    deep_every: int
+    """One in so many visits is of the other campaign."""
+
+    def campaign(self, visit_id: UUID) -> int:
+        """The campaign that drew a visit."""
+        return self.campaigns[visit_id.int % self.deep_every == 0]
 
 
-def make_fleet(connection: Connection, machines: int) -> Places:
-    """Two campaigns, 8 strata and their machines; partitions for all days."""
-    partitions.ensure(
-        connection, [(FIRST_DAY + timedelta(days=n)).date() for n in range(-HISTORY_DAYS, DAYS)]
-    )
+def make_fleet(
+    connection: Connection, machines: int, days: Iterable[date], *, deep_every: int = DEEP_EVERY
+) -> Places:
+    """Two campaigns, 8 strata and their machines; partitions for these days."""
+    partitions.ensure(connection, days)
     ids = [
         campaigns.create_or_update(
             connection, Definition(name, 3600, 100, (EventPlan("cpu", 5000, rate_hz=99),))
@@ -86,6 +105,7 @@ def make_fleet(connection: Connection, machines: int) -> Places:
         (ids[0], ids[1]),
         list(strata.values()),
         [inventory.add(connection, NewMachine(f"m{n:05d}", f"h{n}:1")) for n in range(machines)],
+        deep_every,
     )
 
 
@@ -98,7 +118,7 @@ def archived(
     for visit_id, machine, hour in visits:
         at = datetime.fromtimestamp(3600 * hour, UTC)
         stratum = places.strata[machine % STRATA]
-        campaign = places.campaigns[visit_id.int % 5 == 0]
+        campaign = places.campaign(visit_id)
         rows.append({
             "visit_id": visit_id, "day": at.date(), "hour": hour, "campaign_id": campaign, "round": hour,
             "machine_id": places.machines[machine], "stratum_id": stratum,
@@ -160,12 +180,23 @@ def meet(engine: Engine, vocabulary: Vocabulary) -> Ints:
 
 
 def bytes_by_table(connection: Connection) -> dict[str, int]:
-    """Bytes of every table with its indexes, partitions counted with their parent."""
+    """Bytes of everything in the database, from its catalogue: tables with indexes and TOAST, partitions with their parent.
+
+    Other schemas, such as PostgreSQL's own catalogue, count as one each.
+    """
     rows = connection.execute(
         text(
-            "SELECT coalesce(i.inhparent::regclass::text, c.relname), sum(pg_total_relation_size(c.oid))::bigint"
-            " FROM pg_class c LEFT JOIN pg_inherits i ON i.inhrelid = c.oid"
-            " WHERE c.relkind = 'r' AND c.relnamespace = 'public'::regnamespace GROUP BY 1 ORDER BY 2 DESC"
+            "SELECT CASE n.nspname WHEN 'public' THEN root.relname ELSE n.nspname END, sum(pg_total_relation_size(c.oid))::bigint"
+            " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+            " JOIN pg_class root ON root.oid = coalesce(pg_partition_root(c.oid), c.oid)"
+            # Indexes and TOAST are in the sizes of their tables; shared catalogues are the server's.
+            " WHERE c.relkind IN ('r', 'm', 'S') AND n.nspname <> 'pg_toast' AND NOT c.relisshared"
+            " GROUP BY 1 ORDER BY 2 DESC"
         )
     )
-    return {name.strip('"'): size for name, size in rows}
+    return {name: size for name, size in rows}  # noqa: C416 - rows are no pairs to a type checker
+
+
+def growth(now: Mapping[str, int], before: Mapping[str, int]) -> dict[str, int]:
+    """Bytes that each table has more than before."""
+    return {name: size - before.get(name, 0) for name, size in now.items()}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from benchmarks.store import history
+from benchmarks.store.made import VERSIONS
 from benchmarks.store.vocabulary import APPLICATIONS
 from storage.query.selections.selection import Selection, parse_selection
 
@@ -16,18 +17,51 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-WEEK: Final = 7 * 24
-MONTH: Final = 28 * 24
-_NODES: Final = 20_000
-"""What a browser asks for."""
+_WEEK: Final = 7 * 24
+_MONTH: Final = 28 * 24
+_SCALED: Final = 7 / 8
+"""Of the data's hours, where these are fewer than a week or a month: a window then begins with any of some hours still."""
+
+
+@dataclass(frozen=True)
+class Extent:
+    """What there is to choose windows from: hours since 1970, the end exclusive."""
+
+    begin: int
+    end: int
+
+    @property
+    def week(self) -> int:
+        """Hours of a window that stands for a week."""
+        return self._window(_WEEK)
+
+    @property
+    def month(self) -> int:
+        """Hours of a window that stands for 28 days."""
+        return self._window(_MONTH)
+
+    def says(self) -> str:
+        """What windows there are, in words."""
+        return "; ".join(
+            f"a {name} is {hours} h"
+            + (f", 7/8 of the {self.end - self.begin} h there are" if hours < whole else "")
+            for name, hours, whole in (("week", self.week, _WEEK), ("month", self.month, _MONTH))
+        )
+
+    def _window(self, hours: int) -> int:
+        here = self.end - self.begin
+        return hours if here >= hours else max(1, round(here * _SCALED))
 
 
 class Draws:
-    """Draws selections of the history; deterministic for its seed."""
+    """Draws selections of the data; deterministic for its seed."""
 
-    def __init__(self, popularity: npt.NDArray[np.float64], seed: int) -> None:
-        """`popularity`: share of each application in the fleet's process groups."""
+    def __init__(
+        self, popularity: npt.NDArray[np.float64], extent: Extent, seed: int, *, until_end: bool = False
+    ) -> None:
+        """`popularity`: share of each application in the fleet's process groups. `until_end`: all windows end with the data."""
         self._popular = np.cumsum(popularity)
+        self._extent, self._until_end = extent, until_end
         self._rng = np.random.default_rng(seed)
 
     def application(self) -> str:
@@ -36,23 +70,28 @@ class Draws:
         return f"app{min(number, APPLICATIONS - 1):03d}"
 
     def week(self, campaign: str = "fleet", **matched: str) -> Selection:
-        """Seven days of the history that begin with any hour."""
-        return self._window(WEEK, campaign, matched)
+        """A week of the data that begins with any hour."""
+        return self._window(self._extent.week, campaign, matched)
 
     def month(self, campaign: str = "fleet", **matched: str) -> Selection:
-        """28 days of the history that begin with any hour: its 30 days have 49 such."""
-        return self._window(MONTH, campaign, matched)
+        """28 days of the data that begin with any hour."""
+        return self._window(self._extent.month, campaign, matched)
+
+    def everything(self) -> Selection:
+        """All of the standing campaign's."""
+        return self._window(self._extent.end - self._extent.begin, "fleet", {})
 
     def one_of(self, some: Sequence[int]) -> int:
         """One of these."""
         return some[int(self._rng.integers(len(some)))]
 
     def version(self) -> str:
-        """One of the versions that the history's programs have."""
-        return f"r{self._rng.integers(history.VERSIONS)}"
+        """One of the versions that programs have."""
+        return f"r{self._rng.integers(VERSIONS)}"
 
     def _window(self, hours: int, campaign: str, matched: dict[str, str]) -> Selection:
-        first = history.BEGIN + int(self._rng.integers(history.HOURS - hours + 1))
+        last = self._extent.end - hours
+        first = last if self._until_end else int(self._rng.integers(self._extent.begin, last + 1))
         select = ",".join(f'{label}="{value}"' for label, value in matched.items())
         start, end = (datetime.fromtimestamp(3600 * hour, UTC).isoformat() for hour in (first, first + hours))
         return parse_selection(start=start, end=end, select="{" + select + "}", campaign=campaign)

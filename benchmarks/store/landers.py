@@ -51,6 +51,9 @@ class Waiting:
     """A capture as it lies in the archive, with what symbolization will say of its frames."""
 
     visit_id: UUID
+    machine: int
+    """Number in the fleet."""
+    facts: int
     blob: bytes
     resolved: ResolvedFrames
 
@@ -132,13 +135,14 @@ def _meet_all(engine: Engine, interner: Interner, waiting: list[Waiting]) -> Non
         interner.stacks(part, rows_of)
 
 
-def land_slowly(url: str, paths: list[str], stop: Event) -> int:
-    """Land captures in small batches with pauses as long as the work, half a core's worth, until told to stop."""
+def land_slowly(url: str, path: str, stop: Event) -> tuple[int, bool]:
+    """Land captures in small batches with pauses as long as the work, half a core's worth, until `stop` is set.
+
+    How many facts it landed, and whether that was all of them before it was stopped. Captures that have landed already are skipped.
+    """
     engine = open_engine(url, application="worker", pool_size=2)
     interner = Interner(engine)
-    waiting = [
-        capture for path in paths for capture in pickle.loads(Path(path).read_bytes())
-    ]  # our own files
+    waiting: list[Waiting] = pickle.loads(Path(path).read_bytes())  # our own file
     facts = 0
     for first in range(0, len(waiting), TOGETHER):
         began = time.monotonic()
@@ -148,8 +152,8 @@ def land_slowly(url: str, paths: list[str], stop: Event) -> int:
         ]
         facts += sum(landed.facts for landed in land_many(engine, interner, items))
         if stop.wait(time.monotonic() - began):
-            break
-    return facts
+            return facts, False
+    return facts, True
 
 
 @dataclass(frozen=True)

@@ -1,215 +1,177 @@
-"""The same questions to plain rows in PostgreSQL and to Parquet files under DuckDB, about the same facts.
-
-The rows have an index that holds all that the questions need; the files are sorted by application, one for
-each day. Both are asked for observed sums of self alone: neither weighs visits, and neither has intervals or
-totals of callers, which every answer of ours has besides.
-"""
+"""The same questions to DuckDB over Parquet and to plain rows in PostgreSQL, about the same facts, in turn in one run."""
 
 from __future__ import annotations
 
-import io
 import time
-from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, TypeVar
 
-import duckdb
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
-from sqlalchemy import text
 
+from benchmarks.store.answering import draws
+from benchmarks.store.draws import Extent
+from benchmarks.store.duckdb_peer import DuckDb, Rows
 from benchmarks.store.fleet import PERIOD_NS
-from storage.landing.copying import HEADER, TRAILER, copy_stream
+from benchmarks.store.loading import PARQUET
+from benchmarks.store.plain_rows import PlainRows
+from benchmarks.store.questions import Asking
 from storage.query.shapes.flame import FlameQuestion
 from storage.query.shapes.row_order import Page
-from storage.query.shapes.table import TableQuestion
-from storage.query.stacks.stack_reading import read_stacks
+from storage.query.shapes.table import TableAnswer, TableQuestion
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from pathlib import Path
+    from collections.abc import Callable
 
-    from sqlalchemy import Engine
-
-    from benchmarks.store.bulk import BulkVisit
-    from benchmarks.store.draws import Draws
-    from storage.query.engine import QueryEngine
+    from benchmarks.store.run import Run
     from storage.query.selections.selection import Selection
+    from storage.query.weighing.estimates import Estimate
 
 _EACH: Final = 6
 """Questions of each kind, to every engine in turn."""
-_SELF: Final = """
-    SELECT s.leaf, sum(f.samples) FROM {facts} f JOIN {leaves} s ON s.stack = f.stack WHERE {which} GROUP BY 1
-"""
-_STACKS: Final = "SELECT f.stack, sum(f.samples) FROM {facts} f WHERE {which} GROUP BY 1"
-_APPLICATIONS: Final = "SELECT f.application, sum(f.samples) FROM {facts} f WHERE {which} GROUP BY 1"
-_ROWS_INDEX: Final = "CREATE INDEX fact_row_covering ON fact_row (application, at) INCLUDE (stack, samples)"
-_TOGETHER: Final = 500_000
 _SHOWN: Final = 100
-"""Rows, as a page shows; the peers return all of theirs."""
-_REMAINDER: Final = -1
-"""The key of everything that is not shown."""
-
-
-@dataclass(frozen=True)
-class Compared:
-    """One kind of question: milliseconds, the median of some, by engine."""
-
-    kind: str
-    ours: float
-    rows: float
-    duckdb: float
-
-
-def write_parquet(folder: Path, visits: Iterable[BulkVisit]) -> None:
-    """The visits' facts, a file for each day, sorted by application and hour."""
-    folder.mkdir()
-    by_day: dict[int, list[BulkVisit]] = {}
-    for visit in visits:
-        by_day.setdefault(visit.hour // 24, []).append(visit)
-    for day, some in by_day.items():
-        application = np.concatenate([np.repeat(v.applications, v.sizes) for v in some]).astype(np.int32)
-        hour = np.concatenate([np.full(len(v.stacks), v.hour, np.int32) for v in some])
-        order = np.lexsort((hour, application))
-        columns = {
-            "application": application,
-            "hour": hour,
-            "stack": np.concatenate([v.stacks for v in some]),
-            "samples": np.concatenate([v.counts for v in some]),
-        }
-        table = pa.table({name: pa.array(column[order]) for name, column in columns.items()})
-        pq.write_table(table, folder / f"{day}.parquet", compression="zstd")
-
-
-class Peers:
-    """Both peers with the same facts of one campaign."""
-
-    def __init__(self, engine: Engine, folder: Path) -> None:
-        """`folder` has the Parquet files; the rows stand in fact_row."""
-        self._engine = engine
-        self._duckdb = duckdb.connect()
-        self._facts = f"read_parquet('{folder}/*.parquet')"
-        self._leaves(folder)
-
-    def index(self) -> None:
-        """Give the rows what their questions need."""
-        with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-            connection.execute(text(_ROWS_INDEX))
-            connection.execute(text("VACUUM ANALYZE fact_row"))
-            connection.execute(text("VACUUM ANALYZE stack_leaf"))
-
-    def close(self) -> None:
-        """End DuckDB."""
-        self._duckdb.close()
-
-    def rows(self, query: str, selection: Selection, application: int | None) -> dict[int, int]:
-        """What PostgreSQL says of its rows: sums by key."""
-        which = f"f.at >= '{selection.start}' AND f.at < '{selection.end}'"
-        which += "" if application is None else f" AND f.application = {application}"
-        with self._engine.connect() as connection:
-            statement = query.format(facts="fact_row", leaves="stack_leaf", which=which)
-            return {key: int(value) for key, value in connection.execute(text(statement))}
-
-    def duckdb(self, query: str, selection: Selection, application: int | None) -> dict[int, int]:
-        """What DuckDB says of its files."""
-        first, end = (int(at.timestamp()) // 3600 for at in (selection.start, selection.end))
-        which = f"f.hour >= {first} AND f.hour < {end}"
-        which += "" if application is None else f" AND f.application = {application}"
-        statement = query.format(facts=self._facts, leaves="stack_leaf", which=which)
-        return {key: int(value) for key, value in self._duckdb.execute(statement).fetchall()}
-
-    def _leaves(self, folder: Path) -> None:
-        """The innermost function of every stack, for both: what ours has in memory."""
-        with self._engine.begin() as connection:
-            ids, functions, lengths = read_stacks(connection, None, limit=1 << 40)
-            leaf = functions[np.cumsum(lengths) - 1]
-            path = folder / "leaves"
-            pq.write_table(pa.table({"stack": ids.astype(np.int32), "leaf": leaf}), path)
-            connection.execute(text("CREATE TABLE stack_leaf (stack int PRIMARY KEY, leaf int NOT NULL)"))
-            for first in range(0, len(ids), _TOGETHER):
-                some = slice(first, first + _TOGETHER)
-                rows = np.zeros(len(ids[some]), np.dtype(
-                    [("count", ">i2"), ("a", ">i4"), ("stack", ">i4"), ("b", ">i4"), ("leaf", ">i4")]
-                ))  # fmt: skip
-                rows["count"], rows["a"], rows["b"] = 2, 4, 4
-                rows["stack"], rows["leaf"] = ids[some], leaf[some]
-                body = io.BytesIO(HEADER + rows.tobytes() + TRAILER)
-                copy_stream(connection, "COPY stack_leaf FROM STDIN WITH (FORMAT binary)", body)
-        self._duckdb.execute(f"CREATE TABLE stack_leaf AS SELECT * FROM read_parquet('{path}')")
-
-
-def compare(
-    queries: QueryEngine, peers: Peers, campaign: str, draws: Draws, applications: dict[str, int]
-) -> list[Compared]:
-    """Ask everybody the same. Raises DifferentAnswers if any two answers differ."""
-
-    def table(selection: Selection, by: str) -> dict[int, int]:
-        found = queries.ask(TableQuestion(selection, (by,), Page(limit=_SHOWN))).table
-        rows = {
-            (row.function_id or 0) if by == "function" else applications[row.key[by]]: row.self // PERIOD_NS
-            for row in found.rows
-        }
-        return {**rows, _REMAINDER: found.remainder_self // PERIOD_NS}
-
-    def flame(selection: Selection) -> dict[int, int]:
-        drawn = queries.ask(FlameQuestion(selection)).flame
-        return {_REMAINDER: int(drawn.total[0]) // PERIOD_NS}
-
-    def app_week() -> tuple[Selection, int | None]:
-        name = draws.application()
-        return draws.week(campaign, application=name), applications[name]
-
-    kinds: list[
-        tuple[str, str, Callable[[Selection], dict[int, int]], Callable[[], tuple[Selection, int | None]]]
-    ] = [
-        ("app_week_table", _SELF, lambda chosen: table(chosen, "function"), app_week),
-        ("app_week_flame", _STACKS, flame, app_week),
-        (
-            "fleet_month_table",
-            _SELF,
-            lambda chosen: table(chosen, "function"),
-            lambda: (draws.month(campaign), None),
-        ),
-        (
-            "fleet_month_applications",
-            _APPLICATIONS,
-            lambda chosen: table(chosen, "application"),
-            lambda: (draws.month(campaign), None),
-        ),
-    ]
-    found = []
-    for kind, query, ours, draw in kinds:
-        took: dict[str, list[float]] = {"ours": [], "rows": [], "duckdb": []}
-        for _ in range(_EACH):
-            selection, application = draw()
-            answers: dict[str, dict[int, int]] = {}
-            asks: dict[str, Callable[[], dict[int, int]]] = {
-                "ours": partial(ours, selection),
-                "rows": partial(peers.rows, query, selection, application),
-                "duckdb": partial(peers.duckdb, query, selection, application),
-            }
-            for name, ask in asks.items():
-                began = time.perf_counter()
-                answers[name] = ask()
-                took[name].append((time.perf_counter() - began) * 1e3)
-            _check(kind, answers)
-        found.append(Compared(kind, *(float(np.median(took[name])) for name in ("ours", "rows", "duckdb"))))
-    return found
+_TOLERANCE: Final = 1e-8
+"""Relative: sums are added in another order."""
+_ALIKE: Final = 0.9
+"""Of the rows shown, those that both engines have among the heaviest: of ties each chooses its own."""
+_Answer = TypeVar("_Answer")
+_ROWS_LACK: Final = "rows: observed sums of self alone, no weights, no intervals, no totals"
 
 
 class DifferentAnswers(Exception):
-    """Engines say different things of the same facts."""
+    """Engines answer the same question about the same facts differently."""
 
 
-def _check(kind: str, answers: dict[str, dict[int, int]]) -> None:
-    """Ours shows some rows, or of a tree its root, and the sum of the others: both must be what the peers say."""
-    rows, ours = answers["rows"], dict(answers["ours"])
-    if answers["duckdb"] != rows:
-        raise DifferentAnswers(f"{kind}: DuckDB and PostgreSQL's rows differ")
-    remainder = ours.pop(_REMAINDER)
-    wrong = {key: value for key, value in ours.items() if rows.get(key, 0) != value}
-    if wrong or remainder != sum(rows.values()) - sum(ours.values()):
-        raise DifferentAnswers(
-            f"{kind}: {len(wrong)} of {len(ours)} rows are not what the peers have, or the sum is not"
+@dataclass
+class _Compared:
+    """One kind of question: milliseconds by engine."""
+
+    lacks: str = ""
+    ours: list[float] = field(default_factory=list)
+    duckdb: list[float] = field(default_factory=list)
+    rows: list[float] = field(default_factory=list)
+
+
+def ask_peers(run: Run) -> None:
+    """Ask every engine the same about the second campaign. Raises DifferentAnswers."""
+    folder, campaign = run.folder / PARQUET, run.ids.places.campaigns[1]
+    run.say("peers: loading what they need")
+    began = time.monotonic()
+    duck = DuckDb(run.engine, folder, campaign)
+    duck_s = time.monotonic() - began
+    rows = PlainRows(run.server, run.engine, folder)
+    run.say(f"peers: {rows.facts:,} facts; DuckDB's files took {duck_s:.1f} s, rows {rows.load_s:.1f} s")
+    with Asking(run.url) as asking:
+        found = _compare(run, asking, duck, rows)
+    duck.close()
+    rows.close()
+    made = sum(path.stat().st_size for path in folder.iterdir())
+    run.add("facts_of_peers", rows.facts, "of the campaign that is drawn less often, bulk alone")
+    run.add("rows_facts_per_s", rows.facts / rows.load_s, "one process, before indexes")
+    run.add("rows_bytes_per_fact", rows.bytes / rows.facts, "stacks apart")
+    run.add(
+        "duckdb_bytes_per_fact",
+        made / rows.facts,
+        "facts, sums by visit and function, by application and of all; stacks apart",
+    )
+    run.add("duckdb_us_per_fact", duck_s / rows.facts * 1e6, "wall, of making all but the facts' files")
+    for kind, each in found.items():
+        ours, duckdb_ms, rows_ms = (float(np.median(ms)) for ms in (each.ours, each.duckdb, each.rows))
+        run.add(
+            f"speedup_vs_duckdb_{kind}",
+            duckdb_ms / ours,
+            f"DuckDB {duckdb_ms:.0f} ms, ours {ours:.1f}; {each.lacks or 'same work: weights, totals, intervals'}",
         )
+        run.add(f"speedup_vs_rows_{kind}", rows_ms / ours, f"{rows_ms:.0f} ms; {_ROWS_LACK}")
+
+
+def _compare(run: Run, asking: Asking, duck: DuckDb, rows: PlainRows) -> dict[str, _Compared]:
+    """Six questions of each kind, answers checked against each other."""
+    # What was landed end to end, the peers do not have.
+    over = Extent(run.begin_hour, max(run.begin_hour + 1, run.hour(run.size.bulk)))
+    drawn, ask = draws(run, 4, over), asking.queries.ask
+    names = {f"app{number:03d}": int(id_) for number, id_ in enumerate(run.ids.applications.tolist())}
+    page = Page(limit=_SHOWN)
+
+    def of_application() -> tuple[Selection, int]:
+        name = drawn.application()
+        return drawn.week("deep", application=name), names[name]
+
+    def app_week_table(took: _Compared) -> None:
+        selection, id_ = of_application()
+        answer = _timed(took.ours, lambda: ask(TableQuestion(selection, ("function",), page)))
+        theirs = _timed(took.duckdb, lambda: duck.functions(selection, id_, _SHOWN))
+        _check(answer, theirs, _timed(took.rows, lambda: rows.functions(selection, id_)), names)
+
+    def fleet_month_table(took: _Compared) -> None:
+        selection = drawn.month("deep")
+        answer = _timed(took.ours, lambda: ask(TableQuestion(selection, ("function",), page)))
+        theirs = _timed(took.duckdb, lambda: duck.functions(selection, None, _SHOWN))
+        _check(answer, theirs, _timed(took.rows, lambda: rows.functions(selection, None)), names)
+
+    def fleet_month_applications(took: _Compared) -> None:
+        selection = drawn.month("deep")
+        answer = _timed(took.ours, lambda: ask(TableQuestion(selection, ("application",), page)))
+        theirs = _timed(took.duckdb, lambda: duck.applications(selection, _SHOWN))
+        _check(answer, theirs, _timed(took.rows, lambda: rows.applications(selection)), names)
+
+    def app_week_flame(took: _Compared) -> None:
+        selection, id_ = of_application()
+        drawing = _timed(took.ours, lambda: ask(FlameQuestion(selection)).flame)
+        theirs = _timed(took.duckdb, lambda: duck.stacks(selection, id_))
+        plain = _timed(took.rows, lambda: rows.stacks(selection, id_))
+        if theirs != plain or int(drawing.total[0]) != sum(plain.values()) * PERIOD_NS:
+            raise DifferentAnswers("sums by stack")
+
+    found = {}
+    for kind in (app_week_table, app_week_flame, fleet_month_table, fleet_month_applications):
+        lacks = (
+            "DuckDB: weighted sums by stack, no tree, no intervals, no names"
+            if kind is app_week_flame
+            else ""
+        )
+        found[kind.__name__] = _Compared(lacks)
+        for _ in range(_EACH):
+            kind(found[kind.__name__])
+        run.say(f"peers: {kind.__name__}, answers are the same")
+    return found
+
+
+def _timed(into: list[float], answer: Callable[[], _Answer]) -> _Answer:
+    began = time.perf_counter()
+    found = answer()
+    into.append((time.perf_counter() - began) * 1e3)
+    return found
+
+
+def _check(answer: TableAnswer, theirs: Rows, plain: dict[int, int], names: dict[str, int]) -> None:
+    """Exact sums are the same in all three, estimates and intervals in both that have them."""
+    if {key: value for key, value in theirs.self.items() if value} != plain:
+        raise DifferentAnswers("DuckDB's and PostgreSQL's sums")
+    compared = 0
+    for row in answer.table.rows:
+        key = names[row.key["application"]] if "application" in row.key else row.function_id
+        if (
+            row.self != theirs.self.get(key or 0, 0) * PERIOD_NS
+            or row.total != theirs.total.get(key or 0, 0) * PERIOD_NS
+        ):
+            raise DifferentAnswers(f"self or total of {row.key}")
+        if key in theirs.own:
+            compared += 1
+            _same(row.own_estimate, theirs.own[key])
+            _same(row.total_estimate, theirs.of_total[key])
+    if compared < _ALIKE * len(answer.table.rows):
+        raise DifferentAnswers("which rows are the heaviest")
+    if answer.table.remainder_self != (
+        sum(plain.values()) * PERIOD_NS - sum(row.self for row in answer.table.rows)
+    ):
+        raise DifferentAnswers("the remainder")
+
+
+def _same(ours: Estimate | None, theirs: Estimate | None) -> None:
+    if ours is None or theirs is None:
+        raise DifferentAnswers("an estimate is missing")
+    for mine, other in ((ours.units, theirs.units), (ours.share, theirs.share)):
+        if not np.allclose(
+            (mine.lo, mine.value, mine.hi), (other.lo, other.value, other.hi), rtol=_TOLERANCE, atol=0
+        ):
+            raise DifferentAnswers(f"{mine} and {other}")

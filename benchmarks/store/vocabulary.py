@@ -2,7 +2,7 @@
 
 Shapes are those of real captures: 18 frames a stack, three nodes of the call tree a stack, lines that
 repeat, a fifth of the frames with an inlined call. A program's stacks grow with its rank in the fleet,
-as do its samples (Zipf), and the last part of each program's stacks is held back: what nobody has met.
+as do its samples (Zipf), and the last part of each program's stacks is held back: what the store does not know.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ Ints = npt.NDArray[np.int64]
 APPLICATIONS: Final = 200
 _MEAN_DEPTH, _DEPTH_SPREAD, _DEEPEST = 17, 5.0, 40
 _STACKS_A_FUNCTION: Final = 8
-_LEAST_FUNCTIONS: Final = 60
+_LEAST_FUNCTIONS: Final = 20
+_LEAST_STACKS: Final = 50
+_LEAST_NEW: Final = 10
 _LINES_A_FUNCTION: Final = 3
 _SHARED_FUNCTIONS: Final = 3000
 _KERNEL_FUNCTIONS: Final = 1500
@@ -78,8 +80,8 @@ def make_vocabulary(known: int, unknown: int, rng: np.random.Generator) -> Vocab
     size = rank**-0.7
     popularity = rank**-0.9
     popularity = (popularity / popularity.sum()).astype(np.float64)
-    known_of = np.maximum(300, (known * size / size.sum()).astype(np.int64))
-    unknown_of = np.maximum(50, (unknown * popularity).astype(np.int64))
+    known_of = np.maximum(_LEAST_STACKS, (known * size / size.sum()).astype(np.int64))
+    unknown_of = np.maximum(_LEAST_NEW, (unknown * popularity).astype(np.int64))
     functions_of = np.maximum(_LEAST_FUNCTIONS, known_of // _STACKS_A_FUNCTION)
 
     names, images = _functions(functions_of)

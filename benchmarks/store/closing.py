@@ -1,0 +1,79 @@
+"""Folding and compacting the history's days, and what the store then takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from sqlalchemy import text
+
+from benchmarks.store.cost import Cost
+from benchmarks.store.database import bytes_by_table, growth
+from benchmarks.store.loading import MICRO
+from storage.rolling.compact import compact
+from storage.rolling.fold import fold
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from benchmarks.store.run import Run
+
+DICTIONARIES: Final = ("stack", "stack_block", "function")
+_SMALL: Final = 0.01
+"""Bytes a fact; smaller tables are counted, and not listed."""
+
+
+def close(run: Run) -> None:
+    """Fold and compact as the collector does after two days, and measure bytes before, between and after."""
+    facts, closed_at = run.loaded.facts, run.loaded.calendar.closed_at
+    merged = grown(run)
+    run.say(f"close: folding {facts:,} facts")
+    _step(run, "fold", lambda: fold(run.engine, closed_at))
+    folded = grown(run)
+    run.say("close: compacting them")
+    _step(run, "compact", lambda: compact(run.engine, closed_at))
+    with run.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+        connection.execute(text("ANALYZE"))
+    closed = grown(run)
+    with run.engine.connect() as connection:
+        stacks = connection.scalar(text("SELECT count(*) FROM stack")) or 0
+        profiles, median = connection.execute(
+            text("SELECT count(*), percentile_cont(0.5) WITHIN GROUP (ORDER BY facts) FROM profile")
+        ).one()
+    run.add("facts", facts)
+    run.add(
+        "bytes_per_fact",
+        sum(closed.values()) / facts,
+        f"every table, index and TOAST, merged, folded and compacted; {run.size.hours} hours of history",
+    )
+    run.add("bytes_per_fact_merged", sum(merged.values()) / facts, "while its day goes on")
+    run.add("bytes_per_fact_folded", sum(folded.values()) / facts, "with cells of whole days")
+    without = sum(size for name, size in closed.items() if name not in DICTIONARIES)
+    run.add("bytes_per_fact_without_stacks", without / facts)
+    tables(run, "bytes_per_fact_", closed, facts)
+    tables(run, "bytes_per_fact_merged_", merged, facts)
+    run.add("bytes_per_stack", (closed["stack"] + closed["stack_block"]) / stacks)
+    run.add("stacks", stacks)
+    run.add("profiles", profiles)
+    run.add("median_facts_per_profile", float(median))
+
+
+def grown(run: Run) -> dict[str, int]:
+    """Bytes by table that the dense store has more than when it was empty."""
+    with run.engine.connect() as connection:
+        return growth(bytes_by_table(connection), run.loaded.empty)
+
+
+def tables(run: Run, prefix: str, sizes: Mapping[str, int], facts: int) -> None:
+    """A figure for every table that counts."""
+    for name, size in sorted(sizes.items(), key=lambda each: -each[1]):
+        if size >= _SMALL * facts:
+            run.add(f"{prefix}{name}", size / facts)
+
+
+def _step(run: Run, name: str, do: Callable[[], object]) -> None:
+    cost, facts = Cost(), run.loaded.facts
+    with cost.of(run.server):
+        do()
+    run.add(f"{name}_facts_per_s", facts / cost.wall_s)
+    run.add(f"{name}_cpu_us_per_fact", cost.cpu_s / facts * MICRO)
+    run.add(f"{name}_server_cpu_us_per_fact", cost.server_cpu_s / facts * MICRO)

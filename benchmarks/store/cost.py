@@ -1,0 +1,33 @@
+"""What a block takes: wall and CPU seconds of this process, and of the PostgreSQL server beside it."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from benchmarks.cpu_time import tree_cpu_s
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from services.embedded.postgres import EmbeddedPostgres
+
+
+@dataclass
+class Cost:
+    """Seconds; they add up over blocks."""
+
+    wall_s: float = 0.0
+    cpu_s: float = 0.0
+    server_cpu_s: float = 0.0
+
+    @contextmanager
+    def of(self, server: EmbeddedPostgres) -> Iterator[None]:
+        """Add what the block takes."""
+        wall, cpu, server_cpu = time.monotonic(), time.process_time(), tree_cpu_s(server.pid or 0)
+        yield
+        self.wall_s += time.monotonic() - wall
+        self.cpu_s += time.process_time() - cpu
+        self.server_cpu_s += tree_cpu_s(server.pid or 0) - server_cpu

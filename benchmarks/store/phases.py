@@ -1,0 +1,53 @@
+"""The phases of a run, in their order."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final
+
+from benchmarks.store.answering import ask_idle, ask_while_landing, ask_while_waiting
+from benchmarks.store.closing import close
+from benchmarks.store.lake import keep_in_lake
+from benchmarks.store.landing import land
+from benchmarks.store.loading import load
+from benchmarks.store.peers import ask_peers
+from benchmarks.store.serving import restart, serve
+from benchmarks.store.sparse import keep_sparse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from benchmarks.store.run import Run
+
+STORE: Final[dict[str, Callable[[Run], None]]] = {
+    "load": load,
+    "land": land,
+    "close": close,
+}
+"""Made once, one after the other."""
+OTHERS: Final[dict[str, Callable[[Run], None]]] = {
+    "sparse": keep_sparse,
+    "lake": keep_in_lake,
+    "questions": ask_idle,
+    "peers": ask_peers,
+    "landing": ask_while_landing,
+    "waiting": ask_while_waiting,
+    "serve": serve,
+    "cold": restart,
+}
+"""Of a store that is there; each can be measured again."""
+PHASES: Final = STORE | OTHERS
+
+
+def go_through(run: Run, only: Collection[str]) -> None:
+    """Every phase that is not over yet, or of `only` those, again if need be; the store is saved after each."""
+    for name, phase in PHASES.items():
+        over = name in run.loaded.done
+        if (name in STORE and over) or (name not in only if only else over):
+            continue
+        began = time.monotonic()
+        phase(run)
+        if not over:
+            run.loaded.done.append(name)
+        run.save()
+        run.say(f"{name}: took {time.monotonic() - began:.1f} s")

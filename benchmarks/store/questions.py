@@ -1,0 +1,151 @@
+"""Kinds of questions, and how long a query engine in this process takes to answer them.
+
+No question is answered out of an earlier answer: the engine keeps none, and every answer computes its weights and intervals. It keeps in
+memory the tree of all stacks, the names of functions, and what it decoded of cells and of chunks of single applications, as every API
+process does; the kinds that end in `_undecoded` drop the decoded part first.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Self
+
+import numpy as np
+from sqlalchemy import text
+
+from services.allocator import keep_giving_back, reuse_arrays, share_arenas
+from services.api.leftovers import PAUSE_S
+from storage.database import open_engine
+from storage.errors import BudgetExceeded
+from storage.query.engine import QueryEngine
+from storage.query.shapes.callers import CallersQuestion
+from storage.query.shapes.flame import FlameQuestion
+from storage.query.shapes.row_order import Page, Sort
+from storage.query.shapes.series import SeriesQuestion
+from storage.query.shapes.table import TableQuestion
+from storage.query.subject import Subject
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from benchmarks.store.draws import Draws
+    from storage.query.reader import Question
+
+PATIENCE_S: Final = 300.0
+_NODES: Final = 20_000
+"""What a browser asks for."""
+_LINES: Final = 5
+_WARMING: Final = 3
+"""Questions of each kind before the clock runs: none is the first of its pages, connections and code."""
+_HOT: Final = 200
+UNDECODED: Final = "_undecoded"
+_READ_CHUNKS: Final = frozenset({"raw_filter", "series_week"})
+
+
+def kinds(draws: Draws, hot: Sequence[int]) -> dict[str, Callable[[], Question[object]]]:
+    """Questions by kind, each call another one."""
+    page = Page(limit=100)
+
+    def of_application() -> dict[str, str]:
+        return {"application": draws.application()}
+
+    return {
+        "app_week_flame": lambda: FlameQuestion(draws.week(**of_application()), _NODES),
+        "app_week_table": lambda: TableQuestion(draws.week(**of_application()), ("function",), page),
+        "fleet_month_table": lambda: TableQuestion(draws.month(), ("function",), page),
+        "fleet_month_applications": lambda: TableQuestion(draws.month(), ("application",), page),
+        "raw_filter": lambda: TableQuestion(
+            draws.week(**of_application(), version=draws.version()), ("function",)
+        ),
+        "callers": lambda: CallersQuestion(draws.week(**of_application()), Subject(draws.one_of(hot))),
+        "series_week": lambda: SeriesQuestion(
+            draws.week(**of_application()), ("function",), _LINES, step_s=3600
+        ),
+    }
+
+
+@dataclass
+class Answered:
+    """Milliseconds by kind of question."""
+
+    ms: dict[str, list[float]] = field(default_factory=dict)
+    refused: dict[str, int] = field(default_factory=dict)
+    """Questions of each kind that took too much time or memory; they count with the time until then."""
+
+    def p95(self, kind: str) -> float:
+        """95 of 100 took at most so long."""
+        return float(np.percentile(self.ms[kind], 95))
+
+    def says(self, kind: str) -> str:
+        """The median, how many there were, and how many were refused."""
+        refused = f", {self.refused[kind]} refused for their time or memory" if self.refused.get(kind) else ""
+        return f"median {np.median(self.ms[kind]):.1f} of {len(self.ms[kind])}{refused}"
+
+    def add(self, kind: str, answer: Callable[[], object]) -> None:
+        """Time one answer."""
+        began = time.perf_counter()
+        try:
+            answer()
+        except BudgetExceeded:
+            self.refused[kind] = self.refused.get(kind, 0) + 1
+        self.ms.setdefault(kind, []).append((time.perf_counter() - began) * 1e3)
+
+
+class Asking:
+    """A query engine with the tree of all stacks in memory."""
+
+    def __init__(self, url: str) -> None:
+        self._engine = open_engine(url, application="bench")
+        self.queries = QueryEngine(self._engine)
+
+    def __enter__(self) -> Self:
+        """Wait for the tree. This process then has memory as the API has."""
+        share_arenas()
+        reuse_arrays()
+        keep_giving_back(PAUSE_S)
+        gc.collect()
+        gc.freeze()  # what the phases before made is in no server's memory
+        try:
+            self.warm()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End the engine."""
+        self.queries.close()
+        self._engine.dispose()
+
+    def warm(self) -> None:
+        """Wait until the tree has all stacks there are."""
+        with self._engine.connect() as connection:
+            stacks: int = connection.execute(text("SELECT count(*) FROM stack")).scalar_one()
+        self.queries.warm()
+        deadline = time.monotonic() + PATIENCE_S
+        while self.queries.caches()["stacks"].rows < stacks:
+            if time.monotonic() > deadline:
+                raise TimeoutError("the tree of stacks was not built in time")
+            time.sleep(0.1)
+
+    def hot(self, draws: Draws) -> list[int]:
+        """The functions that most of the fleet's time passes through."""
+        page = Page(Sort.TOTAL_DESC, limit=_HOT)
+        found = self.queries.ask(TableQuestion(draws.month(), ("function",), page))
+        return [row.function_id for row in found.table.rows if row.function_id is not None]
+
+    def ask(self, chosen: Mapping[str, Callable[[], Question[object]]], fast: int, slow: int) -> Answered:
+        """`fast` questions of each kind, of those that read chunks or decode everything `slow`."""
+        found = Answered()
+        for kind, draw in chosen.items():
+            undecoded = kind.endswith(UNDECODED)
+            for _ in range(_WARMING):
+                Answered().add(kind, lambda: self.queries.ask(draw()))  # noqa: B023 - called at once
+            for _ in range(slow if undecoded or kind in _READ_CHUNKS else fast):
+                question = draw()
+                if undecoded:
+                    self.queries.forget_decoded()
+                found.add(kind, lambda: self.queries.ask(question))  # noqa: B023 - called at once
+        return found
