@@ -40,10 +40,10 @@ PHASES: Final = STORE | OTHERS
 
 
 def go_through(run: Run, only: Collection[str]) -> None:
-    """Every phase that is not over yet, or of `only` those, again if need be; the store is saved after each."""
+    """Every phase that `wanted` says; the store is saved after each."""
     for name, phase in PHASES.items():
         over = name in run.loaded.done
-        if (name in STORE and over) or (name not in only if only else over):
+        if not wanted(name, only, over=over):
             continue
         began = time.monotonic()
         phase(run)
@@ -51,3 +51,13 @@ def go_through(run: Run, only: Collection[str]) -> None:
             run.loaded.done.append(name)
         run.save()
         run.say(f"{name}: took {time.monotonic() - began:.1f} s")
+
+
+def wanted(name: str, only: Collection[str], *, over: bool) -> bool:
+    """Whether a phase is to run: all that are not over yet, or those of `only`, again if need be.
+
+    What makes the store runs once, and before anything that needs it.
+    """
+    if name in STORE:
+        return not over and (not only or name in only or not STORE.keys() >= set(only))
+    return name in only if only else not over

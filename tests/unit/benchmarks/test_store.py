@@ -20,6 +20,7 @@ from benchmarks.store.figures import report
 from benchmarks.store.fleet import PERIOD_NS
 from benchmarks.store.landing import _start
 from benchmarks.store.peers import DifferentAnswers, _check
+from benchmarks.store.phases import OTHERS, PHASES, wanted
 from benchmarks.store.run import Loaded
 from benchmarks.store.sizes import SIZES
 from storage.query.weighing.estimates import Estimate, Interval
@@ -115,6 +116,24 @@ def test_the_report_has_bars_and_says_how_dense_the_history_is() -> None:
 
 
 @pytest.mark.parametrize(
+    ("only", "over", "run"),
+    [
+        ([], [], list(PHASES)),
+        ([], ["load", "land", "close", "lake"], [name for name in OTHERS if name != "lake"]),
+        (["questions"], [], ["load", "land", "close", "questions"]),
+        (["questions", "peers"], [*PHASES], ["questions", "peers"]),
+        (["load"], [], ["load"]),
+        (["land", "close"], ["load"], ["land", "close"]),
+        (["load"], ["load"], []),
+    ],
+)
+def test_phases_that_make_the_store_run_once_and_before_others(
+    only: list[str], over: list[str], run: list[str]
+) -> None:
+    assert [name for name in PHASES if wanted(name, only, over=name in over)] == run
+
+
+@pytest.mark.parametrize(
     ("arguments", "says"),
     [
         (["--reuse", "{}"], "has no store"),
@@ -135,7 +154,7 @@ def test_the_help_names_every_phase(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="0"):
         store.main(["--help"])
     lines = capsys.readouterr().out.splitlines()
-    for phase in store.PHASES:
+    for phase in PHASES:
         assert any(line.startswith(f"    {phase} ") for line in lines), phase
 
 
