@@ -33,6 +33,7 @@ MERGED = {"cells", "mixed"}
 def cells_are_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """The made stores are too small for cells to save anything."""
     monkeypatch.setattr("storage.query.cells.worth.FEW_VISITS", 0)
+    monkeypatch.setattr("storage.query.cells.worth.VISITS_A_CELL", 0)
 
 
 @pytest.fixture

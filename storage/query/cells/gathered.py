@@ -29,7 +29,7 @@ from storage.query.cells.unmerged import (
     read_seconds,
     read_visits,
 )
-from storage.query.cells.worth import cheapest, worth
+from storage.query.cells.worth import Takes, cheapest, worth
 from storage.query.facts.scan import SampleType
 from storage.query.selections.selection import Selection
 from storage.query.weighing.covered import HOUR_S
@@ -146,15 +146,18 @@ def gather(
     *,
     kept: KeptBlocks | None = None,
     longest: int | None = None,
+    takes: Takes = Takes.SUMS,
 ) -> Gathered | None:
     """The selection by cells, with their sums by stack or, given what is kept of these, by function.
 
     With `longest`, `HOUR` or `DAY`, no cell is of more time, and what is known of functions is what they are asked for one by one.
+    `takes` is what is asked of cells that are not read by stack.
 
     None: the campaign draws nobody at random, or too little is merged yet. Raises `CannotTell` without stacks, before anything is
     read, if there are cells that do not say what was observed of functions.
     """
-    stacks = kept is None
+    if kept is None:
+        takes = Takes.STACKS
     facts_kept = facts_from(connection)
     asked_s = (selection.end - selection.start).total_seconds()
     today: date = connection.execute(select(func.current_date())).scalar_one()
@@ -175,8 +178,8 @@ def gather(
         return None
     strata = replace(strata, asked_s=asked_s)
     if selection.start >= facts_kept:
-        covered = cheapest(covered, strata.in_hours, plan, stacks=stacks)
-        if not merged_hours(plan, covered) or not worth(covered, strata.in_hours, plan, stacks=stacks):
+        covered = cheapest(covered, strata.in_hours, plan, takes=takes)
+        if not merged_hours(plan, covered) or not worth(covered, strata.in_hours, plan, takes=takes):
             return None
     if kept is not None and not _counts_functions(connection, plan, campaign_id, kind.id, covered, kept=kept):
         raise CannotTell

@@ -22,6 +22,7 @@ from storage.query.cells.gathered import CannotTell, Gathered, gather
 from storage.query.cells.in_steps import InSteps, SteppedCells, SteppedVisits
 from storage.query.cells.moments import LooseVisits, Pairs
 from storage.query.cells.remainder import remainder
+from storage.query.cells.worth import Takes
 from storage.query.copy_binary import TooMuch
 from storage.query.facts.scan import SampleType, campaign_of, sample_type_of
 from storage.query.function_samples import FunctionSamples
@@ -142,6 +143,7 @@ class _Asked:
             plan,
             kept=reading.source.blocks,
             longest=DAY if in_days else HOUR,
+            takes=Takes.SOME_FUNCTIONS if self.limit and not self.by_application else Takes.SUMS,
         )
         # Of a day that has landed in part, hours are weighed visit by visit (`step_weights`).
         return None if found is None or (found.strata.waiting and not in_days) else found
