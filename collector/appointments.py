@@ -38,10 +38,15 @@ class Appointment:
 
 
 def draw_round(
-    connection: Connection, campaign: Campaign, now: datetime, random: np.random.Generator
+    connection: Connection,
+    campaign: Campaign,
+    now: datetime,
+    random: np.random.Generator,
+    collector_id: UUID | None = None,
 ) -> list[Appointment] | None:
     """Draw the round that `now` lies in; None: it was drawn already, or the campaign does not run.
 
+    `collector_id` is the run of the collector that will make the visits and holds a lease.
     The round is claimed in the caller's transaction, so two collectors never draw it twice. Visits lie
     in what is left of the round, and after a pause or another period are as dense there as in a whole one:
     within a day each stands for as much time. The machines are those enabled that the campaign selects; the
@@ -98,7 +103,7 @@ def draw_round(
     ]
     if definition.visits_per_round > 0:
         _note_populations(connection, campaign, strata, halved)
-    visits.record_draw(connection, [appointment.visit for appointment in appointments])
+    visits.record_draw(connection, [appointment.visit for appointment in appointments], collector_id)
     return appointments
 
 

@@ -34,20 +34,20 @@ class Kept(Enum):
 
 
 def open_visit(engine: Engine, appointment: Appointment, now: datetime) -> str | None:
-    """Note that the machine is called now; a sentence instead if the campaign does not run any more."""
+    """Note that the machine is called now; a sentence instead if the campaign does not run any more, or the visit was ended."""
     with engine.begin() as connection:
         campaign = campaigns.get(connection, appointment.campaign.name)
         if campaign.state != State.RUNNING:
             return f"The campaign was {campaign.state} before the machine was called."
-        visits.begin(connection, appointment.visit_id, now)
+        if not visits.begin(connection, appointment.visit_id, now):
+            return "The visit was ended before the machine was called: by a pause, or because this collector was taken for dead."
         return None
 
 
-def call_off(engine: Engine, drawn: Sequence[DrawnVisit], why: str, now: datetime) -> None:
+def call_off(engine: Engine, drawn: Sequence[DrawnVisit], why: str) -> None:
     """End visits that the collector did not make, or did not finish, as lost."""
     with engine.begin() as connection:
-        for visit in sorted(drawn, key=lambda visit: (visit.stratum_id, visit.hour)):
-            visits.finish(connection, visit.visit_id, outcome=Outcome.LOST, detail=why, ended_at=now)
+        visits.lose(connection, [visit.visit_id for visit in drawn], why)
 
 
 def close_visit(engine: Engine, archive: Archive, visit: DrawnVisit, visited: Visited) -> Kept:

@@ -49,7 +49,7 @@ async def carry_out(
             appointment.machine.address, plan, deadline_s=deadline_s(events), on_progress=on_progress
         )
     except BaseException:
-        books.call_off(engine, [appointment.visit], "It was interrupted by hand.", visitor.clock())
+        books.call_off(engine, [appointment.visit], "It was interrupted by hand.")
         raise
     books.close_visit(engine, archive, appointment.visit, visited)
     return visited

@@ -22,6 +22,7 @@ from collector.describing import Describer
 from collector.desk import PASSING, Desk, pause
 from collector.dispatch import RESEND_S, Dispatch
 from collector.events import BeatDone, RoundDrawn, ServerAway, Swept, Watcher, nobody
+from collector.lease import Lease
 from collector.merging import Merging
 from collector.schedule import round_at, round_start
 from collector.standing import ensure_standing
@@ -52,6 +53,8 @@ class Pace:
     look_s: float = 1.0
     """Between looks for a campaign whose round has begun."""
     sweep_s: float = 15.0
+    lease_s: float = 20.0
+    """Without a sign of life for so long, a collector's visits are ended as lost by another's sweep."""
     merge_look_s: float = 5.0
     """Between looks for enough landed visits to be merged into cells."""
     merge_s: float = 60.0
@@ -96,6 +99,7 @@ class Collector:
     async def run(self, stop: asyncio.Event) -> None:
         """Work until `stop` is set. Raises `StorageError` for what waiting does not mend."""
         desk = Desk(stop, failed=lambda: self.watcher(ServerAway("database")))
+        lease = Lease(self.engine, self.pace.lease_s)
         describer = Describer(
             self.engine, desk=desk, credentials=self.visitor.credentials, clock=self.visitor.clock
         )
@@ -130,14 +134,18 @@ class Collector:
             )
         try:
             await desk.do(self._prepare)
+            await desk.do(lease.start)
             await _within(FIRST_DESCRIPTIONS_S, describer.look())
             _log.info("collector is running")
             await _all(
                 stop,
-                self._beat("draw", self.pace.look_s, stop, lambda: self._draw(desk, visiting)),
+                self._beat("draw", self.pace.look_s, stop, lambda: self._draw(desk, visiting, lease)),
                 self._beat("describe", self.pace.describe_s, stop, describer.look),
                 self._beat(
-                    "sweep", self.pace.sweep_s, stop, lambda: desk.do(self._sweep, dispatch, announcing)
+                    "sweep",
+                    self.pace.sweep_s,
+                    stop,
+                    lambda: desk.do(self._sweep, dispatch, announcing, lease),
                 ),
                 self._beat(
                     "merge", self.pace.merge_look_s, stop, lambda: desk.do(merging.merge, self._now())
@@ -152,6 +160,7 @@ class Collector:
             stopped_at = self._now()
             await visiting.stop(self.pace.grace_s)
             await self._end_rounds(desk, stopped_at)
+            await asyncio.to_thread(lease.end)
             await asyncio.to_thread(desk.close)
             _log.info("collector has ended")
 
@@ -188,7 +197,7 @@ class Collector:
         with self.engine.begin() as connection:
             ensure_standing(connection)
 
-    async def _draw(self, desk: Desk, visiting: Visiting) -> None:
+    async def _draw(self, desk: Desk, visiting: Visiting, lease: Lease) -> None:
         """Draw the round of every campaign whose last one is over."""
         for campaign in await desk.do(self._campaigns):
             number = round_at(self._now(), campaign.definition.period_s)
@@ -196,7 +205,7 @@ class Collector:
                 continue
             if campaign.last_round > number:
                 _log.warning("the clock was set back by days", campaign=campaign.name, round=number)
-            drawn = await desk.do(self._draw_round, campaign)
+            drawn = await desk.do(self._draw_round, campaign, lease)
             if drawn is None:
                 continue
             number, appointments = drawn
@@ -216,20 +225,24 @@ class Collector:
             sweep.make_room(self.engine, today)
             self._room_made_on = today
 
-    def _draw_round(self, campaign: Campaign) -> tuple[int, list[Appointment]] | None:
+    def _draw_round(self, campaign: Campaign, lease: Lease) -> tuple[int, list[Appointment]] | None:
         """The round that is drawn now and its visits: by the time the desk gets to it another one may have begun."""
         self._make_room(self._now().date())
+        lease.renew()  # it may have run out while the database was away: nobody may end these visits at once
         with self.engine.begin() as connection:
             now = self._now()
-            appointments = draw_round(connection, campaign, now, self.random)
+            appointments = draw_round(connection, campaign, now, self.random, lease.collector_id)
         return None if appointments is None else (round_at(now, campaign.definition.period_s), appointments)
 
-    def _sweep(self, dispatch: Dispatch[Due], announcing: Dispatch[str] | None) -> None:
+    def _sweep(self, dispatch: Dispatch[Due], announcing: Dispatch[str] | None, lease: Lease) -> None:
         now = self._now()
-        adopted = sweep.adopt(self.engine, self.archive, before=now - sweep.ADOPT_AFTER, now=now)
+        adopted, lost = sweep.end_orphans(
+            self.engine, self.archive, lease.collector_id, lease.length, now=now
+        )
+        adopted += sweep.adopt(self.engine, self.archive, before=now - sweep.ADOPT_AFTER, now=now)
         if adopted:
             _log.info("captures adopted whose collector had ended", captures=len(adopted))
-        if lost := sweep.give_up(self.engine, now=now):
+        if lost := lost + sweep.give_up(self.engine, now=now):
             _log.info("visits given up whose collector had ended", visits=lost)
         self.watcher(Swept(len(adopted), lost))
         if announcing is not None:

@@ -6,6 +6,7 @@ Any number of collectors may sweep the same store; everything here may be done t
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from enum import Enum, auto
 from hashlib import sha256
 from uuid import UUID
 
@@ -14,7 +15,7 @@ from sqlalchemy import Engine
 
 from collector.plan import LONGEST_S, MARGIN_S, TTL_S
 from collector.reply import MAX_BLOB_BYTES, MAX_RAW_BYTES
-from storage import captures, partitions, set_aside, visit_history, visits
+from storage import captures, collector_leases, coverage, partitions, set_aside, visit_history, visits
 from storage.affinity import partition_of
 from storage.archive import Archive, capture_key
 from storage.captures import Due, NewCapture
@@ -30,7 +31,8 @@ from storage.visits import Outcome
 LATEST_S = 60.0
 """A visit that cannot start this soon after the moment it was drawn for is called off."""
 LOST_AFTER = timedelta(seconds=LATEST_S + TTL_S + LONGEST_S + MARGIN_S + 300)
-"""From that moment on: the longest visit there can be, and five minutes to write it down."""
+"""Visits by hand, which no lease stands for, and those whose living collector failed to write them down are lost so long after
+their moment: the longest visit there can be, and five minutes."""
 ADOPT_AFTER = timedelta(seconds=30)
 """From that moment on: a collector that lives has written its row down long since."""
 PARTITIONS_AHEAD = 3
@@ -88,11 +90,48 @@ def adopt(engine: Engine, archive: Archive, *, before: datetime, now: datetime) 
     """
     with engine.connect() as connection:
         open_visits = visit_history.unfinished(connection, before, limit=_BATCH)
-    return [visit_id for visit_id, day in open_visits if _adopted(engine, archive, visit_id, day, now)]
+    return [
+        visit_id
+        for visit_id, day in open_visits
+        if _adopted(engine, archive, visit_id, day, now) is _Known.ADOPTED
+    ]
+
+
+def end_orphans(
+    engine: Engine, archive: Archive, judge: UUID, length: timedelta, *, now: datetime
+) -> tuple[list[UUID], int]:
+    """End the open visits of collectors whose lease ran out: the adopted ones, and how many were lost.
+
+    Those whose capture is in the archive are adopted; while the archive is away, visits stay open that may have one. `judge` and `length` are
+    the lease of the collector that looks. The time that their rounds covered ends with their collector's last sign of life.
+    """
+    adopted: list[UUID] = []
+    lost, seen = 0, list[UUID]()
+    while True:
+        with engine.connect() as connection:
+            found = collector_leases.orphans(connection, judge, length, limit=_BATCH, beyond=seen)
+        gone = []
+        for orphan in found:
+            known = (
+                _Known.NO if orphan.in_future else _adopted(engine, archive, orphan.visit_id, orphan.day, now)
+            )
+            if known is _Known.ADOPTED:
+                adopted.append(orphan.visit_id)
+            elif known is _Known.NO:
+                gone.append(orphan)
+        seen += [orphan.visit_id for orphan in found]
+        with engine.begin() as connection:
+            lost += visits.lose(connection, [orphan.visit_id for orphan in gone])
+            for campaign_id in {orphan.campaign_id for orphan in gone if orphan.in_future}:
+                signs = [orphan.last_sign or now for orphan in gone if orphan.campaign_id == campaign_id]
+                coverage.end_time(connection, campaign_id, max(signs))
+            if len(found) < _BATCH:
+                collector_leases.forget(connection)
+                return adopted, lost
 
 
 def give_up(engine: Engine, *, now: datetime) -> int:
-    """End as lost what no collector can be working on any more; the number of visits."""
+    """End as lost what nothing else ends and no collector can be working on any more; the number of visits."""
     with engine.begin() as connection:
         return visits.abandon(connection, now - LOST_AFTER)
 
@@ -158,6 +197,17 @@ def free_dictionaries(engine: Engine, now: datetime, stopping: Callable[[], bool
             _log.error("stored facts do not decode", blobs=swept.corrupt)
 
 
+class _Known(Enum):
+    """What the archive says of an open visit's capture."""
+
+    ADOPTED = auto()
+    """It is there, and now its row."""
+    NO = auto()
+    """There is none that could be landed."""
+    UNDECIDED = auto()
+    """The archive is away, or another ended the visit meanwhile."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Found:
     capture: NewCapture
@@ -165,11 +215,11 @@ class _Found:
     utilisation: float | None
 
 
-def _adopted(engine: Engine, archive: Archive, visit_id: UUID, day: date, now: datetime) -> bool:
+def _adopted(engine: Engine, archive: Archive, visit_id: UUID, day: date, now: datetime) -> _Known:
     try:
         found = _in_archive(archive, visit_id, day)
         with engine.begin() as connection:
-            return captures.record(connection, found.capture) and visits.finish(
+            ended = captures.record(connection, found.capture) and visits.finish(
                 connection,
                 visit_id,
                 outcome=Outcome.ANSWERED,
@@ -179,10 +229,11 @@ def _adopted(engine: Engine, archive: Archive, visit_id: UUID, day: date, now: d
                 utilisation=found.utilisation,
             )
     except BlobMissing:
-        return False
+        return _Known.NO
     except (ArchiveUnavailable, BadCapture, BlobTooLarge, VisitEnded) as error:
         _log.info("a capture was not adopted", visit_id=str(visit_id), why=str(error))
-        return False
+        return _Known.NO if isinstance(error, BadCapture | BlobTooLarge) else _Known.UNDECIDED
+    return _Known.ADOPTED if ended else _Known.UNDECIDED
 
 
 def _in_archive(archive: Archive, visit_id: UUID, day: date) -> _Found:

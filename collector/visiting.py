@@ -149,7 +149,7 @@ class Visiting:
         self._watcher(VisitsCalledOff(len(appointments)))
         drawn = [appointment.visit for appointment in appointments]
         try:
-            await self._desk.do(books.call_off, self._engine, drawn, why, self._clock())
+            await self._desk.do(books.call_off, self._engine, drawn, why)
         except StorageError as error:
             _log.warning("not written down; a sweep will end these visits as lost", why=str(error))
 

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, func, or_, select, update
 from sqlalchemy.dialects.postgresql import insert
 
-from storage import coverage
+from storage import coverage, visits
 from storage.errors import UnknownCampaign
 from storage.schema import campaign
 
@@ -135,7 +135,7 @@ def list_(connection: Connection) -> list[Campaign]:
 def set_state(connection: Connection, name: str, state: State, why: str) -> bool:
     """Start, pause or stop a campaign and say why; False: it was in that state, nothing changed.
 
-    The time of a campaign that no longer runs is covered up to now: the rest of its round's visits are called off.
+    The time of a campaign that no longer runs is covered up to now: the rest of its round's visits end as lost.
     Starting forgets earlier failures (`storage.visit_history.endings`). Raises `UnknownCampaign`.
     """
     changed = connection.execute(
@@ -149,6 +149,9 @@ def set_state(connection: Connection, name: str, state: State, why: str) -> bool
         return False
     if state != State.RUNNING:
         coverage.end_time(connection, changed.campaign_id)
+        visits.lose_not_begun(
+            connection, changed.campaign_id, f"The campaign was {state} before the machine was called."
+        )
     return True
 
 

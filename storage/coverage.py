@@ -121,8 +121,8 @@ def end_time(connection: Connection, campaign_id: int, moment: datetime | None =
     until = func.clock_timestamp() if moment is None else moment
     ended = connection.execute(
         update(covered_time)
-        .where(c.campaign_id == campaign_id, c.begins < until, c.ends > until)
-        .values(ends=until)
+        .where(c.campaign_id == campaign_id, c.begins < func.clock_timestamp(), c.ends > until)
+        .values(ends=func.greatest(c.begins, until))
     )
     return ended.rowcount > 0
 

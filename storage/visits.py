@@ -6,7 +6,7 @@ cluster and the kernel of its machine: a landing a week later does not call the 
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from enum import StrEnum
@@ -14,13 +14,14 @@ from itertools import groupby
 from typing import Any
 from uuid import UUID
 
-from sqlalchemy import Connection, Row, and_, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, and_, func, insert, select, update
 
 from storage import coverage
 from storage.coverage import UNKNOWN_CLASS, Cell, Change, utilisation_class
 from storage.errors import UnknownVisit
 from storage.schema import machine, visit
 
+_DIED = "The collector ended before the visit did."
 BY_HAND = -1
 """Round of a visit that someone asked for: outside every round, so the coverage does not know it."""
 
@@ -75,8 +76,13 @@ class DrawnVisit:
         return int(self.drawn_at.timestamp() // 3600)
 
 
-def record_draw(connection: Connection, visits: Sequence[DrawnVisit]) -> None:
-    """Write the visits' rows and count them in the coverage; commit before calling any machine."""
+def record_draw(
+    connection: Connection, visits: Sequence[DrawnVisit], collector_id: UUID | None = None
+) -> None:
+    """Write the visits' rows and count them in the coverage; commit before calling any machine.
+
+    `collector_id` holds a lease (`storage.collector_leases`) for as long as it may still make them; None: by hand.
+    """
     if not visits:
         return
     # Of the machine as it is now: the inventory may say otherwise by the time a capture is landed again.
@@ -104,6 +110,7 @@ def record_draw(connection: Connection, visits: Sequence[DrawnVisit]) -> None:
                 "drawn": v.drawn,
                 "probability": v.probability,
                 "drawn_at": v.drawn_at,
+                "collector_id": collector_id,
             }
             for v, (cluster, kernel) in zip(visits, places, strict=True)
         ],
@@ -115,13 +122,14 @@ def record_draw(connection: Connection, visits: Sequence[DrawnVisit]) -> None:
         coverage.add(connection, cell, UNKNOWN_CLASS, Change(drawn=len(of_cell), population=population))
 
 
-def begin(connection: Connection, visit_id: UUID, started_at: datetime) -> None:
-    """Note when the machine is called; nothing happens to a visit that has ended."""
-    connection.execute(
+def begin(connection: Connection, visit_id: UUID, started_at: datetime) -> bool:
+    """Note when the machine is called; False: the visit has ended, nothing changed."""
+    begun = connection.execute(
         update(visit)
         .where(visit.c.visit_id == visit_id, visit.c.outcome == Outcome.DRAWN)
         .values(started_at=started_at)
     )
+    return begun.rowcount == 1
 
 
 def finish(
@@ -190,18 +198,36 @@ def finish(
 def abandon(connection: Connection, before: datetime) -> int:
     """Give up visits drawn before `before` that never ended: their collector died; the number of them.
 
-    `before` must leave every visit the time its round and its call may take. Safe beside a collector
-    that is just finishing one: whoever is first decides.
+    `before` must leave every visit the time its round and its call may take.
+    """
+    return _lose(connection, visit.c.drawn_at < before, _DIED)
+
+
+def lose(connection: Connection, visit_ids: Collection[UUID], why: str = _DIED) -> int:
+    """End these visits as lost, those that have not ended; the number of them."""
+    return _lose(connection, visit.c.visit_id.in_(visit_ids), why)
+
+
+def lose_not_begun(connection: Connection, campaign_id: int, why: str) -> int:
+    """End the campaign's visits as lost whose machine was not called yet; the number of them."""
+    of_rounds = and_(visit.c.campaign_id == campaign_id, visit.c.round != BY_HAND)
+    return _lose(connection, and_(of_rounds, visit.c.started_at.is_(None)), why)
+
+
+def _lose(connection: Connection, which: ColumnElement[bool], why: str) -> int:
+    """End visits as lost; safe beside whoever is just beginning or finishing one: the first decides.
+
+    Rows of visits are locked before those of the coverage, and waited for never, so that two of these cannot deadlock.
     """
     open_ones = (
         select(visit.c.visit_id)
-        .where(visit.c.outcome == Outcome.DRAWN, visit.c.drawn_at < before)
+        .where(visit.c.outcome == Outcome.DRAWN, which)
         .with_for_update(skip_locked=True)
     )
     lost = connection.execute(
         update(visit)
         .where(and_(visit.c.visit_id.in_(open_ones), visit.c.outcome == Outcome.DRAWN))
-        .values(outcome=Outcome.LOST, detail="The collector ended before the visit did.", ended_at=func.now())
+        .values(outcome=Outcome.LOST, detail=why, ended_at=func.clock_timestamp())
         .returning(visit.c.campaign_id, visit.c.stratum_id, visit.c.hour, visit.c.day, visit.c.round)
     ).all()
     for cell, number in sorted(Counter(_cell(row) for row in lost if row.round != BY_HAND).items()):

@@ -47,7 +47,7 @@ from storage.schema.symbols import (
     symcache,
 )
 from storage.schema.system import capture_cpu, capture_system
-from storage.schema.visits import capture, coverage, covered_time, visit
+from storage.schema.visits import capture, collector_lease, coverage, covered_time, visit
 
 __all__ = [
     "PARTITIONED",
@@ -61,6 +61,7 @@ __all__ = [
     "capture_segment",
     "capture_system",
     "chunk",
+    "collector_lease",
     "coverage",
     "covered_time",
     "database_identity",

@@ -60,6 +60,11 @@ visit = Table(
     Column("seconds", Double, comment="of the window really sampled; NULL unless answered"),
     Column("utilisation", Double, comment="busy share of the machine, 0…1; NULL: not known"),
     Column("clock_skew_s", Double, comment="machine's wall clock − collector's; NULL: not known"),
+    Column(
+        "collector_id",
+        Uuid,
+        comment="run of the collector that makes it; NULL: by hand, or drawn before leases were kept",
+    ),
     CheckConstraint(
         "outcome in ('drawn', 'answered', 'unreachable', 'refused', 'timeout', 'garbage', 'failed', 'lost')",
         name="outcome",
@@ -69,6 +74,15 @@ visit = Table(
     Index(None, "machine_id", "drawn_at"),
     Index("ix_visit_open", "drawn_at", postgresql_where=text("outcome = 'drawn'")),
     comment="one machine drawn in one round; written before the machine is called",
+)
+
+collector_lease = Table(
+    "collector_lease",
+    metadata,
+    Column("collector_id", Uuid, primary_key=True, comment="of one run of a collector"),
+    Column("since", utc, nullable=False, comment="since when the lease was renewed without a gap"),
+    Column("alive_until", utc, nullable=False, comment="its open visits end as lost once this has passed"),
+    comment="collectors that run, by the database's clock; renewed every few seconds",
 )
 
 capture = Table(
