@@ -151,16 +151,22 @@ def _create_views(connection: duckdb.DuckDBPyConnection, manifests: Sequence[Man
 
 def _create_covered_time(connection: duckdb.DuckDBPyConnection, manifests: Sequence[Manifest]) -> None:
     connection.execute("CREATE TABLE covered_time (campaign_id INTEGER, begins TIMESTAMP, ends TIMESTAMP)")
-    runs = [(campaign, *run) for each in manifests for campaign, runs in each.covered.items() for run in runs]
+    runs = [
+        (campaign, *run)
+        for each in manifests
+        for campaign, runs in (each.covered or {}).items()
+        for run in runs
+    ]
     if runs:
         connection.execute(
             "INSERT INTO covered_time SELECT run[1], make_timestamp(run[2]), make_timestamp(run[3])"
             " FROM (SELECT unnest(CAST(? AS BIGINT[][])) AS run)",
             [runs],
         )
-    # Days exported before runs were kept: a campaign's first hour began with its first visit.
+    # Days exported before runs were recorded: a campaign's first hour began with its first visit. A later day without
+    # a run has hours that count whole, as in PostgreSQL.
     for manifest in manifests:
-        begun = [] if manifest.covered else sorted(manifest.begun.items())
+        begun = sorted(manifest.begun.items()) if manifest.covered is None else []
         for campaign, hour in begun:
             connection.execute(
                 "INSERT INTO covered_time SELECT campaign_id, min(drawn_at), make_timestamp(CAST(? AS BIGINT)) FROM visit"

@@ -83,8 +83,8 @@ class Manifest:
     tables: Mapping[str, tuple[File, ...]]
     begun: Mapping[int, int]
     """The hour of the first draw ever of each campaign (id), as PostgreSQL knew it."""
-    covered: Mapping[int, tuple[Covered, ...]]
-    """When the rounds of each campaign (id) were, of the day."""
+    covered: Mapping[int, tuple[Covered, ...]] | None
+    """When the rounds of each campaign (id) were, of the day; None: the day was exported before runs were recorded."""
 
     @property
     def facts(self) -> int:
@@ -134,7 +134,7 @@ def render(manifest: Manifest) -> str:
         "totals": [asdict(total) for total in manifest.totals],
         "tables": {name: [asdict(file) for file in files] for name, files in manifest.tables.items()},
         "begun": {str(campaign): hour for campaign, hour in manifest.begun.items()},
-        "covered": {str(campaign): runs for campaign, runs in manifest.covered.items()},
+        "covered": {str(campaign): runs for campaign, runs in (manifest.covered or {}).items()},
     }
     return json.dumps(document, indent=1) + "\n"
 
@@ -168,9 +168,9 @@ def _check_format(found: object, day: date) -> None:
         raise LakeDamaged(f"The lake's manifest of {day} has format {found!r}, not {FORMAT}.")
 
 
-def _covered(document: Mapping[str, Any], day: date) -> Mapping[int, tuple[Covered, ...]]:
+def _covered(document: Mapping[str, Any], day: date) -> Mapping[int, tuple[Covered, ...]] | None:
     if document["format"] == _BEFORE_COVERED:
-        return {}
+        return None
     found = {
         int(campaign): tuple((int(begin), int(end)) for begin, end in runs)
         for campaign, runs in document["covered"].items()

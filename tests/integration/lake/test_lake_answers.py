@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 
 import duckdb
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
@@ -75,6 +75,8 @@ SOME = [
     select=st.sampled_from(["{}", '{application!="nginx"}', '{application=~"s.*|a.*"}', '{datacenter="east"}']),
     more=st.sampled_from([{}, {"focus": "work"}, {"ignore": "sort|ядро"}]),
 )  # fmt: skip
+# No run of rounds is known of the only visit: its hour counts whole, not from the visit on (3,600 s against 120 s).
+@example(visits=[Drawn(718)], start=645, length=4319, by=("datacenter", "function"), select="{}", more={})
 def test_any_store_is_answered_alike(  # noqa: PLR0917 - a drawn one each
     store: Store, visits, start: int, length: int, by, select: str, more
 ):

@@ -115,7 +115,7 @@ def test_a_day_that_was_exported_before_rounds_times_were_kept_is_read():
     document = a_document()
     del document["covered"]
     document["format"] = 2
-    assert manifest.parse(json.dumps(document), DAY).covered == {}
+    assert manifest.parse(json.dumps(document), DAY).covered is None
 
 
 @pytest.mark.parametrize(
