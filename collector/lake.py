@@ -9,11 +9,11 @@ from sqlalchemy import Engine
 
 from collector.events import LakeTended, Watcher, nobody
 from storage.errors import DatabaseError, DatabaseUnavailable, PartitionMissing, StorageError
-from storage.lake.duck import Limits
-from storage.lake.export import export_day
-from storage.lake.place import Lake
-from storage.lake.retain import retain
-from storage.lake.waiting import look
+from storage.segments.duck import Limits
+from storage.segments.export import export_day
+from storage.segments.place import Lake
+from storage.segments.retain import retain
+from storage.segments.waiting import look
 
 _log = structlog.get_logger("collector")
 

@@ -2,8 +2,8 @@
 
 from services.errors import SettingsProblem
 from services.settings import Settings
-from storage.lake.duck import Limits
-from storage.lake.place import Lake
+from storage.segments.duck import Limits
+from storage.segments.place import Lake
 
 
 def lake_of(settings: Settings) -> Lake | None:

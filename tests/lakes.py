@@ -8,12 +8,12 @@ from typing import Any
 from sqlalchemy import Engine
 
 from storage import partitions
-from storage.lake.engine import LakeEngine
-from storage.lake.export import export_day
-from storage.lake.manifest import Manifest
-from storage.lake.place import Lake
 from storage.query.engine import QueryEngine
 from storage.query.selections.selection import Selection, parse_selection
+from storage.segments.engine import LakeEngine
+from storage.segments.export import export_day
+from storage.segments.manifest import Manifest
+from storage.segments.place import Lake
 from tests.alike import differences
 from tests.designed import Campaign
 from tests.facts import FactWriter

@@ -27,16 +27,16 @@ from benchmarks.lake.day import DAY, fill
 from benchmarks.report import Report, exactly
 from benchmarks.store.database import fresh_database
 from storage.database import open_engine
-from storage.lake.duck import DEFAULT, opened
-from storage.lake.engine import LakeEngine
-from storage.lake.export import export_day
-from storage.lake.place import Lake
-from storage.lake.verify import faults
 from storage.query.engine import QueryEngine
 from storage.query.selections.selection import parse_selection
 from storage.query.shapes.flame import FlameQuestion
 from storage.query.shapes.row_order import Page
 from storage.query.shapes.table import TableQuestion
+from storage.segments.duck import DEFAULT, opened
+from storage.segments.engine import LakeEngine
+from storage.segments.export import export_day
+from storage.segments.place import Lake
+from storage.segments.verify import faults
 from tests.alike import differences
 
 if TYPE_CHECKING:

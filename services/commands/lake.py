@@ -51,11 +51,11 @@ def export(
     from services.lake import limits_of, needed_lake  # noqa: PLC0415
     from storage.database import open_engine  # noqa: PLC0415
     from storage.errors import PartitionMissing  # noqa: PLC0415
-    from storage.lake import landed  # noqa: PLC0415
-    from storage.lake.errors import LakeError  # noqa: PLC0415
-    from storage.lake.export import export_day  # noqa: PLC0415
-    from storage.lake.waiting import look  # noqa: PLC0415
     from storage.landing.errors import CorruptChunk  # noqa: PLC0415
+    from storage.segments import landed  # noqa: PLC0415
+    from storage.segments.errors import LakeError  # noqa: PLC0415
+    from storage.segments.export import export_day  # noqa: PLC0415
+    from storage.segments.waiting import look  # noqa: PLC0415
 
     def asked(day: date) -> bool:
         return (not since or day >= since.date()) and (not until or day <= until.date())
@@ -115,9 +115,9 @@ def status() -> None:
 
     from services.lake import needed_lake  # noqa: PLC0415
     from storage.database import open_engine  # noqa: PLC0415
-    from storage.lake import manifest  # noqa: PLC0415
-    from storage.lake.errors import LakeDamaged  # noqa: PLC0415
-    from storage.lake.waiting import look  # noqa: PLC0415
+    from storage.segments import manifest  # noqa: PLC0415
+    from storage.segments.errors import LakeDamaged  # noqa: PLC0415
+    from storage.segments.waiting import look  # noqa: PLC0415
 
     settings = read_settings()
     lake = needed_lake(settings)
@@ -163,9 +163,9 @@ def verify(since: Since = None, until: Until = None) -> None:
     Exits with 1 if one does not. Needs no database.
     """
     from services.lake import limits_of, needed_lake  # noqa: PLC0415
-    from storage.lake import manifest  # noqa: PLC0415
-    from storage.lake.errors import LakeError  # noqa: PLC0415
-    from storage.lake.verify import faults  # noqa: PLC0415
+    from storage.segments import manifest  # noqa: PLC0415
+    from storage.segments.errors import LakeError  # noqa: PLC0415
+    from storage.segments.verify import faults  # noqa: PLC0415
 
     settings = read_settings()
     lake, limits = needed_lake(settings), limits_of(settings)
@@ -195,8 +195,8 @@ def files(
 ) -> None:
     """Print where a table's files lie, one a line: those that count, for Spark and other readers."""
     from services.lake import needed_lake  # noqa: PLC0415
-    from storage.lake import manifest  # noqa: PLC0415
-    from storage.lake.tables import TABLES  # noqa: PLC0415
+    from storage.segments import manifest  # noqa: PLC0415
+    from storage.segments.tables import TABLES  # noqa: PLC0415
 
     if table not in TABLES:
         raise typer.BadParameter(f"Tables: {', '.join(TABLES)}.", param_hint="TABLE")

@@ -23,9 +23,6 @@ from services.simulate.truth import Truth, Wanted, truth
 from storage import campaigns, inventory
 from storage.archive import Archive
 from storage.campaigns import Definition, EventPlan
-from storage.lake.engine import LakeEngine
-from storage.lake.export import export_day
-from storage.lake.place import Lake
 from storage.query.engine import QueryEngine
 from storage.query.selections.selection import Selection, parse_selection
 from storage.query.shapes.flame import FlameQuestion
@@ -33,6 +30,9 @@ from storage.query.shapes.reliability import ReliabilityQuestion
 from storage.query.shapes.row_order import Page
 from storage.query.shapes.table import TableQuestion
 from storage.schema import capture, visit
+from storage.segments.engine import LakeEngine
+from storage.segments.export import export_day
+from storage.segments.place import Lake
 from storage.visits import Outcome
 from symbolizer.images.resolve import Resolver
 from symbolizer.sources.local_files import LocalFiles

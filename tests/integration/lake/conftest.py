@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from storage.lake.place import Lake
+from storage.segments.place import Lake
 from tests.lakes import Store
 
 

@@ -16,12 +16,6 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine
 
 from storage.errors import BadSelection, UnknownCampaign
-from storage.lake import manifest
-from storage.lake.dialect import translated
-from storage.lake.duck import DEFAULT, Limits, opened
-from storage.lake.engine import LakeEngine
-from storage.lake.errors import LakeBusy
-from storage.lake.place import Lake
 from storage.query.copy_binary import TooMuch
 from storage.query.facts import scan
 from storage.query.selections.matchers import Matcher, Operator
@@ -32,6 +26,12 @@ from storage.query.shapes.reliability import ReliabilityQuestion
 from storage.query.shapes.row_order import Page, Sort
 from storage.query.shapes.series import SeriesQuestion
 from storage.query.shapes.table import TableQuestion
+from storage.segments import manifest
+from storage.segments.dialect import translated
+from storage.segments.duck import DEFAULT, Limits, opened
+from storage.segments.engine import LakeEngine
+from storage.segments.errors import LakeBusy
+from storage.segments.place import Lake
 from tests.alike import differences
 from tests.facts import FactWriter
 from tests.lakes import DAY, DAYS, MIDNIGHT, SIZES, WHOLE, Drawn, Store, minutes
@@ -240,7 +240,7 @@ def test_a_day_that_is_exported_again_meanwhile_is_read_again(store: Store, monk
     assert old.stamp < new.stamp
     given = [old]
     monkeypatch.setattr(
-        "storage.lake.engine.manifest.read",
+        "storage.segments.engine.manifest.read",
         lambda lake, day: given.pop() if day == DAY and given else read(lake, day),
     )
     store.check(TableQuestion(minutes(0, WHOLE), ("function",), Page()))

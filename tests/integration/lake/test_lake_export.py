@@ -20,17 +20,17 @@ from services.cli import app
 from storage import partitions
 from storage.archive import Archive
 from storage.errors import DatabaseError, PartitionMissing
-from storage.lake import export, landed, manifest
-from storage.lake.duck import Limits
-from storage.lake.errors import LakeDamaged, LakeDiffers
-from storage.lake.export import export_day
-from storage.lake.place import Lake
-from storage.lake.retain import retain
-from storage.lake.tables import TABLES
-from storage.lake.verify import faults
-from storage.lake.waiting import PATIENCE, look
 from storage.retention.retain import Keep
 from storage.schema import capture
+from storage.segments import export, landed, manifest
+from storage.segments.duck import Limits
+from storage.segments.errors import LakeDamaged, LakeDiffers
+from storage.segments.export import export_day
+from storage.segments.place import Lake
+from storage.segments.retain import retain
+from storage.segments.tables import TABLES
+from storage.segments.verify import faults
+from storage.segments.waiting import PATIENCE, look
 from tests.alike import differences
 from tests.lakes import DAY, DAYS, LATER, WHOLE, Drawn, Store, minutes
 
@@ -320,7 +320,7 @@ def test_the_command_exports_lists_checks_and_asks(
     assert manifest.days(store.lake) == ALL
     assert "Every closed day is in the lake" in run("lake", "export")
     store.land([Drawn(5)])
-    monkeypatch.setattr("storage.lake.waiting.PATIENCE", timedelta(days=36_500))
+    monkeypatch.setattr("storage.segments.waiting.PATIENCE", timedelta(days=36_500))
     monkeypatch.setenv("FLEETPROF_RETENTION_DAYS", "36500")
     unland(store, DAY)
     store.lake.delete(manifest.key_of(DAY))

@@ -10,14 +10,14 @@ from structlog.testing import capture_logs
 from collector.events import LakeTended
 from collector.lake import LakeTerms, tend
 from storage import partitions
-from storage.lake import export, manifest, verify
-from storage.lake.duck import Limits
-from storage.lake.errors import LakeBusy, LakeUnavailable
-from storage.lake.export import export_day
-from storage.lake.retain import retain
-from storage.lake.tables import TABLES
-from storage.lake.verify import faults
-from storage.lake.waiting import look
+from storage.segments import export, manifest, verify
+from storage.segments.duck import Limits
+from storage.segments.errors import LakeBusy, LakeUnavailable
+from storage.segments.export import export_day
+from storage.segments.retain import retain
+from storage.segments.tables import TABLES
+from storage.segments.verify import faults
+from storage.segments.waiting import look
 from tests.lakes import DAY, DAYS, LATER, Drawn, Store
 
 pytestmark = pytest.mark.integration

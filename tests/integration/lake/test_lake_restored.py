@@ -12,14 +12,14 @@ from collector.lake import LakeTerms, tend
 from services.cli import app
 from storage import identity
 from storage.errors import BadSelection
-from storage.lake import manifest
-from storage.lake.duck import Limits
-from storage.lake.errors import LakeAhead
-from storage.lake.export import export_day
-from storage.lake.waiting import Waiting, look
 from storage.query.shapes.row_order import Page
 from storage.query.shapes.table import TableQuestion
 from storage.schema import capture, database_identity
+from storage.segments import manifest
+from storage.segments.duck import Limits
+from storage.segments.errors import LakeAhead
+from storage.segments.export import export_day
+from storage.segments.waiting import Waiting, look
 from tests.lakes import DAY, DAYS, LATER, WHOLE, Drawn, Store, minutes
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("without_cells")]

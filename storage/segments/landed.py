@@ -6,8 +6,8 @@ from sqlalchemy import BigInteger, Connection, cast, func, select
 from sqlalchemy.sql.elements import ColumnElement
 
 from storage import partitions
-from storage.lake.manifest import Landed, TypeTotals
 from storage.schema import campaign, capture, profile, sample_type, visit
+from storage.segments.manifest import Landed, TypeTotals
 
 CLOSED_AFTER = timedelta(hours=48)
 """From a day's end on; what lands later still has the day exported again."""

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import duckdb
 
-from storage.lake.dialect import translated
-from storage.lake.duck import DEFAULT, Limits, opened, table_of
-from storage.lake.facts import DIMENSIONS
-from storage.lake.manifest import Manifest, TypeTotals
-from storage.lake.place import Lake
+from storage.segments.dialect import translated
+from storage.segments.duck import DEFAULT, Limits, opened, table_of
+from storage.segments.facts import DIMENSIONS
+from storage.segments.manifest import Manifest, TypeTotals
+from storage.segments.place import Lake
 
 _TOTALS = """
 SELECT c.name, t.event, t.unit, p.stacks, p.profiles, coalesce(s.facts, 0), coalesce(s.samples, 0), coalesce(s.units, 0)

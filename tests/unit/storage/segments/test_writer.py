@@ -6,8 +6,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from storage.lake.place import Lake, folder_of
-from storage.lake.writer import TableWriter
+from storage.segments.place import Lake, folder_of
+from storage.segments.writer import TableWriter
 
 DAY = date(2026, 11, 18)
 STAMP = "20261121T010203000045Z-0a1b2c3d"

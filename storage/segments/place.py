@@ -1,7 +1,7 @@
 """Where the lake lies: a folder, or whatever fsspec reaches.
 
 A file is there whole or not at all, and never changes: a later export of the same day has files of other
-names (`storage.lake.manifest` says which count).
+names (`storage.segments.manifest` says which count).
 """
 
 import hashlib
@@ -16,7 +16,7 @@ import fsspec
 from storage.blob_bucket import BlobBucket
 from storage.blob_directory import BlobDirectory
 from storage.errors import ArchiveError, BlobMissing
-from storage.lake.errors import LakeBusy, LakeDamaged, LakeUnavailable
+from storage.segments.errors import LakeBusy, LakeDamaged, LakeUnavailable
 
 _LONGEST_MANIFEST = 16 << 20
 _LARGEST_FILE = 1 << 40

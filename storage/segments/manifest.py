@@ -12,9 +12,9 @@ from dataclasses import asdict, dataclass
 from datetime import date, datetime
 from typing import Any
 
-from storage.lake.errors import LakeDamaged
-from storage.lake.place import Lake, folder_of
-from storage.lake.tables import TABLES
+from storage.segments.errors import LakeDamaged
+from storage.segments.place import Lake, folder_of
+from storage.segments.tables import TABLES
 
 FORMAT = 3
 _BEFORE_COVERED = 2

@@ -14,9 +14,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from storage.lake.manifest import File
-from storage.lake.place import Lake, folder_of
-from storage.lake.tables import TABLES
+from storage.segments.manifest import File
+from storage.segments.place import Lake, folder_of
+from storage.segments.tables import TABLES
 
 ROWS_A_FILE = 4_000_000
 _ROWS_A_GROUP = 1 << 19

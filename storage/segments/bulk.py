@@ -9,10 +9,10 @@ from sqlalchemy import Connection, Select
 from sqlalchemy.sql.elements import ColumnElement, literal_column
 from sqlalchemy.types import BigInteger
 
-from storage.lake.dialect import bound, translated
 from storage.query.arrays import Int32, Int64, sorting
 from storage.query.copy_binary import TooMuch
 from storage.query.elsewhere import Columns
+from storage.segments.dialect import bound, translated
 
 _DAY = "lake_day"
 _PROFILE = "lake_profile"

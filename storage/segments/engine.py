@@ -8,18 +8,18 @@ from itertools import groupby
 from typing import Any, Generic, TypeVar
 
 from storage.errors import BadSelection
-from storage.lake import manifest
-from storage.lake.bulk import LakeReads
-from storage.lake.dialect import connected
-from storage.lake.duck import DEFAULT, Limits, opened
-from storage.lake.errors import LakeChanged
-from storage.lake.manifest import Manifest
-from storage.lake.place import Lake
 from storage.query.elsewhere import set_elsewhere
 from storage.query.reader import Question, Reading
 from storage.query.samples import Samples, SampleSource
 from storage.query.selections.selection import Selection
 from storage.rolling.cubes import APPLICATION
+from storage.segments import manifest
+from storage.segments.bulk import LakeReads
+from storage.segments.dialect import connected
+from storage.segments.duck import DEFAULT, Limits, opened
+from storage.segments.errors import LakeChanged
+from storage.segments.manifest import Manifest
+from storage.segments.place import Lake
 
 _Answer = TypeVar("_Answer")
 _TRIES = 3

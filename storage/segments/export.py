@@ -17,22 +17,22 @@ from sqlalchemy import Connection, Engine, func, select, text
 from storage import identity, partitions
 from storage.database import snapshot
 from storage.errors import PartitionMissing
-from storage.lake import dictionaries, landed, manifest
-from storage.lake.dictionaries import columns_of
-from storage.lake.duck import DEFAULT, Limits
-from storage.lake.errors import LakeAhead, LakeDamaged, LakeDiffers, LakeError
-from storage.lake.facts import Weights, write_facts
-from storage.lake.manifest import Covered, Manifest
-from storage.lake.place import Lake, folder_of
-from storage.lake.tables import TABLES
-from storage.lake.verify import faults
-from storage.lake.waiting import reason_to_keep
-from storage.lake.writer import ROWS_A_FILE, TableWriter
 from storage.query.arrays import Int64
 from storage.query.copy_binary import read_fixed
 from storage.query.selections.selection import Selection
 from storage.query.weighing.design import Ids, read_design
 from storage.schema import campaign, capture_segment, coverage, covered_time, profile, sample_type, visit
+from storage.segments import dictionaries, landed, manifest
+from storage.segments.dictionaries import columns_of
+from storage.segments.duck import DEFAULT, Limits
+from storage.segments.errors import LakeAhead, LakeDamaged, LakeDiffers, LakeError
+from storage.segments.facts import Weights, write_facts
+from storage.segments.manifest import Covered, Manifest
+from storage.segments.place import Lake, folder_of
+from storage.segments.tables import TABLES
+from storage.segments.verify import faults
+from storage.segments.waiting import reason_to_keep
+from storage.segments.writer import ROWS_A_FILE, TableWriter
 
 _LOCK = 0x666C6C6B
 """First key of the advisory locks; the second is the day, since 1970."""

@@ -18,8 +18,8 @@ from sqlalchemy.dialects.postgresql.base import PGCompiler, PGDialect
 from sqlalchemy.pool import StaticPool
 
 from storage.errors import BadSelection
-from storage.lake.errors import LakeBusy, LakeChanged, LakeDamaged, LakeError
 from storage.query.copy_binary import TooMuch
+from storage.segments.errors import LakeBusy, LakeChanged, LakeDamaged, LakeError
 
 NAME = "duckdb"
 

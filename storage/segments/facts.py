@@ -11,10 +11,10 @@ import pyarrow as pa
 from sqlalchemy import BigInteger, Connection, Integer, cast, func, select
 
 from storage.dictionary_sweep.stream import Batch, stream
-from storage.lake.dictionaries import Used
-from storage.lake.writer import TableWriter
 from storage.landing.codec import decode_many
 from storage.schema import campaign, chunk, dim_value, machine, profile, sample_type, visit
+from storage.segments.dictionaries import Used
+from storage.segments.writer import TableWriter
 
 Int64 = npt.NDArray[np.int64]
 Weights = Mapping[tuple[int, int, bool], npt.NDArray[np.float64]]

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.lake import manifest
-from storage.lake.errors import LakeDamaged, LakeUnavailable
-from storage.lake.manifest import File, Landed, Manifest, TypeTotals
-from storage.lake.place import Lake
-from storage.lake.tables import TABLES
+from storage.segments import manifest
+from storage.segments.errors import LakeDamaged, LakeUnavailable
+from storage.segments.manifest import File, Landed, Manifest, TypeTotals
+from storage.segments.place import Lake
+from storage.segments.tables import TABLES
 
 DAY = date(2026, 11, 18)
 STAMP = manifest.stamp_of(datetime(2026, 11, 21, 1, 2, 3, 45, UTC), "0a1b2c3d")

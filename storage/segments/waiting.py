@@ -11,10 +11,10 @@ from sqlalchemy import Connection
 
 from storage import identity
 from storage.identity import DatabaseIdentity
-from storage.lake import landed, manifest
-from storage.lake.errors import LakeDamaged
-from storage.lake.manifest import Landed, Manifest
-from storage.lake.place import Lake
+from storage.segments import landed, manifest
+from storage.segments.errors import LakeDamaged
+from storage.segments.manifest import Landed, Manifest
+from storage.segments.place import Lake
 
 PATIENCE = timedelta(days=5)
 """Of a day's export with captures that have not landed, from when the day is closed."""

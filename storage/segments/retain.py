@@ -3,9 +3,9 @@
 import re
 from datetime import date
 
-from storage.lake import manifest
-from storage.lake.place import Lake
-from storage.lake.tables import TABLES
+from storage.segments import manifest
+from storage.segments.place import Lake
+from storage.segments.tables import TABLES
 
 _KEY = re.compile(r"\w+/day=(\d{4}-\d\d-\d\d)/.*", re.DOTALL)
 

@@ -11,10 +11,10 @@ from time import monotonic
 
 import duckdb
 
-from storage.lake.dialect import translated
-from storage.lake.manifest import Manifest
-from storage.lake.place import Lake
-from storage.lake.tables import TABLES
+from storage.segments.dialect import translated
+from storage.segments.manifest import Manifest
+from storage.segments.place import Lake
+from storage.segments.tables import TABLES
 from storage.visits import BY_HAND
 
 _MARK = -(2**31)
