@@ -61,6 +61,10 @@ class Settings(BaseSettings):
         default=None,
         description="Local cache of built symbol files. Not set: `STATE_DIR/symbols`.",
     )
+    stack_file_dir: Path | None = Field(
+        default=None,
+        description="Local folder with the file of stacks and names that this machine's API processes map. Not set: `STATE_DIR/stacks`.",
+    )
     symbol_dirs: Annotated[tuple[Path, ...], NoDecode] = Field(
         default=(),
         description="More folders with symbols besides `/usr/lib/debug`, separated by `:`.",
@@ -257,6 +261,7 @@ class Settings(BaseSettings):
     @field_validator(
         "state_dir",
         "symbol_cache_dir",
+        "stack_file_dir",
         "api_tls_cert",
         "api_tls_key",
         "data_client_ca",
@@ -340,6 +345,11 @@ class Settings(BaseSettings):
     def symbol_cache(self) -> Path:
         """Local cache of built symbol files."""
         return self.symbol_cache_dir or self.state_dir / "symbols"
+
+    @property
+    def stack_files(self) -> Path:
+        """Folder with the file of stacks and names."""
+        return self.stack_file_dir or self.state_dir / "stacks"
 
     def needed_database_url(self) -> str:
         """The database, else that of the `up` running here; raises SettingsProblem."""

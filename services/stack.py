@@ -269,6 +269,7 @@ class Stack:
             "FLEETPROF_REDIS_URL": self._redis_url(),
             "FLEETPROF_ARCHIVE_URL": self._settings.archive,
             "FLEETPROF_SYMBOL_CACHE_DIR": str(self._settings.symbol_cache),
+            "FLEETPROF_STACK_FILE_DIR": str(self._settings.stack_files),
             "FLEETPROF_SYMBOL_DIRS": ":".join(str(folder) for folder in self._symbol_dirs()),
             "FLEETPROF_API_HOST": "127.0.0.1",
             "FLEETPROF_API_PORT": str(self.port),

@@ -19,7 +19,7 @@ pem = Path(cert) if cert else None
 try:
     symbols = SymbolStore(archive_url=f"{state_dir}/archive", largest_bytes=1 << 20, redis_url=None)
     listen = Listen(host, int(port), pem, pem)
-    serve(listen, database_url=database_url, state_dir=Path(state_dir), tokens=tokens, symbols=symbols)
+    serve(listen, database_url=database_url, state_dir=Path(state_dir), stack_files=Path(state_dir) / "stacks", tokens=tokens, symbols=symbols)
 except ServiceError as error:
     sys.exit(str(error))
 """

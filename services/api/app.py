@@ -7,7 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from anyio import CapacityLimiter, create_task_group
+from anyio import CapacityLimiter, create_task_group, to_thread
 from fastapi import FastAPI
 from starlette.datastructures import Headers
 from starlette.middleware.gzip import (
@@ -132,7 +132,7 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        queries.warm()
+        await to_thread.run_sync(queries.warm)
         async with create_task_group() as tasks:
             tasks.start_soon(leftovers.keep_giving_back)
             yield

@@ -32,6 +32,7 @@ from storage.archive import Archive
 from storage.database import open_engine
 from storage.query.budget import Limits
 from storage.query.engine import QueryEngine
+from storage.query.stacks.files import StackFiles
 from storage.symbols.sources import MAX_SOURCE_BYTES
 from symbolizer.source_text.roots import SourceRoot
 from symbolizer.source_text.text import FetchLimits, SourceTexts
@@ -111,6 +112,7 @@ def serve(
     *,
     database_url: str,
     state_dir: Path,
+    stack_files: Path,
     tokens: Sequence[str] = (),
     allowed_hosts: Sequence[str] = (),
     price_per_core_hour: float | None = None,
@@ -121,6 +123,7 @@ def serve(
 ) -> None:
     """Answer requests until SIGTERM or SIGINT; those under way are finished first.
 
+    `stack_files`: the folder with this machine's files of stacks and names.
     `limits` bound each question, `cache` is of responses; `tokens` are `role:token`; `data`: where to stream data by gRPC, None: by HTTP only. Raises
     SettingsProblem before anything is opened, CannotStart when the address is taken.
     """
@@ -133,12 +136,12 @@ def serve(
         names.append(f"[{listen.host}]" if ":" in listen.host else listen.host)
     connections = Connections(places(listen.connections), listen.connections_per_address)
     bound = LimitedListener.of(_bind(listen), connections)
-    # One connection for each query that runs and source that is looked for, one for probes, one to build the
-    # stack tree with, some for uploads.
+    # One connection for each query that runs and source that is looked for, one for probes, some for uploads.
     engine = open_engine(
         database_url, application="api", pool_size=CONCURRENT_QUERIES + CONCURRENT_SOURCES + 6
     )
-    queries, archive = QueryEngine(engine, limits=limits), Archive(symbols.archive_url)
+    queries = QueryEngine(engine, limits=limits, files=StackFiles(stack_files))
+    archive = Archive(symbols.archive_url)
     desk = open_desk(database_url, archive)
     try:
         app = create_app(

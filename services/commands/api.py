@@ -55,6 +55,7 @@ def api(
         ),
         database_url=settings.needed_database_url(),
         state_dir=settings.state_dir,
+        stack_files=settings.stack_files,
         tokens=settings.api_tokens,
         allowed_hosts=settings.api_allowed_hosts,
         price_per_core_hour=settings.price_per_core_hour,

@@ -12,7 +12,7 @@ from storage.query.stack_filter import filter_stacks
 from storage.query.stacks.functions import Functions
 from storage.query.stacks.prefix_tree import ROOT
 from storage.query.stacks.stack_reading import read_stacks
-from storage.query.stacks.stack_tree import Shape, Stacks, StackTree
+from storage.query.stacks.stack_tree import Shape, Stacks, built
 
 _MOST_BYTES = 512 << 20
 """Of the stacks of one page; one of the usual size has some hundred kilobytes."""
@@ -66,7 +66,7 @@ def read_shown(connection: Connection, ids: Int64, functions: Functions, selecti
 def _filtered(stacks: Stacks, functions: Functions, selection: Selection) -> ShownStacks:
     """As tables and flame graphs filter them."""
     ids = np.sort(stacks.ids)
-    shape = StackTree(stacks).covering(ids, _known).shape(ids)
+    shape = built(stacks).shape(ids)
     left = filter_stacks(functions, shape, selection)
     leaves, which = np.unique(left.shape.leaf[left.keep], return_inverse=True)
     shown = np.full(len(ids), -1, np.int64)
@@ -87,7 +87,3 @@ def _paths(shape: Shape, leaves: Int64) -> tuple[Int64, Int64]:
         flat[last[rows] - back] = shape.function[nodes]
         nodes, back = shape.parent[nodes].astype(np.int64), back + 1
     return flat, lengths
-
-
-def _known(ids: Int64) -> Stacks:
-    raise AssertionError(f"{len(ids)} stacks were read and are not in the tree")

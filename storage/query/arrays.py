@@ -3,6 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
+Int16 = npt.NDArray[np.int16]
 Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
 Bool = npt.NDArray[np.bool_]

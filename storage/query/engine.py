@@ -1,7 +1,7 @@
 """The one object that answers questions about profiles; an API process has one of it."""
 
-import gc
 import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -13,6 +13,7 @@ from sqlalchemy import Engine, text
 
 from storage import partitions
 from storage.database import snapshot
+from storage.errors import StorageError
 from storage.query.budget import Budget, Limits, budget_of
 from storage.query.cache_size import CacheSize
 from storage.query.cells.kept import KeptBlocks
@@ -20,14 +21,15 @@ from storage.query.facts.kept_chunks import KeptChunks
 from storage.query.reader import Question, Reading
 from storage.query.remembered import remembering
 from storage.query.samples import SampleSource
+from storage.query.stacks.files import StackFiles
 
 _OVERLAY_LEAST = 5_000
-"""Nodes the overlay may have before the base is built again, if they are also that share of the tree."""
+"""Nodes the overlay may have before the file is built again, if they are also that share of the tree."""
 _OVERLAY_SHARE = 8
 _KEPT_PART = 8
 """Cells of closed days are kept in such a part of what one question may take, and chunks of single applications in another."""
 _FIRST_REST_S = 60.0
-"""Until a tree is built again after that failed; each further failure doubles it."""
+"""Until a build is tried again after one failed; each further failure doubles it."""
 _LONGEST_REST_S = 3600.0
 
 _Answer = TypeVar("_Answer")
@@ -43,22 +45,27 @@ class QueryEngine:
     """
 
     def __init__(
-        self, engine: Engine, *, limits: Limits | None = None, clock: Callable[[], float] = time.monotonic
+        self,
+        engine: Engine,
+        *,
+        limits: Limits | None = None,
+        files: StackFiles | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`limits` bound each question; `clock` tells seconds."""
+        """`limits` bound each question; `files` are where `warm` finds stacks and names; `clock` tells seconds."""
         self._engine = engine
         self._limits = limits or Limits()
         self._blocks = KeptBlocks(self._limits.bytes // _KEPT_PART)
         self._chunks = KeptChunks(self._limits.bytes // _KEPT_PART)
         self._source = SampleSource(blocks=self._blocks, chunks=self._chunks)
-        self._builder = ThreadPoolExecutor(1, thread_name_prefix="stack-tree")
+        self._files = files
+        self._builder = ThreadPoolExecutor(1, thread_name_prefix="stack-file")
         self._building = threading.Lock()
-        self._kept_warm = False
         self._clock = clock
         self._failures = 0
-        """Times in a row that the tree could not be built."""
-        self._not_before = 0.0
-        """By the clock: when queries may have it built again."""
+        """Times in a row that the file could not be built."""
+        self._not_before = math.inf
+        """By the clock: when queries may have it built again; never before `warm`."""
 
     def ask(self, question: Question[_Answer]) -> _Answer:
         """The question's answer. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`, `BudgetExceeded`.
@@ -83,22 +90,32 @@ class QueryEngine:
         source = self._source
         return {
             "stacks": source.stacks.size,
+            "stack_file": CacheSize(source.file.stacks, source.file.bytes),
             "functions": source.functions.size,
             "cells": source.blocks.size,
             "chunks": source.chunks.size,
         }
 
     def warm(self) -> None:
-        """Begin to load all stacks, in a thread; queries answer meanwhile.
+        """Map the file of all stacks and names, if there is one, and have one built if not; queries answer meanwhile.
 
-        From then on the tree is kept in order as it grows: for processes that answer many questions.
+        From then on it is built again as they grow: for processes that answer many questions. Does nothing without `files`.
         """
-        self._kept_warm = True
-        if self._building.acquire(blocking=False):
-            self._builder.submit(self._rebuild)
+        if self._files is None:
+            return
+        self._not_before = 0.0
+        outdated = True
+        try:
+            outdated = self._map(self._files)
+        except StorageError as error:
+            log.warning("the file of stacks is not mapped yet: %s", error)
+        if outdated:
+            self._renew(self._files)
 
     def close(self) -> None:
-        """Wait for the thread; the database engine stays its owner's."""
+        """End a build that is under way; the database engine stays its owner's."""
+        if self._files is not None:
+            self._files.close()
         self._builder.shutdown(cancel_futures=True)
 
     @contextmanager
@@ -112,25 +129,35 @@ class QueryEngine:
             with remembering(connection):
                 yield Reading(connection, source)
         stacks = self._source.stacks
-        if not self._kept_warm or (self._failures and self._clock() < self._not_before):
-            return
-        if stacks.overlay_nodes > max(_OVERLAY_LEAST, stacks.nodes // _OVERLAY_SHARE):
-            self.warm()
+        large = stacks.overlay_nodes > max(_OVERLAY_LEAST, stacks.nodes // _OVERLAY_SHARE)
+        if large and self._files is not None and self._clock() >= self._not_before:
+            self._renew(self._files)
 
-    def _rebuild(self) -> None:
+    def _map(self, files: StackFiles) -> bool:
+        """Take the file that is there, if it is another one; whether one is to be built. Raises `StorageError`."""
+        with snapshot(self._engine) as connection:
+            file = files.open(connection)
+            outdated = file is None or files.outdated(connection, file)
+        if file is not None and file.token != self._source.file.token:
+            self._source = SampleSource(file, self._blocks, self._chunks)
+        return outdated
+
+    def _renew(self, files: StackFiles) -> None:
+        """Have a file built that has what is in the overlay, in a thread, unless that is under way."""
+        if self._building.acquire(blocking=False):
+            self._builder.submit(self._rebuild, files)
+
+    def _rebuild(self, files: StackFiles) -> None:
         try:
-            with snapshot(self._engine) as connection:
-                self._source = self._source.renewed(connection)
-            # A function is an object, and there may be a million: to look through them for garbage again and again
-            # takes a tenth of a second each time, in the middle of an answer.
-            gc.freeze()
+            files.build(self._engine.url, self._source.file.token)
+            self._map(files)
             self._failures = 0
         except Exception:
-            # Queries bring what they need themselves; but each of them would begin this anew, and what is
-            # wrong, a damaged stack or too many of them, is still wrong a moment later.
+            # Queries read what they need themselves; but each of them would begin this anew, and what is
+            # wrong, a damaged stack or a full disk, is still wrong a moment later.
             rest_s = min(_FIRST_REST_S * 2.0**self._failures, _LONGEST_REST_S)
             self._not_before = self._clock() + rest_s
             self._failures += 1
-            log.exception("the tree of all stacks was not built; queries try that again in %.0f s", rest_s)
+            log.exception("the file of all stacks was not built; queries try that again in %.0f s", rest_s)
         finally:
             self._building.release()

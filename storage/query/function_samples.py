@@ -162,7 +162,7 @@ def tell(source: SampleSource, connection: Connection, gathered: Gathered, *, me
             told = source.marks.of(state)
             if merging and told.any_nested(unsure.became_one):
                 raise CannotTell
-            marks = told.of(state.leaf[stacks])
+            marks = told.of(state.leaves(stacks))
             without_names = (marks & (node_marks.UNNAMED | node_marks.NO_CODE)) > 0
             quality = Quality(
                 int(units[without_names].sum()),

@@ -34,7 +34,9 @@ from storage.query.facts.scan import (
 from storage.query.selections.selection import Selection
 from storage.query.stack_filter import filter_stacks
 from storage.query.stacks.functions import Functions, Naming
+from storage.query.stacks.names import names_of
 from storage.query.stacks.node_marks import NodeMarks
+from storage.query.stacks.stack_file import StackFile, stack_file_of
 from storage.query.stacks.stack_reading import read_stacks
 from storage.query.stacks.stack_tree import NO_STACKS, Shape, Stacks, StackTree, State
 from storage.query.unseen import bounded
@@ -128,17 +130,17 @@ class SampleSource:
 
     def __init__(
         self,
-        functions: Functions | None = None,
-        stacks: Stacks = NO_STACKS,
+        file: StackFile | None = None,
         blocks: KeptBlocks | None = None,
         chunks: KeptChunks | None = None,
     ) -> None:
-        """`stacks` have the functions' present names, as `Functions.canonical` says them; `blocks` and `chunks` are those kept already."""
-        self.functions = functions or Functions()
+        """`file` has stacks and functions to begin with; `blocks` and `chunks` are those kept already."""
+        self.file = file = file or stack_file_of(NO_STACKS, names_of({}))
+        self.functions = Functions(file.names)
         self.blocks = blocks or KeptBlocks(KEPT_BYTES)
         self.chunks = chunks or KeptChunks()
-        self.stacks = StackTree(stacks)
-        self.marks = NodeMarks(self.functions)
+        self.stacks = StackTree(file.state)
+        self.marks = NodeMarks(self.functions, file.marks)
 
     def read(self, connection: Connection, selection: Selection, labels: tuple[str, ...] = ()) -> Samples:
         """The samples of a selection, and of their stacks what it asks for.
@@ -219,17 +221,6 @@ class SampleSource:
             seen,
         )
 
-    def renewed(self, connection: Connection) -> "SampleSource":
-        """A source of all stacks there are, and of their functions alone; meant for a thread of its own.
-
-        What was swept from the dictionaries is not in it any more. Whoever reads by this one may go on.
-        """
-        stacks = _read_stacks(connection, None)
-        used = np.unique(stacks.frames).astype(np.int64)
-        functions = self.functions.only(used)
-        functions.load(connection, used)
-        return SampleSource(functions, _named(stacks, functions), self.blocks, self.chunks)
-
     def shape(self, connection: Connection, stacks: Int64) -> tuple[Shape, Naming]:
         """Their part of the tree, and what functions are called in it."""
         used_stacks, which = distinct(stacks)
@@ -256,29 +247,19 @@ class SampleSource:
 
     def _stacks_of(self, connection: Connection, ids: Int64) -> Stacks:
         """Stacks with every function replaced by what it is called now."""
-        stacks = _read_stacks(connection, ids)
+        stacks = Stacks(*read_stacks(connection, ids, limit=32 * MAX_BYTES))
         if len(stacks.ids) < len(ids):
             raise CorruptChunk(
                 f"{len(ids) - len(stacks.ids)} stacks of the samples are not in the dictionary"
             )
         self.functions.load(connection, np.unique(stacks.frames).astype(np.int64))
-        return _named(stacks, self.functions)
+        return replace(stacks, frames=self.functions.canonical(stacks.frames).astype(np.int32))
 
     def _filtered(self, samples: Samples, selection: Selection) -> Samples:
         left = filter_stacks(self.functions, samples.shape, selection)
         if left.shape is not samples.shape:
             samples = replace(samples, shape=left.shape, sampled=samples.shape)
         return samples.of(left.keep)
-
-
-def _read_stacks(connection: Connection, ids: Int64 | None) -> Stacks:
-    """Stacks as they were interned; all there are for None."""
-    return Stacks(*read_stacks(connection, ids, limit=32 * MAX_BYTES))
-
-
-def _named(stacks: Stacks, functions: Functions) -> Stacks:
-    """The stacks with every (loaded) function replaced by what it is called now."""
-    return replace(stacks, frames=functions.canonical(stacks.frames).astype(np.int32))
 
 
 def _visits(design: Design, weights: VisitWeights | None, profiles: Profiles, facts: Facts) -> Visits:

@@ -4,6 +4,7 @@ import gc
 import tracemalloc
 import weakref
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine, delete
@@ -15,8 +16,10 @@ from storage.query.shapes.labels import LabelsQuestion
 from storage.query.shapes.row_order import Page
 from storage.query.shapes.status import StatusQuestion
 from storage.query.shapes.table import TableQuestion
+from storage.query.stacks.files import StackFiles
 from storage.schema import chunk, function, profile, stack, stack_block
 from tests.facts import FactWriter
+from tests.integration.query_engine.asking import rebuild
 
 pytestmark = pytest.mark.integration
 
@@ -26,8 +29,13 @@ NEW = 40
 
 
 @pytest.fixture
-def queries(engine: Engine):
-    made = QueryEngine(engine)
+def files(tmp_path: Path) -> StackFiles:
+    return StackFiles(tmp_path / "stacks")
+
+
+@pytest.fixture
+def queries(engine: Engine, files: StackFiles):
+    made = QueryEngine(engine, files=files)
     yield made
     made.close()
 
@@ -55,56 +63,52 @@ def sweep(engine: Engine) -> None:
             connection.execute(delete(table))
 
 
-def built(queries: QueryEngine) -> None:
-    queries.warm()
-    with queries._building:  # until then
-        pass
-
-
-def test_what_was_swept_from_the_dictionaries_is_kept_no_longer(engine: Engine, queries: QueryEngine) -> None:
+def test_what_was_swept_from_the_dictionaries_is_kept_no_longer(
+    engine: Engine, queries: QueryEngine, files: StackFiles
+) -> None:
     sizes, older = [], []
     for round_ in range(5):
         land(engine, round_)
         assert ask(queries) > 0
         older.append(weakref.ref(queries._source))
-        built(queries)
+        rebuild(engine, queries, files)
         held = queries.caches()
-        assert held["stacks"].rows == NEW
-        assert held["functions"].rows == NEW + 1, "and the one that stands for all"
+        assert held["stack_file"].rows == NEW
+        assert held["stacks"].rows == 0
+        assert held["functions"].rows == 1, "the one that stands for all"
         sizes.append(held)
         sweep(engine)
     gc.collect()
     assert not any(ref() for ref in older)
     ids = 5 * NEW
-    assert sizes[-1]["stacks"].bytes - sizes[0]["stacks"].bytes <= 4 * ids
-    assert sizes[-1]["functions"].bytes - sizes[0]["functions"].bytes <= 27 * ids + 10 * NEW
-    assert sizes[-1]["stacks"].bytes < 100 * NEW + 4 * ids
-    assert sizes[-1]["functions"].bytes < 400 * NEW + 27 * ids
+    grown = sizes[-1]["stack_file"].bytes - sizes[0]["stack_file"].bytes
+    assert grown <= (4 + 8 + 12 + 1 + 4) * ids + 64 * 20, "4 bytes a stack's id, 25 a function's"
+    assert sizes[-1]["functions"].bytes - sizes[0]["functions"].bytes <= 19 * ids
 
 
 def test_names_are_right_where_a_function_is_named_while_all_is_renewed(
-    engine: Engine, queries: QueryEngine
+    engine: Engine, queries: QueryEngine, files: StackFiles
 ) -> None:
     with engine.begin() as connection:
         write = FactWriter(connection)
         nameless, other = (write.function(f"lib+{n}", status=1, start=("k", n)) for n in (1, 2))
         write.profile(write.visit("m", NOON), {write.stack([nameless]): 2, write.stack([other]): 1})
     ask(queries)
-    built(queries)
+    rebuild(engine, queries, files)
     with engine.begin() as connection:
         write = FactWriter(connection)
         write.alias(nameless, write.function("named"))
-    built(queries)
+    rebuild(engine, queries, files)
     selection = parse_selection(start="2026-11-21T11:00:00Z", end="2026-11-21T13:00:00Z")
     rows = queries.ask(TableQuestion(selection, ("function",), Page())).table.rows
     assert [row.key["function"] for row in rows] == ["named", "lib+2"]
 
 
 def test_the_same_questions_take_no_more_memory_the_more_often_they_are_asked(
-    engine: Engine, queries: QueryEngine
+    engine: Engine, queries: QueryEngine, files: StackFiles
 ) -> None:
     land(engine, 0)
-    built(queries)
+    rebuild(engine, queries, files)
     held = []
     tracemalloc.start()
     try:

@@ -1,9 +1,9 @@
 """What functions are called: a cache over `function` that stays right when functions get names.
 
 Rows never change but for one thing: a function that landed without a name may become the alias of a
-named one (`function.alias_of`), and later of a better named one. So named functions are remembered as long
-as a stack has them (`only`), and those a query meets whose name can still become better, because it is not
-from debug information, are looked up again each time.
+named one (`function.alias_of`), and later of a better named one. So named functions are remembered, most of
+them in a mapped file (`storage.query.stacks.names`), and those a query meets whose name can still become better,
+because it is not from debug information, are looked up again each time.
 """
 
 import sys
@@ -17,9 +17,10 @@ from sqlalchemy import Connection, select
 
 from storage.landing.markers import Kind
 from storage.landing.resolved import Status
-from storage.query.arrays import Bool, Int64
+from storage.query.arrays import Bool, Int64, distinct
 from storage.query.cache_size import CacheSize
 from storage.query.copy_binary import among
+from storage.query.stacks.names import Names, names_of
 from storage.schema import function
 
 _BATCH = 50_000
@@ -50,47 +51,35 @@ class Naming:
 
 
 NO_FUNCTION = FunctionRow(0, "all", "", "", Status.FULL, Kind.MARKER)
-_GONE = "[swept]"
+GONE = "[swept]"
+"""Name of a function that was swept since its stack was read."""
 
 
 class Functions:
     """Functions by id, filled as they are met. Safe to share between threads."""
 
-    def __init__(self) -> None:
+    def __init__(self, names: Names | None = None) -> None:
+        """`names` are those that are loaded at first."""
+        names = names or names_of({})
         self._lock = threading.RLock()
+        self._names = names
         self._rows: dict[int, FunctionRow] = {0: NO_FUNCTION}
-        self._canonical = np.zeros(1, np.int64)  # 0: not loaded
+        """Those that `names` does not have."""
+        self._canonical = names.canonical.astype(np.int64)  # 0: not loaded
         self._replaced: tuple[Int64, ...] = ()
-        self._keyed = np.zeros(1, np.bool_)  # landed without a name
-        self._status = np.full(1, Status.FULL, np.uint8)
-        self._kind = np.full(1, Kind.MARKER, np.uint8)
-        self._file = np.zeros(1, np.int64)
-        self._binary = np.zeros(1, np.int64)
-        self._texts: list[str] = [""]
-        self._text_ids: dict[str, int] = {"": 0}
+        self._keyed = names.keyed.copy()  # landed without a name
+        self._status = names.status.copy()
+        self._kind = names.kind.copy()
+        self._file = names.file.copy()
+        self._binary = names.binary.copy()
+        self._texts: list[str] = []
+        """Behind those of `names`."""
+        self._text_ids: dict[str, int] = {}
         self._bytes = 0
-
-    def only(self, ids: Int64) -> "Functions":
-        """Those of these functions that are loaded and never change, as an object of its own.
-
-        What landed without a name is to be loaded again. Answers under way go on with this one; what no
-        stack has any more is gone with it.
-        """
-        kept = Functions()
-        with self._lock:
-            inside = ids[(ids > 0) & (ids < len(self._canonical))]
-            used = np.union1d(inside, self._canonical[inside])
-            used = used[(used > 0) & (used < len(self._canonical))]
-            used = used[(self._canonical[used] == used) & ~self._keyed[used]]
-            if len(used):
-                kept._grow(int(used[-1]) + 1)
-            for id_ in used.tolist():
-                kept._put(self._rows[id_], id_, keyed=False)
-        return kept
 
     @property
     def size(self) -> CacheSize:
-        """The functions that are loaded; some 300 bytes each, and 27 for each id that was ever given away."""
+        """The functions that are loaded and not mapped, some 300 bytes each; and 19 for each id that was ever given away."""
         arrays = (self._canonical, self._keyed, self._status, self._kind, self._file, self._binary)
         return CacheSize(len(self._rows), self._bytes + sum(array.nbytes for array in arrays))
 
@@ -129,28 +118,45 @@ class Functions:
 
     def file(self, ids: Int64) -> Int64:
         """Numbers of the loaded functions' files, for `text`."""
-        return self._file[ids]
+        return self._file[ids].astype(np.int64)
 
     def binary(self, ids: Int64) -> Int64:
         """Numbers of the loaded functions' binaries, for `text`."""
-        return self._binary[ids]
+        return self._binary[ids].astype(np.int64)
 
     def text(self, number: int) -> str:
         """The file or binary of that number."""
-        return self._texts[number]
+        mapped = self._names.texts
+        return mapped[number] if number < len(mapped) else self._texts[number - len(mapped)]
 
     def matching(self, ids: Int64, test: Callable[[str], bool]) -> Bool:
         """Which of the loaded functions have a name that passes; the root has none."""
-        rows = self._rows
-        return np.fromiter((id_ > 0 and test(rows[id_].name) for id_ in ids.tolist()), np.bool_, len(ids))
+        passed = np.zeros(len(ids), np.bool_)
+        mapped = self._mapped(ids)
+        used, which = distinct(ids[mapped])
+        passed[mapped] = np.fromiter(map(test, self._names.name.some(used)), np.bool_, len(used))[which]
+        for place in np.flatnonzero(~mapped).tolist():
+            passed[place] = ids[place] > 0 and test(self._rows[int(ids[place])].name)
+        return passed
 
     def row(self, id_: int) -> FunctionRow:
         """A loaded function."""
-        return self._rows[id_]
+        row = self._rows.get(id_)
+        if row is None:
+            file, binary = self.text(int(self._file[id_])), self.text(int(self._binary[id_]))
+            status, kind = Status(int(self._status[id_])), Kind(int(self._kind[id_]))
+            row = FunctionRow(id_, self._names.name[id_], file, binary, status, kind)
+        return row
 
     def rows(self, ids: Int64) -> list[FunctionRow]:
         """Loaded functions."""
-        return list(map(self._rows.__getitem__, ids.tolist()))
+        return list(map(self.row, ids.tolist()))
+
+    def _mapped(self, ids: Int64) -> Bool:
+        """Which of the ids are those of functions in the mapped file."""
+        inside = (ids > 0) & (ids < len(self._names.canonical))
+        inside[inside] = self._names.canonical[ids[inside]] > 0
+        return inside
 
     def _unknown(self, ids: Int64) -> Int64:
         if not len(ids) or (
@@ -178,9 +184,9 @@ class Functions:
         for id_ in wanted:
             row = found.get(id_)
             if row is None:  # swept since the stack was read; ids are never used again
-                self._put(FunctionRow(id_, _GONE, "", "", Status.UNKNOWN, Kind.USER), id_, keyed=False)
+                self._put(FunctionRow(id_, GONE, "", "", Status.UNKNOWN, Kind.USER), id_, keyed=False)
                 continue
-            file, binary = (self._texts[self._number(text)] for text in (row.file, row.binary_name))
+            file, binary = (self._shared(text) for text in (row.file, row.binary_name))
             kept = FunctionRow(id_, row.name, file, binary, Status(row.status), Kind(row.kind))
             self._put(kept, row.alias_of or id_, keyed=row.binary_key is not None)
 
@@ -228,17 +234,25 @@ class Functions:
         self._binary[row.id] = self._number(row.binary)
         self._canonical[row.id] = canonical  # last: it says that the row is there
 
+    def _shared(self, text: str) -> str:
+        """The text, of which there is one object however many functions have it."""
+        return self.text(self._number(text))
+
     def _number(self, text: str) -> int:
-        number = self._text_ids.setdefault(text, len(self._texts))
-        if number == len(self._texts):
-            self._texts.append(text)
+        number = self._text_ids.get(text)
+        if number is None:
+            number = self._names.texts.number(text)
+            if number < 0:
+                number = len(self._names.texts) + len(self._texts)
+                self._texts.append(text)
+            self._text_ids[text] = number
             self._bytes += sys.getsizeof(text) + _DICT_ENTRY
         return number
 
     def _grow(self, size: int) -> None:
         if size <= len(self._canonical):
             return
-        size = max(size, 2 * len(self._canonical))
+        size = max(size, len(self._canonical) * 9 // 8)
         for name in ("_canonical", "_keyed", "_status", "_kind", "_file", "_binary"):
             old = getattr(self, name)
             new = np.zeros(size, old.dtype)

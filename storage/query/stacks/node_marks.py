@@ -25,51 +25,22 @@ INCOMPLETE = 4
 _INHERITED = UNNAMED | INCOMPLETE
 
 Marks = npt.NDArray[np.uint8]
+Kinds = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What the nodes of a state say."""
+class BaseMarks:
+    """What the nodes of a base say, and which functions stand below themselves somewhere in it."""
 
     marks: Marks
     """Of each node: bits of those above."""
     nested: Bool
-    """By id: functions that stand below themselves somewhere."""
+    """By function id."""
 
-    def of(self, leaves: npt.NDArray[np.integer]) -> Marks:
-        """Marks of the stacks that end in these nodes."""
-        found: Marks = self.marks[leaves]
-        return found
-
-    def any_nested(self, functions: Int64) -> bool:
-        """Whether any of these stands twice in one of the stacks."""
-        return bool(self.nested[functions[functions < len(self.nested)]].any())
-
-
-class NodeMarks:
-    """The marks of the tree, kept as long as it stays as it is. Safe to share between threads."""
-
-    def __init__(self, functions: Functions) -> None:
-        """`functions` has those of every state that is asked about."""
-        self._functions = functions
-        self._base: tuple[PrefixTree, Told] | None = None
-        self._last: tuple[PrefixTree, Overlay, Told] | None = None
-
-    def of(self, state: State) -> Told:
-        """What the nodes of this state say, all of whose functions are loaded."""
-        last = self._last
-        if last is not None and last[0] is state.base and last[1] is state.overlay:
-            return last[2]
-        base = self._base
-        if base is None or base[0] is not state.base:
-            base = state.base, self._of_base(state.base)
-            self._base = base
-        told = self._with_overlay(base[1], state.overlay)
-        self._last = state.base, state.overlay, told
-        return told
-
-    def _of_base(self, tree: PrefixTree) -> Told:
-        nameless, marker = self._kinds(tree.function)
+    @classmethod
+    def of(cls, tree: PrefixTree, status: Kinds, kind: Kinds) -> "BaseMarks":
+        """The marks of a tree; `status` and `kind` are those of its functions, by id."""
+        nameless, marker = _missing(status[tree.function], kind[tree.function])
         marks = np.zeros(len(tree), np.uint8)
         marks[prefix_tree.below_any(nameless, tree.end)] |= UNNAMED
         marks[nameless | marker] |= NO_CODE
@@ -77,15 +48,59 @@ class NodeMarks:
         nested = np.zeros(int(tree.function.max()) + 1, np.bool_)
         nested[tree.function[~tree.outermost]] = True
         nested[0] = False  # the root is no function
-        return Told(marks, nested)
+        return cls(marks, nested)
 
-    def _with_overlay(self, base: Told, overlay: Overlay) -> Told:
-        if not len(overlay.parent):
-            return base
-        first = len(base.marks)
-        nameless, marker = self._kinds(overlay.function)
-        marks = np.concatenate((base.marks, np.zeros(len(overlay.parent), np.uint8)))
-        own = marks[first:]
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the nodes of a state say."""
+
+    base: BaseMarks
+    marks: Marks
+    """Of each node of the overlay."""
+    nested: Bool
+    """By id: functions that stand below themselves somewhere in the overlay."""
+
+    def of(self, leaves: npt.NDArray[np.integer]) -> Marks:
+        """Marks of the stacks that end in these nodes."""
+        size = len(self.base.marks)
+        found = np.empty(len(leaves), np.uint8)
+        new = leaves >= size
+        found[~new] = self.base.marks[leaves[~new]]
+        found[new] = self.marks[leaves[new] - size]
+        return found
+
+    def any_nested(self, functions: Int64) -> bool:
+        """Whether any of these stands twice in one of the stacks."""
+        both = (self.base.nested, self.nested)
+        return any(bool(nested[functions[functions < len(nested)]].any()) for nested in both)
+
+
+class NodeMarks:
+    """The marks of the tree, kept as long as its overlay stays as it is. Safe to share between threads."""
+
+    def __init__(self, functions: Functions, base: BaseMarks) -> None:
+        """`functions` has those of every state that is asked about; `base` is that of all these states."""
+        self._functions = functions
+        self._base = base
+        self._last: tuple[Overlay, Told] | None = None
+
+    def of(self, state: State) -> Told:
+        """What the nodes of this state say, all of whose functions are loaded."""
+        last = self._last
+        if last is None or last[0] is not state.overlay:
+            last = self._last = state.overlay, self._with_overlay(state.overlay)
+        return last[1]
+
+    def _with_overlay(self, overlay: Overlay) -> Told:
+        functions = self._functions
+        nameless, marker = _missing(functions.status(overlay.function), functions.kind(overlay.function))
+        told = Told(
+            self._base,
+            np.zeros(len(overlay), np.uint8),
+            np.zeros(int(overlay.function.max(initial=0)) + 1, np.bool_),
+        )
+        own = told.marks
         own[nameless] |= UNNAMED
         own[nameless | marker] |= NO_CODE
         own[marker & (overlay.depth == 1)] |= INCOMPLETE
@@ -93,14 +108,12 @@ class NodeMarks:
         bounds = np.append(group_starts(overlay.depth[by_depth]), len(own))
         for low, high in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
             level = by_depth[low:high]
-            own[level] |= marks[overlay.parent[level]] & _INHERITED
-        nested = np.zeros(max(len(base.nested), int(overlay.function.max()) + 1), np.bool_)
-        nested[: len(base.nested)] = base.nested
-        nested[overlay.function[~overlay.outermost]] = True
-        return Told(marks, nested)
+            own[level] |= told.of(overlay.parent[level]) & _INHERITED
+        told.nested[overlay.function[~overlay.outermost]] = True
+        return told
 
-    def _kinds(self, function: npt.NDArray[np.integer]) -> tuple[Bool, Bool]:
-        """Of each node, whether its function has no name, and whether it is a marker."""
-        ids = function.astype(np.int64)
-        marker = self._functions.kind(ids) == Kind.MARKER
-        return (self._functions.status(ids) < Status.SYMTAB) & ~marker, marker
+
+def _missing(status: Kinds, kind: Kinds) -> tuple[Bool, Bool]:
+    """Of nodes, by their functions' `Status` and `Kind`: which have no name, and which are markers."""
+    marker: Bool = kind == Kind.MARKER
+    return (status < Status.SYMTAB) & ~marker, marker

@@ -1,7 +1,7 @@
-"""All stacks anyone has asked about, as one prefix tree in memory that is always fresh.
+"""All stacks anyone has asked about, as one prefix tree that is always fresh.
 
-Most stacks stand in a `base` tree, built off the hot path. What has been met since, and stacks whose
-functions were named since, stand in a small `Overlay` whose paths are joined to the base's nodes.
+Most stacks stand in a `base` tree, mapped from a file that another process built. What has been met since,
+and stacks whose functions were named since, stand in a small `Overlay` whose paths are joined to the base's nodes.
 Both share one numbering: nodes of the base come first, then those only the overlay has. A query takes
 the part of it that lies above its own stacks (`Shape`), so its cost follows the selection.
 
@@ -151,23 +151,38 @@ class State:
     """Base and overlay at one moment, and the node where each stack ends."""
 
     base: PrefixTree
-    base_ids: Int32
+    base_leaf: Int32
+    """By stack id, of the base alone; -1: not in it."""
     overlay: Overlay
-    leaf: Int32
-    """By stack id; -1: not in the tree."""
+    overlay_ids: Int64
+    """Stacks of the overlay, ascending."""
+    overlay_leaf: Int64
+    """The node where each of them ends, which may be one of the base."""
+    renamed: Int64
+    """Stacks, ascending, whose functions have got other names since the base was built: it does not count for them."""
     forgotten: int = 0
     """How often functions had got other names by the time that no stack in it had any of the old ones."""
 
+    def leaves(self, ids: Int64) -> Int64:
+        """The node where each of these stacks ends; -1: not in the tree."""
+        found = np.full(len(ids), -1, np.int64)
+        inside = ids < len(self.base_leaf)
+        found[inside] = self.base_leaf[ids[inside]]
+        if len(self.renamed):
+            found[_places(self.renamed, ids) >= 0] = -1
+        if len(self.overlay_ids):
+            place = _places(self.overlay_ids, ids)
+            here = place >= 0
+            found[here] = self.overlay_leaf[place[here]]
+        return found
+
     def missing(self, ids: Int64) -> Int64:
         """Those of the stacks that are not in the tree."""
-        known = np.zeros(len(ids), np.bool_)
-        inside = ids < len(self.leaf)
-        known[inside] = self.leaf[ids[inside]] >= 0
-        return ids[~known]
+        return ids[self.leaves(ids) < 0]
 
     def shape(self, ids: Int64) -> Shape:
         """The part of the tree above these stacks, none of which is missing; or all of it, if that costs less."""
-        leaves = self.leaf[ids].astype(np.int64)
+        leaves = self.leaves(ids)
         size = len(self.base)
         if len(ids) * _NODES_A_STACK >= size and not (leaves >= size).any():
             base = self.base
@@ -222,30 +237,32 @@ class State:
 
     def extended(self, stacks: Stacks) -> "State":
         """This with more stacks in the overlay."""
-        together = self.overlay.stacks.joined(stacks)
-        overlay, leaves = _overlay(self.base, together)
-        leaf = _grown(self.leaf, int(together.ids.max(initial=0)) + 1)
-        leaf[together.ids] = leaves
-        return replace(self, overlay=overlay, leaf=leaf)
+        return self.with_overlay(self.overlay.stacks.joined(stacks))
 
     def without_functions(self, functions: Int64) -> "State":
         """This without the stacks that have any of these functions: they are missing then."""
-        leaf = self.leaf.copy()
         gone = prefix_tree.below_any(np.isin(self.base.function, functions), self.base.end)
-        here = self.base_ids[leaf[self.base_ids] >= 0]
-        in_base = here[leaf[here] < len(self.base)]
-        leaf[in_base[gone[leaf[in_base]]]] = -1
+        in_base = np.flatnonzero(self.base_leaf >= 0)
+        renamed = np.union1d(self.renamed, in_base[gone[self.base_leaf[in_base]]])
         stacks = self.overlay.stacks
         if len(stacks.ids):
             hits = np.isin(stacks.frames, functions).astype(np.int64)
             running = np.concatenate(([0], np.cumsum(hits)))
             ends = np.cumsum(stacks.lengths)
-            stale = running[ends] > running[ends - stacks.lengths]
-            leaf[stacks.ids[stale]] = -1
-            stacks = stacks.of(~stale)
+            stacks = stacks.of(running[ends] == running[ends - stacks.lengths])
+        return replace(self, renamed=renamed).with_overlay(stacks)
+
+    def with_overlay(self, stacks: Stacks) -> "State":
+        """This with these stacks in its overlay, and no others."""
         overlay, leaves = _overlay(self.base, stacks)
-        leaf[stacks.ids] = leaves
-        return replace(self, overlay=overlay, leaf=leaf)
+        order = np.argsort(stacks.ids)
+        return replace(self, overlay=overlay, overlay_ids=stacks.ids[order], overlay_leaf=leaves[order])
+
+
+def on_base(base: PrefixTree, leaf: Int32) -> State:
+    """A state of a base alone; `leaf` has its stacks' nodes by id, -1 where it has none."""
+    overlay, none = _overlay(base, NO_STACKS)
+    return State(base, leaf, overlay, none, none, none)
 
 
 def built(stacks: Stacks) -> State:
@@ -253,16 +270,15 @@ def built(stacks: Stacks) -> State:
     base, leaves = prefix_tree.build(stacks.frames, stacks.lengths)
     leaf = np.full(int(stacks.ids.max(initial=0)) + 1, -1, np.int32)
     leaf[stacks.ids] = leaves
-    overlay, _ = _overlay(base, NO_STACKS)
-    return State(base, stacks.ids.astype(np.int32), overlay, leaf)
+    return on_base(base, leaf)
 
 
 class StackTree:
     """The tree that all queries of a process share."""
 
-    def __init__(self, stacks: Stacks = NO_STACKS) -> None:
-        """`stacks` are its base, built here."""
-        self._state = built(stacks)
+    def __init__(self, begin: State | None = None) -> None:
+        """`begin` is what it has at first, None: nothing; its base stays."""
+        self._state = begin or built(NO_STACKS)
         self._lock = threading.Lock()
 
     @property
@@ -277,9 +293,10 @@ class StackTree:
 
     @property
     def size(self) -> CacheSize:
-        """Its stacks; some 100 bytes each, and 4 for each id that was ever given away."""
+        """The overlay's stacks, some 150 bytes each, and those that are in it for having got other names."""
         state = self._state
-        return CacheSize(len(state.base_ids) + len(state.overlay.stacks.ids), array_bytes(state))
+        held = (state.overlay, state.overlay_ids, state.overlay_leaf, state.renamed)
+        return CacheSize(len(state.overlay_ids), sum(map(array_bytes, held)))
 
     def covering(self, ids: Int64, load: Callable[[Int64], Stacks]) -> State:
         """A state that has all of these stacks; `load` brings those that are missing."""
@@ -332,7 +349,7 @@ def _overlay(base: PrefixTree, stacks: Stacks) -> tuple[Overlay, Int64]:
     return overlay, number[leaves]
 
 
-def _grown(array: Int32, size: int) -> Int32:
-    grown = np.full(max(size, len(array)), -1, np.int32)
-    grown[: len(array)] = array
-    return grown
+def _places(ids: Int64, wanted: Int64) -> Int64:
+    """The place of each wanted id among ascending ones; -1: not there."""
+    place = np.minimum(np.searchsorted(ids, wanted), len(ids) - 1)
+    return np.where(ids[place] == wanted, place, -1)

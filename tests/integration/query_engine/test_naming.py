@@ -9,10 +9,11 @@ from storage.query.engine import QueryEngine
 from storage.query.shapes.flame import FlameQuestion
 from storage.query.shapes.row_order import Page
 from storage.query.shapes.table import TableQuestion
+from storage.query.stacks.files import StackFiles
 from storage.query.stacks.functions import Functions
 from storage.query.stacks.stack_tree import StackTree
 from tests.facts import FactWriter
-from tests.integration.query_engine.asking import NOON, PERIOD, around_noon, shown, until_built
+from tests.integration.query_engine.asking import NOON, PERIOD, around_noon, rebuild, shown
 
 pytestmark = pytest.mark.integration
 
@@ -65,14 +66,15 @@ def name(engine: Engine, nameless: int, named: int) -> None:
 
 
 @pytest.mark.parametrize("rebuilt", [False, True])
-def test_a_name_gives_way_to_a_better_one(engine: Engine, queries: QueryEngine, renamed, rebuilt: bool):
+def test_a_name_gives_way_to_a_better_one(
+    engine: Engine, queries: QueryEngine, files: StackFiles, renamed, rebuilt: bool
+):
     nameless, symtab, full = renamed
     assert called(queries) == {("lib.so+0x10", "", "")}
     for better, shown_ in ((symtab, ("crc32", "", "")), (full, ("crc32", "crc.c", ""))):
         name(engine, nameless, better)
         if rebuilt:
-            queries.warm()
-            until_built(queries)
+            rebuild(engine, queries, files)
         assert called(queries) == {shown_}
 
 
@@ -101,8 +103,6 @@ def test_a_name_that_could_not_be_read_is_read_by_the_next_query(
         patch.setattr(Functions, "_read", too_slow)
         with pytest.raises(DatabaseBusy):
             called(queries)
-    with snapshot(engine) as connection:
-        queries._source.renewed(connection)
     assert called(queries) == {("crc32", "", "")}
 
 

@@ -18,8 +18,9 @@ from storage.query.shapes.flame import FlameQuestion
 from storage.query.shapes.labels import LabelsQuestion
 from storage.query.shapes.row_order import Page, Sort
 from storage.query.shapes.table import TableQuestion
+from storage.query.stacks.files import StackFiles
 from tests.facts import FactWriter
-from tests.integration.query_engine.asking import NOON, around_noon, shown
+from tests.integration.query_engine.asking import NOON, around_noon, rebuild, shown
 
 pytestmark = pytest.mark.integration
 
@@ -76,9 +77,11 @@ KEYS = {
     batches=st.lists(st.lists(a_fact, min_size=1, max_size=12), min_size=1, max_size=3),
     nodes=st.integers(1, 30),
 )
-def test_every_view_counts_what_a_dictionary_counts(engine: Engine, batches: list[list[Fact]], nodes: int):
+def test_every_view_counts_what_a_dictionary_counts(
+    engine: Engine, files: StackFiles, batches: list[list[Fact]], nodes: int
+):
     campaign = f"c{datetime.now(UTC).timestamp()}"
-    queries = QueryEngine(engine)
+    queries = QueryEngine(engine, files=files)
     facts: list[Fact] = []
     ids: dict[int, int] = {}
     stacks: dict[tuple[int, ...], int] = {}
@@ -100,7 +103,7 @@ def test_every_view_counts_what_a_dictionary_counts(engine: Engine, batches: lis
                 )
         facts += batch
         if number == 1:
-            queries.warm()  # the base is built while it is asked; either state must answer alike
+            rebuild(engine, queries, files)  # with a base, without one, and with both: all must answer alike
         whole = sum(fact.samples * fact.period for fact in facts)
         for by, key_of in KEYS.items():
             answer = queries.ask(TableQuestion(selection, tuple(by.split(",")), Page(sort=Sort.TOTAL_DESC)))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from storage.query.stacks import prefix_tree, stack_tree
-from storage.query.stacks.stack_tree import Stacks, StackTree
+from storage.query.stacks.stack_tree import Stacks, StackTree, built
 
 a_stack = st.lists(st.integers(1, 5), max_size=7).map(tuple)
 some_stacks = st.lists(a_stack, min_size=1, max_size=25, unique=True)
@@ -60,7 +60,7 @@ def test_shapes_count_what_a_dictionary_counts(stacks, data):
     ids = data.draw(st.permutations(range(1, len(stacks) + 1)))
     table = dict(zip(ids, stacks, strict=True))
     in_base = data.draw(st.sets(st.sampled_from(ids)))
-    tree = StackTree(columns({i: table[i] for i in in_base}))
+    tree = StackTree(built(columns({i: table[i] for i in in_base})))
     for _ in range(2):  # the overlay is extended in two steps
         asked = data.draw(st.lists(st.sampled_from(ids), min_size=1))
         values = data.draw(st.lists(st.integers(1, 2**40), min_size=len(asked), max_size=len(asked)))
@@ -74,7 +74,7 @@ def test_a_function_that_was_named_takes_the_place_of_its_alias(stacks, alias, n
     before = dict(enumerate(stacks, start=1))
     after = {i: tuple(named if f == alias else f for f in stack) for i, stack in before.items()}
     in_base = data.draw(st.sets(st.sampled_from(list(before))))
-    tree = StackTree(columns({i: before[i] for i in in_base}))
+    tree = StackTree(built(columns({i: before[i] for i in in_base})))
     wanted = np.array(list(before), np.int64)
     tree.covering(wanted, lambda missing: columns({i: before[i] for i in missing.tolist()}))
     tree.forget_functions([np.array([alias], np.int64)])
