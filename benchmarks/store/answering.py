@@ -46,7 +46,7 @@ def draws(run: Run, seed: int, over: Extent | None = None) -> Draws:
 def ask_idle(run: Run) -> None:
     """Nothing else runs."""
     run.say(f"questions: {run.size.questions} of each kind; {extent(run).says()}")
-    with Asking(run.url) as asking:
+    with Asking(run.url, run.folder) as asking:
         drawn = draws(run, 0)
         chosen = questions.kinds(drawn, asking.hot(drawn))
         for kind in ("app_week_flame", "fleet_month_table"):
@@ -92,7 +92,7 @@ def ask_while_waiting(run: Run) -> None:
 def _ask(run: Run, over: Extent, beside: AbstractContextManager[None]) -> Answered:
     """Questions whose windows end with the last hour, fewer of each kind, beside something."""
     some = [max(2, each // 2) for each in (run.size.questions, run.size.slow_questions)]
-    with Asking(run.url) as asking:
+    with Asking(run.url, run.folder) as asking:
         chosen = questions.kinds(draws(run, 1, over), asking.hot(draws(run, 0)))
         with beside:
             return asking.ask(chosen, *some)

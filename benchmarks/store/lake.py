@@ -5,8 +5,8 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING
 
-from storage.lake.export import export_day
-from storage.lake.place import Lake
+from storage.segments.export import export_day
+from storage.segments.place import Lake
 
 if TYPE_CHECKING:
     from benchmarks.store.run import Run

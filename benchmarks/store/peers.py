@@ -60,7 +60,7 @@ def ask_peers(run: Run) -> None:
     duck_s = time.monotonic() - began
     rows = PlainRows(run.server, run.engine, folder)
     run.say(f"peers: {rows.facts:,} facts; DuckDB's files took {duck_s:.1f} s, rows {rows.load_s:.1f} s")
-    with Asking(run.url) as asking:
+    with Asking(run.url, run.folder) as asking:
         found = _compare(run, asking, duck, rows)
     duck.close()
     rows.close()

@@ -1,7 +1,7 @@
 """Kinds of questions, and how long a query engine in this process takes to answer them.
 
 No question is answered out of an earlier answer: the engine keeps none, and every answer computes its weights and intervals. It keeps in
-memory the tree of all stacks, the names of functions, and what it decoded of cells and of chunks of single applications, as every API
+memory the file of all stacks and names, mapped, and what it decoded of cells and of chunks of single applications, as every API
 process does; the kinds that end in `_undecoded` drop the decoded part first.
 """
 
@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
-from sqlalchemy import text
 
 from services.allocator import keep_giving_back, reuse_arrays, share_arenas
 from services.api.leftovers import PAUSE_S
@@ -25,10 +24,12 @@ from storage.query.shapes.flame import FlameQuestion
 from storage.query.shapes.row_order import Page, Sort
 from storage.query.shapes.series import SeriesQuestion
 from storage.query.shapes.table import TableQuestion
+from storage.query.stacks.files import StackFiles
 from storage.query.subject import Subject
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from benchmarks.store.draws import Draws
     from storage.query.reader import Question
@@ -94,14 +95,15 @@ class Answered:
 
 
 class Asking:
-    """A query engine with the tree of all stacks in memory."""
+    """A query engine that has mapped the file of stacks and names."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, folder: Path) -> None:
+        """The file is in a folder below `folder`, and is built if it is not there."""
         self._engine = open_engine(url, application="bench")
-        self.queries = QueryEngine(self._engine)
+        self.queries = QueryEngine(self._engine, files=StackFiles(folder / "stacks"))
 
     def __enter__(self) -> Self:
-        """Wait for the tree. This process then has memory as the API has."""
+        """Wait for the file. This process then has memory as the API has."""
         share_arenas()
         reuse_arrays()
         keep_giving_back(PAUSE_S)
@@ -120,14 +122,12 @@ class Asking:
         self._engine.dispose()
 
     def warm(self) -> None:
-        """Wait until the tree has all stacks there are."""
-        with self._engine.connect() as connection:
-            stacks: int = connection.execute(text("SELECT count(*) FROM stack")).scalar_one()
+        """Wait until a file of stacks is mapped; stacks that are newer than the file are read by the questions."""
         self.queries.warm()
         deadline = time.monotonic() + PATIENCE_S
-        while self.queries.caches()["stacks"].rows < stacks:
+        while self.queries.caches()["stack_file"].rows == 0:
             if time.monotonic() > deadline:
-                raise TimeoutError("the tree of stacks was not built in time")
+                raise TimeoutError("the file of stacks was not built in time")
             time.sleep(0.1)
 
     def hot(self, draws: Draws) -> list[int]:
