@@ -13,15 +13,11 @@ import socket
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
+from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, Engine
-
-from collector.dispatch import Dispatch
-from collector.sweep import make_room, send_due
 from services.embedded.postgres import EmbeddedPostgres
 from services.embedded.valkey import EmbeddedValkey
 from services.errors import CannotStart
@@ -29,41 +25,25 @@ from services.observing.address import ObserveAddress
 from services.observing.asking import is_ok
 from services.part_settings import API, COLLECTOR, WORKER, reaches_gateways, withheld
 from services.ports import choose_port
+from services.preparation import Preparation, Sampling
 from services.running import RunningStack, observed_at, run_dir
 from services.settings import Settings, variables
 from services.simulate.places import socket_of
 from services.simulate.run import FleetPlan, parts
-from services.simulate.seeding import make_up_past, seed
 from services.supervisor import Child, Part
-from storage import campaigns, inventory, migrate
-from storage.archive import Archive
-from storage.captures import Due
-from storage.database import normalized, open_engine
-from storage.errors import DatabaseError, UnknownCampaign
-from symbolizer.worker.broker import make_sender
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
+
+    from collector.dispatch import Dispatch
+    from storage.captures import Due
 
 Say = Callable[[str], None]
-
-DEFAULT_RATE_HZ = 99.0
-"""99, so as not to run in step with work that repeats at 100 Hz."""
-
 
 OWN_ASKS_PER_HOUR = 60
 """Binaries that the gateway of this machine is asked for, where the setting says nothing."""
 RESEND_S = 5.0
 """Between two tasks for one capture while the last ones are waited for."""
-
-
-@dataclass(frozen=True, slots=True)
-class Sampling:
-    """How this machine is sampled while `up` runs."""
-
-    rate_hz: float | None = None
-    """Samples a second and CPU; None: what the campaign has, DEFAULT_RATE_HZ for a new one."""
-    round_s: float = 10.0
-    window_s: float = 8.0
-    """Seconds of each round that are sampled."""
-    visits_per_round: float = 1.0
 
 
 class Stack:
@@ -90,7 +70,7 @@ class Stack:
         self._valkey = None if settings.redis_url else EmbeddedValkey(settings.state_dir / "valkey")
         self._children: list[Child] = []
         self._engine: Engine | None = None
-        self._dispatch: Dispatch[Due] | None = None
+        self._dispatch: Dispatch[Due] | None = None  # loaded with the first use: 60 MB, 1.5 s
         self.machine = platform.node() or "localhost"
         self.gateway = socket_of(fleet.sockets, 0) if fleet else f"unix:{self._folder / 'gateway.sock'}"
         self.port = settings.api_port
@@ -111,13 +91,20 @@ class Stack:
         )
 
     def start(self) -> None:
-        """Start every part in order and say so; raises CannotStart, with what was started still running."""
+        """Start every part and say when each is ready; raises CannotStart, with what was started still running.
+
+        Parts import while the servers start: the API begins first, since it imports the most, and does not need its
+        database before it is asked. Collector and worker begin when the tables are there.
+        """
         chosen = choose_port(self._settings.api_port, explicit="api_port" in self._settings.model_fields_set)
         self.port, self.other_port = chosen.number, chosen.instead
+        api = self._begin(self._api())
         if self._postgres is not None:
             with self._step("PostgreSQL"):
                 self._postgres.start()
         else:
+            from storage.database import normalized  # noqa: PLC0415 - SQLAlchemy, for a sentence
+
             place = normalized(self._database_url())
             self._say(
                 f"  using the database {place.database} of DATABASE_URL at {place.host or 'this machine'}"
@@ -126,20 +113,21 @@ class Stack:
             with self._step("Valkey"):
                 self._valkey.start()
         with self._step("tables"):
-            self._prepare_database()
-        if self.fleet is None:
-            with self._step("gateway"):
-                self._start_child(self._gateway())
-        else:
-            with self._step(f"{self.fleet.machines:,} simulated machines"):
-                self._start_fleet(self.fleet)
-        for name, part in (("API", self._api), ("symbolizer", self._worker)):
-            with self._step(name):
-                self._start_child(part())
+            said = Preparation(
+                self._database_url(), self.machine, self.gateway, self._sampling, self.fleet
+            ).run_apart()
+        if said:
+            self._say(said)
+        machines = [self._gateway()] if self.fleet is None else parts(self.fleet, self._logs)
+        sampled = [self._begin(part) for part in machines]
+        worker = self._begin(self._worker())
+        collector = self._begin(self._collector()) if self.fleet is None else None
+        name = "gateway" if self.fleet is None else f"{self.fleet.machines:,} simulated machines"
+        for step, children in ((name, sampled), ("API", [api]), ("symbolizer", [worker])):
+            self._await(step, children)
         if self.fleet is not None:
             self._make_up_past(self.fleet)
-        with self._step("collector"):
-            self._start_child(self._collector())
+        self._await("collector", [collector or self._begin(self._collector())])
 
     def tend(self) -> list[str]:
         """Start again what has ended; a sentence for each."""
@@ -159,10 +147,18 @@ class Stack:
             if child.part.name == COLLECTOR:
                 child.stop()
         self._children = [child for child in self._children if child.part.name != COLLECTOR]
+        from collector.dispatch import Dispatch  # noqa: PLC0415 - used at the end only, see `__init__`
+        from storage.database import open_engine  # noqa: PLC0415
+        from symbolizer.worker.broker import make_sender  # noqa: PLC0415
+
+        self._engine = open_engine(self._database_url(), application="up", pool_size=1)
         self._dispatch = Dispatch(make_sender(self._redis_url()), resend_s=RESEND_S)
 
     def send_due(self) -> None:
         """Send again what waits to be landed: the collector did until `stop_sampling`."""
+        from collector.sweep import send_due  # noqa: PLC0415 - as in `stop_sampling`
+        from storage.errors import DatabaseError  # noqa: PLC0415
+
         if self._engine is not None and self._dispatch is not None:
             with suppress(DatabaseError):  # `tend` brings it back
                 send_due(self._engine, self._dispatch)
@@ -187,26 +183,33 @@ class Stack:
         yield
         self._say(f"  ✓ {name} ({monotonic() - begun:.1f} s)")
 
-    def _start_fleet(self, fleet: FleetPlan) -> None:
-        """Start its processes together: each takes a second or two to build its model."""
-        children = [Child(part) for part in parts(fleet, self._logs)]
-        for child in children:
-            self._children.append(child)
-            child.start()
-        for child in children:
-            child.wait_until_ready(self._check_wanted)
-
     def _make_up_past(self, fleet: FleetPlan) -> None:
-        assert self._engine is not None
-        archive = Archive(self._settings.archive)
-        for line in make_up_past(self._engine, archive, fleet, datetime.now(UTC), self._check_wanted):
-            self._say(f"  ✓ {line}")
+        from services.simulate.seeding import make_up_past  # noqa: PLC0415 - few stacks have a past
+        from storage.archive import Archive  # noqa: PLC0415
+        from storage.database import open_engine  # noqa: PLC0415
 
-    def _start_child(self, part: Part) -> None:
+        engine, archive = (
+            open_engine(self._database_url(), application="up", pool_size=1),
+            Archive(self._settings.archive),
+        )
+        try:
+            for line in make_up_past(engine, archive, fleet, datetime.now(UTC), self._check_wanted):
+                self._say(f"  ✓ {line}")
+        finally:
+            engine.dispose()
+
+    def _begin(self, part: Part) -> Child:
+        self._check_wanted()
         child = Child(part)
         self._children.append(child)
         child.start()
-        child.wait_until_ready(self._check_wanted)
+        return child
+
+    def _await(self, name: str, children: Sequence[Child]) -> None:
+        """Say when all of them serve, and how long after they began."""
+        for child in children:
+            child.wait_until_ready(self._check_wanted)
+        self._say(f"  ✓ {name} ({max(child.runs_for_s for child in children):.1f} s)")
 
     def _check_wanted(self) -> None:
         if self._asked_to_end():
@@ -217,49 +220,6 @@ class Stack:
 
     def _redis_url(self) -> str:
         return self._settings.redis_url or (self._valkey.url() if self._valkey else "")
-
-    def _prepare_database(self) -> None:
-        """Tables, partitions, this machine, and the standing campaign; keeps what is there."""
-        migrate.upgrade(self._database_url())
-        self._engine = open_engine(self._database_url(), application="up", pool_size=1)
-        make_room(self._engine, datetime.now(UTC).date())
-        with self._engine.begin() as connection:
-            if self.fleet is None:
-                inventory.add(connection, inventory.NewMachine(self.machine, self.gateway), replace=True)
-            else:
-                seed(connection, self.fleet)
-            campaign = self._standing_campaign(connection)
-            if campaign.state is campaigns.State.STOPPED:
-                campaigns.set_state(
-                    connection, campaigns.FLEET, campaigns.State.RUNNING, "started again by fleetprof up"
-                )
-            elif campaign.state is campaigns.State.PAUSED:
-                self._say(
-                    f"campaign {campaigns.FLEET} is paused; go on with: fleetprof campaigns resume {campaigns.FLEET}"
-                )
-
-    def _standing_campaign(self, connection: Connection) -> campaigns.Campaign:
-        """The campaign as an operator left it; made, or changed to a rate that was asked for now."""
-        sampling = self._sampling
-        try:
-            standing = campaigns.get(connection, campaigns.FLEET)
-        except UnknownCampaign:
-            standing = None
-        if standing is not None and sampling.rate_hz is None:
-            return standing
-        cpu = campaigns.EventPlan(
-            event="cpu",
-            duration_ms=round(sampling.window_s * 1000),
-            rate_hz=sampling.rate_hz or DEFAULT_RATE_HZ,
-        )
-        definition = (
-            campaigns.Definition(
-                campaigns.FLEET, sampling.round_s, visits_per_round=sampling.visits_per_round, events=(cpu,)
-            )
-            if standing is None
-            else replace(standing.definition, events=(cpu,))
-        )
-        return campaigns.create_or_update(connection, definition)
 
     def _environment(self, part: str) -> dict[str, str]:
         """What a server-side part is told, all by environment: arguments are readable by every user."""

@@ -11,7 +11,6 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from analysis.convergence import Curve
 from services.measures import EVERYTHING, Figure, Measure, figure
 
 Answer = Mapping[str, Any]
@@ -153,6 +152,8 @@ def trust(answer: Answer) -> RenderableType:
     elif not fit["constant"]["value"] > 0:
         lines.append(Text(f"all {fit['visits']:,} visits that have the selection show the same"))
     else:
+        from analysis.convergence import Curve  # noqa: PLC0415 - NumPy, 0.2 s and 10 MB; `up` shows no curve
+
         landed = answer["totals"]["visits_landed"]
         curve = Curve(fit["scale"], fit["bend"])
         now = curve.distance(fit["visits"] * fit["samples_per_visit"])

@@ -17,11 +17,12 @@ from services.errors import CannotStart, NotRunning
 from services.last_captures import going_on, land_last
 from services.own_api import OwnApi
 from services.preflight import Verdict, judge, read_facts
+from services.preparation import Sampling
 from services.running import announce, hold, url_command
 from services.settings import Settings
 from services.signals import Asked
 from services.simulate.run import FleetPlan
-from services.stack import Sampling, Stack
+from services.stack import Stack
 
 REFRESH_S = 2.0
 QUIET_REFRESH_S = 10.0

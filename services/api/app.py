@@ -7,7 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from anyio import CapacityLimiter, create_task_group, to_thread
+from anyio import CapacityLimiter, create_task_group, sleep, to_thread
 from fastapi import FastAPI
 from starlette.datastructures import Headers
 from starlette.middleware.gzip import (
@@ -38,12 +38,17 @@ from services.data_api.http import data_router
 from services.experiments.desk import ExperimentDesk
 from services.experiments.file import LARGEST_BYTES
 from services.symbols.desk import SymbolDesk
+from storage.errors import StorageError
 from storage.query.engine import QueryEngine
 from storage.query.shapes.operations import OperationsQuestion
+from storage.query.shapes.readiness import ReadinessQuestion
 from storage.query.shapes.status import LandingQuestion
 
 CONCURRENT_QUERIES = 4
 """Queries that run at the same time; each holds one database connection."""
+
+_BETWEEN_LOOKS_S = 0.25
+"""Whether the database has its tables yet."""
 
 _DESCRIPTION = """Where a fleet's CPU cycles go: samples of random visits, symbolized, by any of their dimensions.
 
@@ -130,11 +135,17 @@ def create_app(
     )
     leftovers = Leftovers()
 
+    async def warm() -> None:
+        """Map the file of stacks once there are tables: `up` makes them while this process imports."""
+        while not await to_thread.run_sync(_has_tables, queries):  # noqa: ASYNC110 - a database sends no event
+            await sleep(_BETWEEN_LOOKS_S)
+        await to_thread.run_sync(queries.warm)
+
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        await to_thread.run_sync(queries.warm)
         async with create_task_group() as tasks:
             tasks.start_soon(leftovers.keep_giving_back)
+            tasks.start_soon(warm)
             yield
             tasks.cancel_scope.cancel()
 
@@ -183,3 +194,11 @@ def create_app(
     app.add_middleware(Guard, allowed_hosts=allowed_hosts, secure=secure, largest_bodies=largest_bodies)
     app.add_middleware(RequestLog, metrics=metrics)
     return app
+
+
+def _has_tables(queries: QueryEngine) -> bool:
+    try:
+        queries.ask(ReadinessQuestion())
+    except StorageError:
+        return False
+    return True

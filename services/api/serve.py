@@ -217,7 +217,10 @@ def _announcer(redis_url: str) -> Callable[[str, str], None]:
 
         return make_caller(redis_url)
 
-    return lambda key, why: caller()(key, why)
+    def announce(key: str, why: str) -> None:
+        caller()(key, why)
+
+    return announce
 
 
 def _served_pair(listen: Listen) -> ServedPair | None:

@@ -76,8 +76,8 @@ def up(  # noqa: PLR0917 - the command line is its signature
     """
     from rich.console import Console  # noqa: PLC0415 - a command imports what it runs
 
+    from services.preparation import Sampling  # noqa: PLC0415
     from services.simulate.home import simulated  # noqa: PLC0415
-    from services.stack import Sampling  # noqa: PLC0415
     from services.up import run  # noqa: PLC0415
 
     if past_days and simulate is None:

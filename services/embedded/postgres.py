@@ -189,8 +189,14 @@ class EmbeddedPostgres:
             "port": str(_PORT),
             "unix_socket_directories": f'"{self._run}"',
             "unix_socket_permissions": "0700",
-            "shared_buffers": f"{min(max(_memory_mib() // 8, 64), 1024)}MB",
+            # Beyond this the system's page cache does as well. 1 GB costs 14 MB for describing buffers before one is used.
+            "shared_buffers": f"{min(max(_memory_mib() // 32, 64), 256)}MB",
+            "wal_buffers": "4MB",
             "max_wal_size": "2GB",
+            # Processes that one machine's store does not use: replication, and I/O apart from who waits for it.
+            "io_method": "sync",
+            "max_logical_replication_workers": "0",
+            "max_connections": "60",
             "random_page_cost": "1.1",
             "jit": "off",
             "log_timezone": "UTC",

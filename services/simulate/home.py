@@ -1,8 +1,8 @@
 """Where a simulated fleet under `fleetprof up` lives: beside the real data, never in it."""
 
+from services.preparation import Sampling
 from services.settings import Settings
 from services.simulate.run import FleetPlan
-from services.stack import Sampling
 
 ROUND_S = 10.0
 WINDOW_S = 1.0

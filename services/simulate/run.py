@@ -4,14 +4,16 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from services.errors import CannotStart
 from services.part_settings import reaches_gateways
-from services.simulate.fleet import Fleet
 from services.simulate.places import ready_mark, socket_of
-from services.simulate.platforms import DATACENTERS
 from services.supervisor import Part
-from storage.inventory import NewMachine
+
+if TYPE_CHECKING:
+    from services.simulate.fleet import Fleet
+    from storage.inventory import NewMachine
 
 _LONGEST_PATH = 107
 """Bytes of a socket's path, see `collector.channel`."""
@@ -36,16 +38,21 @@ class FleetPlan:
     past_days: int = 0
     """Whole days before the first one that are made up, when the store is new."""
 
-    def model(self) -> Fleet:
+    def model(self) -> "Fleet":
         """The model behind it. Raises CannotStart for numbers that make no fleet."""
+        from services.simulate.fleet import Fleet  # noqa: PLC0415 - NumPy; `up` needs none of it without a fleet
+
         try:
             return Fleet(self.machines, seed=self.seed, strata=self.strata)
         except ValueError as error:
             raise CannotStart(str(error)) from error
 
 
-def inventory(plan: FleetPlan) -> list[NewMachine]:
+def inventory(plan: FleetPlan) -> "list[NewMachine]":
     """The machines as an operator would import them."""
+    from services.simulate.platforms import DATACENTERS  # noqa: PLC0415 - as in `FleetPlan.model`
+    from storage.inventory import NewMachine  # noqa: PLC0415
+
     fleet = plan.model()
     return [
         NewMachine(
