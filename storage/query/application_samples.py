@@ -11,12 +11,11 @@ from typing import TypeVar
 from sqlalchemy import Connection
 
 from storage.query.cells.evidence import Merged
-from storage.query.cells.gathered import Gathered
-from storage.query.cells.planner import Plan
 from storage.query.cells.samples import by_application
 from storage.query.facts.scan import SampleType
-from storage.query.function_samples import Quality, tell, without_stacks
-from storage.query.samples import Samples, SampleSource
+from storage.query.function_samples import Quality, gathered_sums, tell
+from storage.query.planner import CellPlan
+from storage.query.samples import SampleSource
 from storage.query.selections.selection import Selection
 from storage.query.unseen import bounded
 from storage.query.weighing.evidence import Seen
@@ -48,25 +47,24 @@ def read_applications(
     connection: Connection,
     selection: Selection,
     kind: SampleType,
-    plan: Plan,
+    plan: CellPlan,
     *,
     make: Callable[[ApplicationSamples], _Found],
-) -> _Found | Samples | None:
+) -> _Found | None:
     """What is made of a selection by cells for rows that are applications; else as `read_functions`."""
-
-    def of_applications(gathered: Gathered) -> _Found:
-        told = tell(source, connection, gathered, merging=False)
-        loose = gathered.loose.facts
-        seen = Seen(
-            loose.visit[loose.profile],
-            told.shape.leaf,
-            loose.values,
-            loose.units,
-            loose.application[loose.profile],
-        )
-        evidence = bounded(
-            by_application(gathered, told.canonical), connection, selection, kind, source.blocks
-        )
-        return make(ApplicationSamples(kind, seen, evidence, gathered.units, told.quality))
-
-    return without_stacks(source, connection, selection, kind, plan, samples_of=of_applications)
+    gathered = gathered_sums(source, connection, selection, kind, plan)
+    if gathered is None:
+        return None
+    told = tell(source, connection, gathered, merging=False)
+    loose = gathered.loose.facts
+    application = loose.application[loose.profile]
+    seen = Seen(loose.visit[loose.profile], told.shape.leaf, loose.values, loose.units, application)
+    evidence = bounded(
+        by_application(gathered, told.canonical),
+        connection,
+        selection,
+        kind,
+        blocks=source.blocks,
+        planner=source.planner,
+    )
+    return make(ApplicationSamples(kind, seen, evidence, gathered.units, told.quality))

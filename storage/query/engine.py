@@ -18,6 +18,7 @@ from storage.query.budget import Budget, Limits, budget_of
 from storage.query.cache_size import CacheSize
 from storage.query.cells.kept import KeptBlocks
 from storage.query.facts.kept_chunks import KeptChunks
+from storage.query.planner import Planner
 from storage.query.reader import Question, Reading
 from storage.query.remembered import remembering
 from storage.query.samples import SampleSource
@@ -75,6 +76,15 @@ class QueryEngine:
         budget = budget_of(self._limits)
         with budget.running(), self._reading(budget) as reading:
             return question.answer(reading)
+
+    @property
+    def planner(self) -> Planner:
+        """Chooses the access path of each question; another one counts for the questions that begin from then on."""
+        return self._source.planner
+
+    @planner.setter
+    def planner(self, planner: Planner) -> None:
+        self._source.planner = planner
 
     def budget(self) -> Budget:
         """A budget to offer with a question, for whoever wants to be able to stop it."""
@@ -139,7 +149,7 @@ class QueryEngine:
             file = files.open(connection)
             outdated = file is None or files.outdated(connection, file)
         if file is not None and file.token != self._source.file.token:
-            self._source = SampleSource(file, self._blocks, self._chunks)
+            self._source = SampleSource(file, self._blocks, self._chunks, self._source.planner)
         return outdated
 
     def _renew(self, files: StackFiles) -> None:

@@ -12,18 +12,16 @@ from typing import TypeVar
 import numpy as np
 from sqlalchemy import Connection
 
-from storage.errors import BudgetExceeded
 from storage.landing.markers import Kind
 from storage.landing.resolved import Status
-from storage.query import budget
 from storage.query.arrays import Bool, Int64
 from storage.query.cells.evidence import Merged
 from storage.query.cells.function_sums import FunctionSums
 from storage.query.cells.functions import sums_of, together
 from storage.query.cells.gathered import CannotTell, Gathered, gather
-from storage.query.cells.planner import Plan
 from storage.query.facts.scan import SampleType, campaign_of
-from storage.query.samples import Samples, SampleSource
+from storage.query.planner import CellPlan
+from storage.query.samples import SampleSource
 from storage.query.selections.selection import Selection
 from storage.query.stacks import node_marks
 from storage.query.stacks.functions import Functions, Naming
@@ -73,53 +71,39 @@ def read_functions(
     connection: Connection,
     selection: Selection,
     kind: SampleType,
-    plan: Plan,
+    plan: CellPlan,
     *,
     make: Callable[[FunctionSamples], _Found],
-) -> _Found | Samples | None:
-    """What is made of a selection by cells for rows that are functions; its samples if it takes its stacks. None: cells cannot tell after all.
+) -> _Found | None:
+    """What is made of a selection by cells for rows that are functions. None: cells cannot tell.
 
-    What was taken of the question's budget before it turned out that stacks are needed, or that it is too much, is free again,
-    and so it is where `make` takes too much: what cells know of the rows of a page is read only when that is known.
+    Raises `CannotTell` where their stacks can, `TooMuch`, `BudgetExceeded`.
     """
+    gathered = gathered_sums(source, connection, selection, kind, plan)
+    if gathered is None:
+        return None
+    told = tell(source, connection, gathered, merging=True)
+    loose = gathered.loose.facts
+    seen = Seen(loose.visit[loose.profile], told.shape.leaf, loose.values, loose.units, _NONE)
+    evidence = bounded(
+        gathered.evidence(told.canonical),
+        connection,
+        selection,
+        kind,
+        blocks=source.blocks,
+        planner=source.planner,
+    )
+    return make(FunctionSamples(kind, told.sums, told.shape, seen, evidence, gathered.units, told.quality))
 
-    def by_function(gathered: Gathered) -> _Found:
-        told = tell(source, connection, gathered, merging=True)
-        loose = gathered.loose.facts
-        seen = Seen(loose.visit[loose.profile], told.shape.leaf, loose.values, loose.units, _NONE)
-        evidence = bounded(gathered.evidence(told.canonical), connection, selection, kind, source.blocks)
-        return make(
-            FunctionSamples(kind, told.sums, told.shape, seen, evidence, gathered.units, told.quality)
-        )
 
-    return without_stacks(source, connection, selection, kind, plan, samples_of=by_function)
-
-
-def without_stacks(
-    source: SampleSource,
-    connection: Connection,
-    selection: Selection,
-    kind: SampleType,
-    plan: Plan,
-    *,
-    samples_of: Callable[[Gathered], _Found],
-) -> _Found | Samples | None:
-    """What is made of a selection's cells, or its samples by stack where `samples_of` raises `CannotTell`; as `read_functions`."""
+def gathered_sums(
+    source: SampleSource, connection: Connection, selection: Selection, kind: SampleType, plan: CellPlan
+) -> Gathered | None:
+    """A selection's cells and the visits beside them; None: cells cannot tell. Raises as `read_functions`."""
     campaign_id = campaign_of(connection, selection)
     if campaign_id is None:
         return None
-    try:
-        with budget.given_back():
-            gathered = gather(connection, selection, kind, campaign_id, plan, kept=source.blocks)
-            return None if gathered is None else samples_of(gathered)
-    except CannotTell:
-        pass
-    except BudgetExceeded as error:
-        if error.limit != "memory":
-            raise
-    gathered = None  # before as much again is read
-    # Gathered anew: with stacks, fewer of the cells are worth it.
-    return source.read_merged(connection, selection, kind, plan)
+    return gather(connection, selection, kind, campaign_id, plan, source.blocks)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,6 @@
 """One snapshot of the store, as the shapes of answers read it."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol, TypeVar
@@ -13,12 +12,12 @@ from storage.query import budget
 from storage.query.application_samples import ApplicationSamples, read_applications
 from storage.query.arrays import Int64
 from storage.query.builds import Builds, read_builds, read_contents
-from storage.query.cells import planner
-from storage.query.cells.planner import Plan
+from storage.query.cells.gathered import CannotTell
 from storage.query.copy_binary import TooMuch
 from storage.query.facts.scan import Profiles, SampleType, campaign_of, sample_type_of
 from storage.query.function_samples import FunctionSamples, read_functions
 from storage.query.lined import LinedSamples, read_lined
+from storage.query.planner import Access, CellPlan, Shape
 from storage.query.samples import Samples, SampleSource
 from storage.query.selections import label_names
 from storage.query.selections.selection import Selection
@@ -32,7 +31,16 @@ _Found = TypeVar("_Found")
 _Cells = TypeVar("_Cells")
 _Make = Callable[[_Cells], _Found]
 """What an answer is made by of what cells tell."""
-_Read = Callable[[SampleSource, Connection, Selection, SampleType, Plan], _Found | Samples | None]
+_BySums = Callable[[SampleSource, Connection, Selection, SampleType, CellPlan], _Found | None]
+
+FUNCTIONS = Shape(frame="function", stacks=False)
+APPLICATIONS = Shape(APPLICATION.keys, stacks=False)
+
+
+def _by_stack(
+    source: SampleSource, connection: Connection, selection: Selection, kind: SampleType, plan: CellPlan
+) -> Samples | None:
+    return source.read_merged(connection, selection, kind, plan)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,59 +60,62 @@ class Reading:
     ) -> Samples:
         """The selection's samples for rows by these labels and this frame key.
 
-        By cells if they can tell, else by the chunks of every visit. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`.
+        By the cheapest access path that can tell. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`.
         """
-        kind = sample_type_of(self.connection, selection)
-        plan = planner.plan(self.connection, selection, kind, labels, frame=frame)
-        samples = None
-        if plan is not None:
-            with suppress(TooMuch), budget.given_back():  # of chunks a random part can be read
-                samples = self.source.read_merged(self.connection, selection, kind, plan)
-        return samples or self.visits(selection, labels)
+        return self._answer(selection, Shape(labels, frame), _by_stack)
 
     def functions_of(self, selection: Selection, make: _Make[FunctionSamples, _Found]) -> _Found | Samples:
-        """What is made of the selection by function if cells can tell, for rows that are functions and go by no label.
+        """What is made of the selection by function if cells' sums can tell, for rows that are functions and go by no label.
 
         Else its samples, also where making it turns out to be too much. Raises as `samples` does.
         """
-        read = partial(read_functions, make=make)
-        return self._without_stacks(selection, (), "function", read) or self.visits(selection)
+        return self._answer(selection, FUNCTIONS, partial(read_functions, make=make))
 
     def functions_of_cells(self, selection: Selection, make: _Make[FunctionSamples, _Found]) -> _Found | None:
-        """As `functions_of`; None where the functions' sums do not say it."""
-        found = self._without_stacks(selection, (), "function", partial(read_functions, make=make))
-        return None if isinstance(found, Samples) else found
+        """As `functions_of`; None where the functions' sums do not say it. Raises `CannotTell`, `TooMuch`, `BudgetExceeded` besides."""
+        return self._by_sums(selection, FUNCTIONS, partial(read_functions, make=make))
 
     def applications_of(
         self, selection: Selection, make: _Make[ApplicationSamples, _Found]
     ) -> _Found | Samples:
         """As `functions_of`, for rows that are applications."""
-        labels, read = APPLICATION.keys, partial(read_applications, make=make)
-        return self._without_stacks(selection, labels, None, read) or self.visits(selection, labels)
+        return self._answer(selection, APPLICATIONS, partial(read_applications, make=make))
 
     def applications_of_cells(
         self, selection: Selection, make: _Make[ApplicationSamples, _Found]
     ) -> _Found | None:
         """As `functions_of_cells`, for rows that are applications."""
-        found = self._without_stacks(selection, APPLICATION.keys, None, partial(read_applications, make=make))
-        return None if isinstance(found, Samples) else found
+        return self._by_sums(selection, APPLICATIONS, partial(read_applications, make=make))
 
-    def _without_stacks(
-        self, selection: Selection, labels: tuple[str, ...], frame: str | None, read: _Read[_Found]
-    ) -> _Found | Samples | None:
+    def _by_sums(self, selection: Selection, shape: Shape, by_sums: _BySums[_Found]) -> _Found | None:
         kind = sample_type_of(self.connection, selection)
-        plan = planner.plan(self.connection, selection, kind, labels, frame=frame)
-        found: _Found | Samples | None = None
-        if plan is not None:
+        plan = self.source.planner.plan(self.connection, selection, kind, shape)
+        if plan.cells is None:
+            return None
+        return by_sums(self.source, self.connection, selection, kind, plan.cells)
+
+    def _answer(self, selection: Selection, shape: Shape, by_sums: _BySums[_Found]) -> _Found | Samples:
+        """By the first access path that can tell; what one took of the question's budget that cannot is free again."""
+        kind = sample_type_of(self.connection, selection)
+        for plan in self.source.planner.plans(self.connection, selection, kind, shape):
+            if plan.cells is None:
+                break
+            read = by_sums if plan.access is Access.FUNCTION_SUMS else _by_stack
             try:
                 with budget.given_back():
-                    found = read(self.source, self.connection, selection, kind, plan)
-            except TooMuch:
-                pass
+                    found = read(self.source, self.connection, selection, kind, plan.cells)
+            except CannotTell:
+                continue
+            except TooMuch:  # of chunks a random part can be read
+                break
             except BudgetExceeded as error:
-                if error.limit != "memory":
+                if error.limit != "memory" or shape.stacks:
                     raise
-        return found
+                continue
+            if found is None:
+                break
+            return found
+        return self.visits(selection, shape.labels)
 
     def visits(self, selection: Selection, labels: tuple[str, ...] = ()) -> Samples:
         """The selection's samples visit by visit, with the ids of these labels. Raises as `samples` does."""

@@ -14,7 +14,6 @@ from storage.query.arrays import Bool, Float, Int64, distinct, sorting, sum_at
 from storage.query.cells.evidence import Merged
 from storage.query.cells.gathered import gather
 from storage.query.cells.kept import KEPT_BYTES, KeptBlocks
-from storage.query.cells.planner import Plan
 from storage.query.cells.samples import CellSamples, samples_of
 from storage.query.copy_binary import TooMuch
 from storage.query.facts.kept_chunks import KeptChunks
@@ -31,6 +30,7 @@ from storage.query.facts.scan import (
     sample_type_of,
     scan,
 )
+from storage.query.planner import CellPlan, Planner
 from storage.query.selections.selection import Selection
 from storage.query.stack_filter import filter_stacks
 from storage.query.stacks.functions import Functions, Naming
@@ -133,8 +133,10 @@ class SampleSource:
         file: StackFile | None = None,
         blocks: KeptBlocks | None = None,
         chunks: KeptChunks | None = None,
+        planner: Planner | None = None,
     ) -> None:
-        """`file` has stacks and functions to begin with; `blocks` and `chunks` are those kept already."""
+        """`file` has stacks and functions to begin with; `blocks` and `chunks` are those kept already; `planner` chooses access paths."""
+        self.planner = planner or Planner()
         self.file = file = file or stack_file_of(NO_STACKS, names_of({}))
         self.functions = Functions(file.names)
         self.blocks = blocks or KeptBlocks(KEPT_BYTES)
@@ -181,25 +183,28 @@ class SampleSource:
         shape, _ = self.shape(connection, facts.stack)
         visits = _visits(design, weights, profiles, facts)
         if parts == WHOLE:
-            visits = bounded(visits, connection, selection, kind, self.blocks)
+            visits = bounded(visits, connection, selection, kind, blocks=self.blocks, planner=self.planner)
         weighted = facts.units * visits.weight[profiles.visit[facts.profile]]
         samples = Samples(kind, profiles, facts, weighted, shape, visits)
         return self._filtered(samples, selection) if selection.filters_stacks else samples
 
     def read_merged(
-        self, connection: Connection, selection: Selection, kind: SampleType, plan: Plan
+        self, connection: Connection, selection: Selection, kind: SampleType, plan: CellPlan
     ) -> Samples | None:
         """The samples of a selection by cells; None: they cannot tell after all."""
         campaign_id = campaign_of(connection, selection)
         if campaign_id is None:
             return None
-        gathered = gather(connection, selection, kind, campaign_id, plan)
+        gathered = gather(connection, selection, kind, campaign_id, plan, self.blocks)
         if gathered is None:
             return None
         samples = self.merged(connection, kind, plan, samples_of(gathered))
-        return replace(samples, evidence=bounded(samples.evidence, connection, selection, kind, self.blocks))
+        evidence = bounded(
+            samples.evidence, connection, selection, kind, blocks=self.blocks, planner=self.planner
+        )
+        return replace(samples, evidence=evidence)
 
-    def merged(self, connection: Connection, kind: SampleType, plan: Plan, cells: CellSamples) -> Samples:
+    def merged(self, connection: Connection, kind: SampleType, plan: CellPlan, cells: CellSamples) -> Samples:
         """The samples that these sums by stack are."""
         shape, naming = self.shape(connection, cells.stack)
         loose = cells.of.loose.facts

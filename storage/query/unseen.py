@@ -22,12 +22,12 @@ from storage.errors import BudgetExceeded
 from storage.landing.identities import OF_THE_MACHINE
 from storage.query import budget
 from storage.query.arrays import sum_at
-from storage.query.cells import planner
 from storage.query.cells.evidence import Merged
 from storage.query.cells.gathered import CannotTell, gather
 from storage.query.cells.kept import KeptBlocks
 from storage.query.copy_binary import TooMuch
 from storage.query.facts.scan import SampleType, campaign_of, scan_profiles
+from storage.query.planner import Planner, Shape
 from storage.query.selections.selection import Selection
 from storage.query.weighing.design import read_design
 from storage.query.weighing.evidence import Visits
@@ -38,12 +38,21 @@ _Found = TypeVar("_Found")
 
 
 def bounded(
-    evidence: _Evidence, connection: Connection, selection: Selection, kind: SampleType, blocks: KeptBlocks
+    evidence: _Evidence,
+    connection: Connection,
+    selection: Selection,
+    kind: SampleType,
+    *,
+    blocks: KeptBlocks,
+    planner: Planner,
 ) -> _Evidence:
-    """The evidence of a selection, with what it can be at most if the visits saw nothing of what its labels choose."""
+    """The evidence of a selection, with what it can be at most if the visits saw nothing of what its labels choose.
+
+    `blocks` are those of `gather`.
+    """
     if evidence.design.weights is None or evidence.whole > 0 or not could_be_seen(selection):
         return evidence
-    return replace(evidence, unseen=_most(connection, selection, kind, blocks))
+    return replace(evidence, unseen=_most(connection, selection, kind, blocks, planner))
 
 
 def could_be_seen(selection: Selection) -> bool:
@@ -73,12 +82,14 @@ def unless_too_much(read: Callable[[], _Found | None]) -> _Found | None:
         return None
 
 
-def _most(connection: Connection, selection: Selection, kind: SampleType, blocks: KeptBlocks) -> float:
+def _most(
+    connection: Connection, selection: Selection, kind: SampleType, blocks: KeptBlocks, planner: Planner
+) -> float:
     """Units of the fleet, of a gauge its level; NaN where the visits saw nothing at all, or more than is read for one answer."""
     event = event_of(selection)
 
     def read() -> Moments | None:
-        moments = _of_cells(connection, event, kind, blocks)
+        moments = _of_cells(connection, event, kind, blocks, planner)
         if moments is None:
             visits = read_event(connection, event, kind)
             moments = None if visits is None else visits.nothing()
@@ -89,15 +100,15 @@ def _most(connection: Connection, selection: Selection, kind: SampleType, blocks
 
 
 def _of_cells(
-    connection: Connection, event: Selection, kind: SampleType, blocks: KeptBlocks
+    connection: Connection, event: Selection, kind: SampleType, blocks: KeptBlocks, planner: Planner
 ) -> Moments | None:
     """The moments of a row that nobody saw; None: cells cannot tell."""
-    plan = planner.plan(connection, event, kind, (), frame="function")
+    plan = planner.plan(connection, event, kind, Shape(frame="function", stacks=False))
     campaign_id = campaign_of(connection, event)
-    if plan is None or campaign_id is None:
+    if plan.cells is None or campaign_id is None:
         return None
     with suppress(CannotTell):
-        gathered = gather(connection, event, kind, campaign_id, plan, kept=blocks)
+        gathered = gather(connection, event, kind, campaign_id, plan.cells, blocks)
         return None if gathered is None else gathered.evidence(np.zeros(0, np.int64)).nothing()
     return None
 

@@ -17,6 +17,7 @@ from storage.query.shapes.callers import Callers, CallersQuestion, CallTree
 from storage.query.shapes.table import Row
 from storage.query.subject import Subject, parse_subject
 from storage.rolling.roll import Roller
+from tests.access_paths import BY_CELLS, BY_VISITS
 from tests.designed import Campaign
 from tests.facts import FactWriter
 
@@ -222,16 +223,14 @@ def fleet(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize("subject", ["f", '{function=~"f|g"}', "nothing"])
-def test_cells_say_what_chunks_say(
-    engine: Engine, queries: QueryEngine, subject: str, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr("storage.query.cells.worth.VISITS_A_CELL", 1e9)
+def test_cells_say_what_chunks_say(engine: Engine, queries: QueryEngine, subject: str):
+    queries.planner = BY_VISITS
     fleet(engine)
     question = CallersQuestion(around_noon(), parse_subject(function=subject))
     chunks = queries.ask(question)
     while Roller(engine).roll().entries:
         pass
-    monkeypatch.setattr("storage.query.cells.worth.VISITS_A_CELL", 0)
+    queries.planner = BY_CELLS
     cells = queries.ask(question)
     assert (chunks.totals.path, cells.totals.path) == ("chunks", "cells")
     a, b = chunks.callers, cells.callers

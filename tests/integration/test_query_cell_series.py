@@ -19,6 +19,7 @@ from storage.query.shapes.row_order import Page, Sort
 from storage.query.shapes.series import Point, SeriesAnswer, SeriesQuestion
 from storage.query.shapes.table import TableQuestion
 from storage.rolling.compact import compact
+from tests.access_paths import BY_CELLS, BY_VISITS, planned
 from tests.facts import FactWriter
 from tests.integration.test_query_cells import DAY, HOUR, MIDNIGHT, Store, a_step, a_visit, minutes
 from tests.rolled_store import Seen
@@ -29,22 +30,16 @@ LATE = datetime(2027, 1, 1, tzinfo=UTC)
 MERGED = {"cells", "mixed"}
 
 
-@pytest.fixture(autouse=True)
-def cells_are_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The made stores are too small for cells to save anything."""
-    monkeypatch.setattr("storage.query.cells.worth.FEW_VISITS", 0)
-    monkeypatch.setattr("storage.query.cells.worth.VISITS_A_CELL", 0)
-
-
 @pytest.fixture
 def queries(engine: Engine) -> Iterator[QueryEngine]:
     made = QueryEngine(engine)
+    made.planner = BY_CELLS
     yield made
     made.close()
 
 
 def by_chunks(queries: QueryEngine, question: SeriesQuestion) -> SeriesAnswer:
-    with patch("storage.query.shapes.series.cell_series", return_value=None):
+    with planned(queries, BY_VISITS):
         return queries.ask(question)
 
 
@@ -206,6 +201,7 @@ def test_days_whose_facts_are_gone_still_have_their_steps(engine: Engine, querie
     with engine.begin() as connection:
         partitions.drop(connection, (MIDNIGHT + timedelta(days=-3)).date())
     fresh = QueryEngine(engine)
+    fresh.planner = BY_CELLS
     for question, expected in before.items():
         for asked in (queries, fresh):
             found = asked.ask(question)

@@ -12,12 +12,14 @@ from sqlalchemy import Engine, select
 
 from storage import partitions
 from storage.query.engine import QueryEngine
+from storage.query.planner import Planner
 from storage.query.selections.selection import Selection, parse_selection
 from storage.query.shapes.flame import FlameQuestion
 from storage.query.shapes.row_order import Page, Sort
 from storage.query.shapes.table import TableQuestion
 from storage.rolling.compact import compact
 from storage.schema import function
+from tests.access_paths import BY_CELLS, BY_VISITS, planned
 from tests.facts import FactWriter
 from tests.rolled_store import RolledStore, Seen
 
@@ -49,15 +51,10 @@ a_step = st.one_of(
 )
 
 
-@pytest.fixture(autouse=True)
-def cells_are_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The made stores are too small for cells to save anything."""
-    monkeypatch.setattr("storage.query.cells.worth.VISITS_A_CELL", 0)
-
-
 @pytest.fixture
 def queries(engine: Engine) -> Iterator[QueryEngine]:
     made = QueryEngine(engine)
+    made.planner = BY_CELLS
     yield made
     made.close()
 
@@ -86,7 +83,7 @@ def check_alike(queries: QueryEngine, selection: Selection, by: str, *, path: se
     page = Page(Sort.TOTAL_DESC, 100)
     found = queries.ask(TableQuestion(selection, (by,), page))
     flame = queries.ask(FlameQuestion(selection, 1000)) if by == "function" else None
-    with patch("storage.query.cells.planner.plan", return_value=None):
+    with planned(queries, BY_VISITS):
         expected = queries.ask(TableQuestion(selection, (by,), page))
         expected_flame = queries.ask(FlameQuestion(selection, 1000)) if by == "function" else None
     assert expected.totals.path == "chunks"
@@ -256,7 +253,7 @@ def test_functions_that_became_one_are_one_row_with_an_interval_that_is_wide_eno
         FactWriter(connection).alias(ids["wait"], ids["work"])
     selection = minutes(30 * HOUR, 31 * HOUR)
     found = queries.ask(TableQuestion(selection, ("function",), Page())).table.rows[0]
-    with patch("storage.query.cells.planner.plan", return_value=None):
+    with planned(queries, BY_VISITS):
         expected = queries.ask(TableQuestion(selection, ("function",), Page())).table.rows[0]
     assert found.key == expected.key
     assert (found.self, found.total, found.self_share) == (expected.self, expected.total, expected.self_share)
@@ -271,8 +268,8 @@ class TestDaysWhoseFactsAreGone:
     """Cells are kept longer than chunks: nobody may be told that a fleet was idle before."""
 
     @pytest.fixture
-    def first_day_gone(self, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.undo()  # few visits a cell: cells would not be worth reading
+    def first_day_gone(self, engine: Engine, queries: QueryEngine) -> None:
+        queries.planner = Planner()  # few visits a cell: cells would not be worth reading
         store = Store(engine, "fleet")
         store.land([Seen(n * HOUR, "east", 0.5, 5.0, (("a", 1, 5),)) for n in range(0, 48, 3)])
         store.roll_all()

@@ -10,10 +10,10 @@ from sqlalchemy import Engine
 
 from storage.database import snapshot
 from storage.query import samples
-from storage.query.cells import planner
 from storage.query.facts.scan import Facts, Profiles, sample_type_of
 from storage.query.models import labelled
 from storage.query.models.labelled import Labelled, read_labelled
+from storage.query.planner import Planner, Shape
 from storage.query.reader import Reading
 from storage.query.samples import SampleSource
 from storage.query.selections.grammar import parse_matchers
@@ -50,7 +50,7 @@ def test_profiles_say_what_their_stacks_do(fleet: Engine, label: str, matchers: 
     with snapshot(fleet) as connection:
         reading = Reading(connection, SampleSource())
         kind = sample_type_of(connection, selection)
-        plan = planner.plan(connection, selection, kind, (), frame="function")
+        plan = Planner().plan(connection, selection, kind, Shape(frame="function")).cells
         assert plan is not None
         one = labelled._of_profiles(reading, selection, kind, label, MOST, plan=plan)
         other = labelled._of_samples(reading, selection, label, MOST)

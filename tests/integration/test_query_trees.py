@@ -17,6 +17,7 @@ from storage.query.shapes.flame_diff import FlameDiffQuestion
 from storage.query.shapes.label_groups import NO_VALUE
 from storage.query.shapes.table import TableQuestion
 from storage.rolling.roll import Roller
+from tests.access_paths import BY_CELLS, BY_VISITS
 from tests.counted_fleet import CountedFleet, Sampled, write_fleet
 
 pytestmark = pytest.mark.integration
@@ -163,18 +164,18 @@ def test_nodes_have_the_figures_of_the_table(fleet: CountedFleet, queries: Query
     assert any(edge.residual for edge in graph.edges)
 
 
-def test_cells_say_what_chunks_say(engine: Engine, monkeypatch: pytest.MonkeyPatch):
+def test_cells_say_what_chunks_say(engine: Engine):
     queries = QueryEngine(engine)
     with engine.begin() as connection:
         fleet = write_fleet(connection, START, hours=2, visits=30)
     while Roller(engine).roll().entries:
         pass
-    monkeypatch.setattr("storage.query.cells.worth.VISITS_A_CELL", 0)
+    queries.planner = BY_CELLS
     root = (fleet.functions["main"],)
     graph, inverted = CallGraphQuestion(WHOLE, nodes=4), FlameQuestion(WHOLE, inverted=True, root=root)
     cells = queries.ask(graph), queries.ask(inverted), queries.ask(FlameQuestion(WHOLE, root=root))
     assert {found.totals.path for found in cells} == {"cells"}
-    monkeypatch.setattr("storage.query.cells.planner.plan", lambda *_args, **_more: None)
+    queries.planner = BY_VISITS
     chunks = queries.ask(graph), queries.ask(inverted), queries.ask(FlameQuestion(WHOLE, root=root))
     assert {found.totals.path for found in chunks} == {"chunks"}
     for found, expected in zip(cells[0].graph.nodes, chunks[0].graph.nodes, strict=True):

@@ -14,6 +14,7 @@ from storage.query.shapes.diff import DiffQuestion
 from storage.query.shapes.flame import FlameQuestion
 from storage.query.shapes.table import TableQuestion
 from storage.query.subject import Subject
+from tests.access_paths import BY_CELLS, BY_VISITS, planned
 from tests.designed import Campaign
 from tests.rolled_store import RolledStore, Seen
 
@@ -113,8 +114,8 @@ def test_a_side_of_a_difference_that_nobody_saw_is_bounded(queries: QueryEngine)
     assert row.levels.b.hi > 0
 
 
-def test_cells_bound_it_as_visits_do(engine: Engine, queries: QueryEngine, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("storage.query.cells.worth.VISITS_A_CELL", 0)
+def test_cells_bound_it_as_visits_do(engine: Engine, queries: QueryEngine):
+    queries.planner = BY_CELLS
     store = RolledStore(
         engine,
         "fleet",
@@ -139,8 +140,7 @@ def test_cells_bound_it_as_visits_do(engine: Engine, queries: QueryEngine, monke
         selection = hours(0, 4, select=select)
         for question in (TableQuestion(selection), TableQuestion(selection, ("application",))):
             found = queries.ask(question).totals
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr("storage.query.cells.planner.plan", lambda *_, **__: None)
+            with planned(queries, BY_VISITS):
                 expected = queries.ask(question).totals
             assert expected.path == "chunks"
             assert found.samples == expected.samples == 0

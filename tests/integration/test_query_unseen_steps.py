@@ -11,6 +11,7 @@ from services.api.profiles.series import series_document
 from storage.query.engine import QueryEngine
 from storage.query.selections.selection import Selection
 from storage.query.shapes.series import Point, SeriesAnswer, SeriesQuestion
+from tests.access_paths import BY_CELLS, BY_VISITS, planned
 from tests.designed import Campaign
 from tests.integration.test_query_unseen import MIDNIGHT, PERIOD, hours
 from tests.rolled_store import RolledStore, Seen
@@ -132,11 +133,8 @@ def test_an_answer_says_it_in_cores_and_no_share(queries: QueryEngine):
 
 
 @pytest.mark.parametrize("application", ["b", "nosuch"])
-def test_cells_bound_steps_as_visits_do(
-    engine: Engine, queries: QueryEngine, monkeypatch: pytest.MonkeyPatch, application: str
-):
-    monkeypatch.setattr("storage.query.cells.worth.VISITS_A_CELL", 0)
-    monkeypatch.setattr("storage.query.cells.worth.FEW_VISITS", 0)
+def test_cells_bound_steps_as_visits_do(engine: Engine, queries: QueryEngine, application: str):
+    queries.planner = BY_CELLS
     store = RolledStore(
         engine,
         "fleet",
@@ -162,7 +160,7 @@ def test_cells_bound_steps_as_visits_do(
     with patch("storage.query.shapes.step_bounds.read_event") as visit_by_visit:
         found = asked(queries, selection)
     visit_by_visit.assert_not_called()
-    with patch("storage.query.cells.planner.plan", return_value=None):
+    with planned(queries, BY_VISITS):
         expected = asked(queries, selection)
     assert expected.totals.path == "chunks"
     assert found.totals.path == ("cells" if application == "b" else "chunks")

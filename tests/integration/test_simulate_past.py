@@ -5,7 +5,6 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -37,6 +36,7 @@ from storage.visits import Outcome
 from symbolizer.images.resolve import Resolver
 from symbolizer.sources.local_files import LocalFiles
 from symbolizer.worker.landing import Lander
+from tests.access_paths import BY_VISITS
 from tests.alike import differences
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
@@ -127,7 +127,8 @@ def check_lake(engine: Engine, lake: Lake) -> None:
         ignore="^sys_",
     )
     queries = QueryEngine(engine)
-    with closing(queries), patch("storage.query.cells.planner.plan", lambda *_, **__: None):
+    queries.planner = BY_VISITS
+    with closing(queries):
         for question in (
             TableQuestion(whole, ("function",), Page(limit=1000)),
             TableQuestion(part, ("application", "platform"), Page(limit=1000)),

@@ -17,8 +17,8 @@ from storage import campaigns, inventory, partitions, thinning, visits
 from storage.backlog import Backlog, read_backlog
 from storage.campaigns import Campaign, Definition, EventPlan
 from storage.inventory import NewMachine
-from storage.query.cells import worth as cell_worth
 from storage.query.engine import QueryEngine
+from storage.query.planner import Costs, Planner
 from storage.query.selections.selection import Selection
 from storage.query.shapes.diff import DiffQuestion
 from storage.query.shapes.flame import FlameQuestion
@@ -182,15 +182,16 @@ def test_a_days_estimates_are_what_is_true(
     by_function, by_stack = [], []
 
     def merge() -> None:
-        monkeypatch.setattr(cell_worth, "VISITS_A_CELL", 100)
+        queries.planner = Planner(costs=Costs(stacks=100, stacks_of_all=50))
         while Roller(engine).roll().entries:
             pass
 
     def read_cells_of_few_visits() -> None:
-        monkeypatch.setattr(cell_worth, "VISITS_A_CELL", 2)
+        queries.planner = Planner(costs=Costs(stacks=2, stacks_of_all=1))
 
     def fold_the_day() -> None:
         monkeypatch.undo()
+        queries.planner = Planner()
         assert fold(engine, MIDNIGHT + timedelta(days=1) + FOLDED_AFTER)
 
     # The day's 144 cells of hours hold two visits each: it is about as fast to read their stacks one by one.

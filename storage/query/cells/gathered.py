@@ -20,7 +20,6 @@ from storage.query.cells.evidence import CellRows, Merged
 from storage.query.cells.kept import BlockKey, KeptBlocks
 from storage.query.cells.moments import ClosedCells, LooseVisits, OpenCells
 from storage.query.cells.open_blocks import OpenBlocks
-from storage.query.cells.planner import Plan
 from storage.query.cells.unmerged import (
     UnmergedFacts,
     UnmergedVisits,
@@ -29,8 +28,8 @@ from storage.query.cells.unmerged import (
     read_seconds,
     read_visits,
 )
-from storage.query.cells.worth import Takes, cheapest, worth
 from storage.query.facts.scan import SampleType
+from storage.query.planner import CellPlan, cheapest, worth
 from storage.query.selections.selection import Selection
 from storage.query.weighing.covered import HOUR_S
 from storage.query.weighing.design import design_of
@@ -63,7 +62,7 @@ class Gathered:
     connection: Connection
     selection: Selection
     """As far as anything is kept of it."""
-    plan: Plan
+    plan: CellPlan
     covered: Cover
     source: Source
     strata: Strata
@@ -137,49 +136,44 @@ class Gathered:
         )
 
 
-def gather(
+def gather(  # noqa: PLR0917 - what a selection is, and what is kept
     connection: Connection,
     selection: Selection,
     kind: SampleType,
     campaign_id: int,
-    plan: Plan,
-    *,
-    kept: KeptBlocks | None = None,
-    longest: int | None = None,
-    takes: Takes = Takes.SUMS,
+    plan: CellPlan,
+    blocks: KeptBlocks,
 ) -> Gathered | None:
-    """The selection by cells, with their sums by stack or, given what is kept of these, by function.
+    """The selection by cells, with their sums by stack or by function, as the plan says; `blocks` are those kept of the latter.
 
-    With `longest`, `HOUR` or `DAY`, no cell is of more time, and what is known of functions is what they are asked for one by one.
-    `takes` is what is asked of cells that are not read by stack.
+    In a plan with a `longest` time what is known of functions is what they are asked for one by one.
 
     None: the campaign draws nobody at random, or too little is merged yet. Raises `CannotTell` without stacks, before anything is
     read, if there are cells that do not say what was observed of functions.
     """
-    if kept is None:
-        takes = Takes.STACKS
+    kept = None if plan.stacks else blocks
     facts_kept = facts_from(connection)
     asked_s = (selection.end - selection.start).total_seconds()
     today: date = connection.execute(select(func.current_date())).scalar_one()
     # A day less than are kept: who drops them may have another clock.
     hours_from = (day_number(today) - HOURS_KEPT_DAYS + 1) * HOURS_A_DAY
     state = read_state(connection, plan.cube, hours_from=hours_from)
-    covered = _covered(state, plan, longest)
+    covered = _covered(state, plan)
     if _lacks_facts(selection, covered, facts_kept):
         left = _whole_days(selection, plan, facts_kept)
         if left is None:
             return None
         selection, plan = left
-        covered = _covered(state, plan, longest)
-    if longest == HOUR and covered.rest:
+        covered = _covered(state, plan)
+    if plan.longest == HOUR and covered.rest:
         return None
     strata = read_strata(connection, campaign_id, selection.start, selection.end)
     if strata is None or kind.id is None or not merged_hours(plan, covered):
         return None
     strata = replace(strata, asked_s=asked_s)
     if selection.start >= facts_kept:
-        covered = cheapest(covered, strata.in_hours, plan, takes=takes)
-        if not merged_hours(plan, covered) or not worth(covered, strata.in_hours, plan, takes=takes):
+        covered = cheapest(covered, strata.in_hours, plan)
+        if not merged_hours(plan, covered) or not worth(covered, strata.in_hours, plan):
             return None
     if kept is not None and not _counts_functions(connection, plan, campaign_id, kind.id, covered, kept=kept):
         raise CannotTell
@@ -190,7 +184,7 @@ def gather(
     if facts is None:
         return None
     source = Source(plan.cube, campaign_id, True, kind.id)
-    chosen = longest is not None
+    chosen = plan.longest is not None
     read = _Read.of(connection, source, plan, covered, visits, kept=kept, chosen=chosen)
     if not (read.any_cells or facts.stacks.any()):
         source = replace(source, stacks=False)
@@ -218,15 +212,15 @@ def gather(
     )
 
 
-def _covered(state: State, plan: Plan, longest: int | None) -> Cover:
-    if longest == HOUR:
+def _covered(state: State, plan: CellPlan) -> Cover:
+    if plan.longest == HOUR:
         return cover_by_hour(state, plan.first, plan.end)
-    return cover(state, plan.first, plan.end, weighted=longest is None)
+    return cover(state, plan.first, plan.end, weighted=plan.longest is None)
 
 
 def _counts_functions(
     connection: Connection,
-    plan: Plan,
+    plan: CellPlan,
     campaign_id: int,
     sample_type_id: int,
     covered: Cover,
@@ -242,7 +236,7 @@ def _counts_functions(
 
 
 def _read_cells(
-    connection: Connection, source: Source, plan: Plan, covered: Cover
+    connection: Connection, source: Source, plan: CellPlan, covered: Cover
 ) -> tuple[Cells, WeightedCells]:
     functions = Functions.NONE if plan.by_application else Functions.LATER
     cells = reading.read_cells(
@@ -262,7 +256,7 @@ def _lacks_facts(selection: Selection, cover: Cover, facts: datetime) -> bool:
     )
 
 
-def _whole_days(selection: Selection, plan: Plan, facts: datetime) -> tuple[Selection, Plan] | None:
+def _whole_days(selection: Selection, plan: CellPlan, facts: datetime) -> tuple[Selection, CellPlan] | None:
     """The selection and its plan without the parts of days before `facts`; None: nothing is left.
 
     A day that far back is asked for as a whole: it has cells of the day, or, if it was never folded, those of all its hours.
@@ -318,7 +312,7 @@ class _Read:
         cls,
         connection: Connection,
         source: Source,
-        plan: Plan,
+        plan: CellPlan,
         covered: Cover,
         visits: UnmergedVisits,
         *,

@@ -16,10 +16,10 @@ from sqlalchemy import Connection, Select, and_, bindparam, func, or_, select
 from sqlalchemy.sql.elements import ColumnElement
 
 from storage.query.arrays import Bool, Float, Int64
-from storage.query.cells.planner import Plan
 from storage.query.copy_binary import Rows, among, among_uuids, read_fixed, read_rows
 from storage.query.facts.chunks import decode_chunks
 from storage.query.facts.scan import MAX_BYTES, MAX_FACTS
+from storage.query.planner import MOST_VISITS, CellPlan
 from storage.query.selections.selection import Selection
 from storage.query.weighing.covered import HOUR_S, HOURS
 from storage.query.weighing.strata import NOT_KNOWN, class_of
@@ -28,8 +28,6 @@ from storage.rolling.cubes import day_of
 from storage.schema import capture_segment, chunk, profile, roll_queue, roll_replaced, visit
 from storage.visits import BY_HAND
 
-MOST_VISITS = 20_000
-"""More of them are not read one by one: the roller is behind, and cells save nothing."""
 _ID = "visit_id"
 _OF_VISIT = (
     visit.c.visit_id,
@@ -134,7 +132,7 @@ class UnmergedFacts:
         )
 
 
-def merged_hours(plan: Plan, cover: Cover) -> list[tuple[int, int]]:
+def merged_hours(plan: CellPlan, cover: Cover) -> list[tuple[int, int]]:
     """The ranges of hours [first, end) that are read from cells."""
     hours = [(plan.first, plan.end)]
     for low, high in cover.rest:
@@ -145,7 +143,7 @@ def merged_hours(plan: Plan, cover: Cover) -> list[tuple[int, int]]:
 
 
 def read_visits(
-    connection: Connection, selection: Selection, campaign_id: int, plan: Plan, cover: Cover
+    connection: Connection, selection: Selection, campaign_id: int, plan: CellPlan, cover: Cover
 ) -> UnmergedVisits | None:
     """The visits that cells of this cover lack or have too many; None: there are too many of them."""
     hours = merged_hours(plan, cover)
@@ -275,7 +273,7 @@ def _of(column: Any, applications: tuple[int, ...] | None) -> tuple[ColumnElemen
     return () if applications is None else (among(column, applications),)
 
 
-def _beside(selection: Selection, plan: Plan, cover: Cover) -> list[tuple[datetime, datetime]]:
+def _beside(selection: Selection, plan: CellPlan, cover: Cover) -> list[tuple[datetime, datetime]]:
     """Times of the selection that cells do not speak of."""
     hours = [(plan.first, plan.end), *cover.rest]
     first, end = (datetime.fromtimestamp(hour * HOUR_S, UTC) for hour in hours[0])

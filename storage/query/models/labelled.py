@@ -12,8 +12,6 @@ import numpy as np
 
 from storage.query import budget
 from storage.query.arrays import Float, Int64, sum_at, weight_at
-from storage.query.cells import planner
-from storage.query.cells.planner import Plan
 from storage.query.copy_binary import TooMuch
 from storage.query.facts.scan import (
     MAX_CHUNKS,
@@ -24,6 +22,7 @@ from storage.query.facts.scan import (
     sample_type_of,
     scan_profiles,
 )
+from storage.query.planner import CellPlan, Shape
 from storage.query.reader import Reading
 from storage.query.selections.selection import Selection
 from storage.query.shapes.table import all_rows
@@ -59,15 +58,15 @@ class Labelled:
 def read_labelled(reading: Reading, selection: Selection, label: str, most: int) -> Labelled:
     """At most so many values. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
     kind = sample_type_of(reading.connection, selection)
-    plan = planner.plan(reading.connection, selection, kind, (), frame="function")
-    if plan is not None:
+    plan = reading.source.planner.plan(reading.connection, selection, kind, Shape(frame="function"))
+    if plan.cells is not None:
         with suppress(TooMuch):  # of stacks a random part of the visits can be read
-            return _of_profiles(reading, selection, kind, label, most, plan=plan)
+            return _of_profiles(reading, selection, kind, label, most, plan=plan.cells)
     return _of_samples(reading, selection, label, most)
 
 
 def _of_profiles(
-    reading: Reading, selection: Selection, kind: SampleType, label: str, most: int, *, plan: Plan
+    reading: Reading, selection: Selection, kind: SampleType, label: str, most: int, *, plan: CellPlan
 ) -> Labelled:
     connection = reading.connection
     profiles = scan_profiles(connection, selection, kind, (label,))
@@ -103,7 +102,7 @@ def _totals(
     reading: Reading,
     selection: Selection,
     kind: SampleType,
-    plan: Plan,
+    plan: CellPlan,
     *,
     profiles: Profiles,
     visits: Visits,

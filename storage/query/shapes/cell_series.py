@@ -17,15 +17,14 @@ from storage.errors import BudgetExceeded
 from storage.query import budget
 from storage.query.application_samples import ApplicationSamples
 from storage.query.arrays import Bool, Float, Int64, sum_at
-from storage.query.cells import planner
 from storage.query.cells.gathered import CannotTell, Gathered, gather
 from storage.query.cells.in_steps import InSteps, SteppedCells, SteppedVisits
 from storage.query.cells.moments import LooseVisits, Pairs
 from storage.query.cells.remainder import remainder
-from storage.query.cells.worth import Takes
 from storage.query.copy_binary import TooMuch
 from storage.query.facts.scan import SampleType, campaign_of, sample_type_of
 from storage.query.function_samples import FunctionSamples
+from storage.query.planner import Shape
 from storage.query.reader import Reading
 from storage.query.selections.selection import Selection
 from storage.query.shapes.frame_keys import split_keys
@@ -41,7 +40,7 @@ from storage.query.weighing.evidence import Seen
 from storage.query.weighing.visit_times import VisitTimes, read_hourly_times
 from storage.rolling import reading as stored
 from storage.rolling.cubes import APPLICATION as APPLICATIONS
-from storage.rolling.cubes import DAY, HOUR, HOURS_A_DAY
+from storage.rolling.cubes import HOUR, HOURS_A_DAY
 from storage.rolling.reading import Cells, Functions
 from storage.rolling.rows import ANSWER_BYTES
 
@@ -74,9 +73,9 @@ class CellSeries:
 def cell_series(
     reading: Reading, selection: Selection, over: Steps, *, by: Sequence[str], limit: int, own: bool
 ) -> CellSeries | None:
-    """The series if cells can tell it; None: the chunks do. Raises as `Reading.samples` does."""
-    keys = split_keys(by) if by else None
-    if over.step_s % HOUR_S or keys not in (None, ((), ("function",)), ((APPLICATION,), ())):
+    """The series if cells can tell it; None: visits do. Raises as `Reading.samples` does."""
+    keys = split_keys(by) if by else ((), ("function",))
+    if keys not in (((), ("function",)), ((APPLICATION,), ())):
         return None
     by_application = keys == ((APPLICATION,), ())
     try:
@@ -98,8 +97,6 @@ def whole_by_step(reading: Reading, event: Selection, over: Steps) -> Float | No
 
     Raises as `Reading.samples` does.
     """
-    if over.step_s % HOUR_S:
-        return None
     asked = _Asked(reading, event, over, 0, own=True, by_application=False)
     with suppress(CannotTell):
         found = asked.gathered(sample_type_of(reading.connection, event))
@@ -129,24 +126,23 @@ class _Asked:
 
     def gathered(self, kind: SampleType) -> Gathered | None:
         """What cells and loose visits have; None: it cannot be told by step."""
-        reading, in_days = self.reading, self.over.step_s % DAY_S == 0
+        reading, step_s = self.reading, self.over.step_s
+        shape = Shape(
+            labels=(APPLICATION,) if self.by_application else (),
+            frame=None if self.by_application else "function",
+            stacks=False,
+            step_s=step_s,
+            some_functions=bool(self.limit) and not self.by_application,
+        )
+        plan = reading.source.planner.plan(reading.connection, self.selection, kind, shape)
         campaign_id = campaign_of(reading.connection, self.selection)
-        frame, labels = (None, (APPLICATION,)) if self.by_application else ("function", ())
-        plan = planner.plan(reading.connection, self.selection, kind, labels, frame=frame)
-        if plan is None or campaign_id is None:
+        if plan.cells is None or campaign_id is None:
             return None
         found = gather(
-            reading.connection,
-            self.selection,
-            kind,
-            campaign_id,
-            plan,
-            kept=reading.source.blocks,
-            longest=DAY if in_days else HOUR,
-            takes=Takes.SOME_FUNCTIONS if self.limit and not self.by_application else Takes.SUMS,
+            reading.connection, self.selection, kind, campaign_id, plan.cells, reading.source.blocks
         )
         # Of a day that has landed in part, hours are weighed visit by visit (`step_weights`).
-        return None if found is None or (found.strata.waiting and not in_days) else found
+        return None if found is None or (found.strata.waiting and step_s % DAY_S) else found
 
     def squares_of_whole(self, found: Gathered) -> Float:
         """As `whole_by_step`."""

@@ -11,12 +11,12 @@ import pytest
 from sqlalchemy import Engine
 
 from storage.errors import BudgetExceeded
-from storage.query.cells.gathered import CannotTell
 from storage.query.engine import QueryEngine
 from storage.query.samples import SampleSource
 from storage.query.selections.selection import Selection, parse_selection
 from storage.query.shapes.row_order import Page, Sort
 from storage.query.shapes.table import TableAnswer, TableQuestion
+from tests.access_paths import BY_STACKS, BY_VISITS, planned
 from tests.facts import FactWriter
 from tests.rolled_store import RolledStore, Seen
 
@@ -100,11 +100,11 @@ def check_alike(queries: QueryEngine, selection: Selection, *, by_function: bool
     """Both ways to answer say the same, page by page, and the chunks what they have of it."""
     for page in PAGES:
         found = asked(queries, selection, page, by_function=by_function)
-        with patch("storage.query.function_samples.sums_of", return_value=None):
+        with planned(queries, BY_STACKS):
             expected = asked(queries, selection, page, by_function=False)
         check_rows(found, expected)
         check_totals(found, expected)
-    with patch("storage.query.cells.planner.plan", return_value=None):
+    with planned(queries, BY_VISITS):
         chunks = queries.ask(TableQuestion(selection, ("function",), PAGES[0]))
     found = asked(queries, selection, PAGES[0], by_function=by_function)
     assert sums(found) == sums(chunks)
@@ -150,10 +150,7 @@ def check_applications(queries: QueryEngine, selection: Selection) -> None:
     with counting_stacks() as made:
         found = queries.ask(question)
     assert made[0] == 0
-    with (
-        patch("storage.query.application_samples.tell", side_effect=CannotTell),
-        counting_stacks() as made,
-    ):
+    with planned(queries, BY_STACKS), counting_stacks() as made:
         expected = queries.ask(question)
     assert made[0] == 1
     check_totals(found, expected)

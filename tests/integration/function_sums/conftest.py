@@ -6,15 +6,12 @@ import pytest
 from sqlalchemy import Engine
 
 from storage.query.engine import QueryEngine
-
-
-@pytest.fixture(autouse=True)
-def cells_are_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("storage.query.cells.worth.VISITS_A_CELL", 0)
+from tests.access_paths import BY_CELLS
 
 
 @pytest.fixture
 def queries(engine: Engine) -> Iterator[QueryEngine]:
     made = QueryEngine(engine)
+    made.planner = BY_CELLS
     yield made
     made.close()

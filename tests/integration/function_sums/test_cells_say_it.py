@@ -11,6 +11,7 @@ from sqlalchemy import Engine
 from storage.query.engine import QueryEngine
 from storage.query.shapes.table import TableQuestion
 from storage.rolling.compact import compact
+from tests.access_paths import BY_CELLS
 from tests.facts import FactWriter
 from tests.integration.function_sums.asking import (
     CLOSED,
@@ -156,6 +157,7 @@ def test_what_landed_since_is_in_the_next_answer_though_cells_are_kept(
         assert queries.caches()["cells"].rows > 0
         change(number)
         fresh = QueryEngine(engine)
+        fresh.planner = BY_CELLS
         after = asked(queries, selection, PAGES[0], by_function=None)
         expected = asked(fresh, selection, PAGES[0], by_function=None)
         fresh.close()

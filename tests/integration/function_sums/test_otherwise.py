@@ -11,6 +11,7 @@ from storage.query.cells.kept import KeptBlocks
 from storage.query.cells.open_blocks import OpenBlocks
 from storage.query.copy_binary import TooMuch
 from storage.query.engine import QueryEngine
+from storage.query.planner import Costs, Planner
 from storage.query.samples import SampleSource
 from storage.query.shapes.table import TableQuestion
 from storage.rolling import moments_codec
@@ -102,11 +103,8 @@ def test_stacks_that_observed_units_do_not_fit_for_are_read_when_the_rest_is_giv
         assert sums(asked(queries, selection, PAGES[0], by_function=False)) == expected
 
 
-def test_stacks_are_read_of_cells_only_where_they_are_worth_it(
-    engine: Engine, queries: QueryEngine, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("storage.query.cells.worth.VISITS_A_CELL", 3.0)
-    monkeypatch.setattr("storage.query.cells.worth.FEW_VISITS", 0)
+def test_stacks_are_read_of_cells_only_where_they_are_worth_it(engine: Engine, queries: QueryEngine) -> None:
+    queries.planner = Planner(costs=Costs(few_visits=0))
     store = store_of(engine, [(MAIN, WORK, TWIN), (KERNEL,)])
     store.land(seen((0, 3), (1, 5)))
     store.roll_all()

@@ -7,6 +7,7 @@ import pytest
 from sqlalchemy import Engine
 
 from storage.segments.place import Lake
+from tests.access_paths import BY_VISITS
 from tests.lakes import Store
 
 
@@ -19,6 +20,6 @@ def store(engine: Engine, tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def without_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+def without_cells(store: Store) -> None:
     """PostgreSQL answers visit by visit: cells know fewer figures, and estimate the variance of some otherwise."""
-    monkeypatch.setattr("storage.query.cells.planner.plan", lambda *_, **__: None)
+    store.postgres.planner = BY_VISITS

@@ -8,6 +8,7 @@ from storage.query.shapes.row_order import Page
 from storage.query.shapes.table import TableQuestion
 from storage.rolling.fold import fold
 from storage.rolling.roll import Roller
+from tests.access_paths import BY_CELLS
 from tests.alike import differences
 from tests.lakes import LATER, WHOLE, Drawn, Store, minutes
 
@@ -18,9 +19,8 @@ UNKNOWN_TO_CELLS = ("machines", "path", "_samples")
 """Cells count machines to a few percent, and no samples of rows."""
 
 
-def test_counts_estimates_and_intervals_are_those_of_cells(store: Store, monkeypatch: pytest.MonkeyPatch):
-    # The made store is too small for cells to save anything.
-    monkeypatch.setattr("storage.query.cells.worth.VISITS_A_CELL", 0)
+def test_counts_estimates_and_intervals_are_those_of_cells(store: Store):
+    store.postgres.planner = BY_CELLS
     store.land(SOME)
     roller = Roller(store.engine)
     while roller.roll().entries:

@@ -6,8 +6,8 @@ from typing import Any, cast
 import pytest
 from sqlalchemy import Connection
 
-from storage.query.cells import planner
 from storage.query.facts.scan import SampleType
+from storage.query.planner import CellPlan, Planner, Shape
 from storage.query.selections import label_names
 from storage.query.selections.selection import Selection, parse_selection
 from storage.rolling.cubes import APPLICATION, EVENT
@@ -23,8 +23,10 @@ def asked(start: str, length: timedelta, **more: str) -> Selection:
     return parse_selection(start=begin.isoformat(), end=(begin + length).isoformat(), **more)
 
 
-def plan(selection: Selection, kind: SampleType = CPU, *, labels: tuple[str, ...], frame: str | None):
-    return planner.plan(NO_CONNECTION, selection, kind, labels, frame=frame)
+def plan(
+    selection: Selection, kind: SampleType = CPU, *, labels: tuple[str, ...], frame: str | None
+) -> CellPlan | None:
+    return Planner().plan(NO_CONNECTION, selection, kind, Shape(labels, frame)).cells
 
 
 @pytest.mark.parametrize(

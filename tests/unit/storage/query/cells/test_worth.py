@@ -1,18 +1,22 @@
 """Which hours are read from cells, and which from the chunks of the few visits in them."""
 
+from dataclasses import replace
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.query.cells.planner import Plan
-from storage.query.cells.unmerged import MOST_VISITS
-from storage.query.cells.worth import MOST_LEFT, Takes, cheapest, worth
+from storage.query.planner import MOST_LEFT, MOST_VISITS, CellPlan, cheapest, worth
 from storage.query.weighing.strata import Drawn
 from storage.rolling.cover import Cover
 from storage.rolling.cubes import APPLICATION, EVENT
 
-OF_ONE = Plan(APPLICATION, (7,), 0, 100, by_application=False)
-OF_ALL = Plan(EVENT, None, 0, 100, by_application=False)
+OF_ONE = CellPlan(APPLICATION, (7,), 0, 100, by_application=False)
+OF_ALL = CellPlan(EVENT, None, 0, 100, by_application=False)
+
+
+def sums(plan: CellPlan, *, some: bool = False) -> CellPlan:
+    return replace(plan, stacks=False, some_functions=some)
 
 
 def drawn(*rows: tuple[int, int, int]) -> Drawn:
@@ -33,22 +37,21 @@ def test_sums_by_function_are_less_than_the_stacks_of_a_single_visit():
     cover = Cover(hours=(3, 4), days=(1, 2))
     for plan in (OF_ONE, OF_ALL):
         assert cheapest(cover, visits, plan).rest == ((3, 5),)
-        assert cheapest(cover, visits, plan, takes=Takes.SUMS) == cover
+        assert cheapest(cover, visits, sums(plan)) == cover
     alone = [(24 + n % 24, n, 1) for n in range(160)]
     assert not worth(cover, drawn(*alone), OF_ONE)
-    assert worth(cover, drawn(*alone), OF_ONE, takes=Takes.SUMS)
-    assert not worth(cover, visits, OF_ONE, takes=Takes.SUMS), "so few are soon read, and know more"
+    assert worth(cover, drawn(*alone), sums(OF_ONE))
+    assert not worth(cover, visits, sums(OF_ONE)), "so few are soon read, and know more"
 
 
 def test_a_few_functions_of_one_application_are_read_of_visits_unless_several_share_a_cell():
     cover = Cover(hours=(3, 4, 80, 81))
     visits = drawn((3, 1, 2), (4, 1, 1), (80, 1, 60), (81, 1, 60))
-    few = Takes.SOME_FUNCTIONS
-    assert cheapest(cover, visits, OF_ONE, takes=few) == Cover(hours=(80, 81), rest=((3, 5),))
-    assert cheapest(cover, visits, OF_ALL, takes=few) == cover, "of a fleet a visit is sixty chunks"
+    assert cheapest(cover, visits, sums(OF_ONE, some=True)) == Cover(hours=(80, 81), rest=((3, 5),))
+    assert cheapest(cover, visits, sums(OF_ALL, some=True)) == cover, "of a fleet a visit is sixty chunks"
     alone = drawn(*((3, n, 1) for n in range(160)))
-    assert not worth(Cover(hours=(3,)), alone, OF_ONE, takes=few)
-    assert worth(Cover(hours=(3,)), alone, OF_ALL, takes=few)
+    assert not worth(Cover(hours=(3,)), alone, sums(OF_ONE, some=True))
+    assert worth(Cover(hours=(3,)), alone, sums(OF_ALL, some=True))
 
 
 def test_what_is_left_to_the_chunks_touches_what_was_before():
