@@ -4,7 +4,7 @@ A **cell** is one row of a cube (`cubes`): the facts of every visit of one campa
 of one stratum and utilisation class, in one hour or UTC day, for one value of the cube's keys. Cells hold
 raw integers; weights are applied when a question is asked. A day that is over gets cells of its own, merged
 once from those of its hours (`fold`). Closed days are merged once more into buckets of 4, 16 and 64 days with
-their weights in (`compact`), because by then their coverage is final.
+their weights in (`compact`) where that merges rows; fingerprints (`made_of`) say whether those still hold.
 
     land ─ roll_queue ─ roll ─► roll (hours), exposure ─ fold ─► roll (days) ─ compact ─► roll_weighted, roll_built
 
@@ -17,8 +17,10 @@ still in `roll_queue`, in the same snapshot.
 
 To write: `roll.Roller`, `fold.fold`, `compact.compact`, `rebuild.rebuild`, `expire.expire`. To read, in a snapshot:
 
-    state = cover.read_state(connection, cube)            which buckets are built, which days have entries waiting
-    plan = cover.cover(state, h0, h1)                     an hour-aligned range as buckets, days, hours, and a rest
+    state = cover.read_state(connection, campaign_id, sample_type_id, first=h0, end=h1)     buckets, waiting days
+    plan = cover.cover(state, h0, h1)                     an hour-aligned range as days, hours, and a rest
+    usable = made_of.usable(connection, state, source, strata, first=h0, end=h1)
+    plan = plan.in_buckets(usable)                        the same, with buckets in place of days
     raw = reading.read_cells(connection, source, plan)    cells of hours and days, per stratum and class
     weighted = reading.read_weighted(connection, source, plan)
     watched = reading.read_exposure(connection, source, first_hour, end_hour)

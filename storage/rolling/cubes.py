@@ -23,10 +23,14 @@ class Cube:
     id: int
     keys: tuple[str, ...]
     """Columns of `profile` that are the cells' `k1` and `k2`; without one it is 0."""
+    weighted_levels: tuple[int, ...]
+    """Levels of `roll_weighted` that it has where they merge."""
 
 
-EVENT = Cube(1, ())
-APPLICATION = Cube(2, ("application",))
+EVENT = Cube(1, (), WEIGHTED_LEVELS)
+APPLICATION = Cube(2, ("application",), WEIGHTED_LEVELS[1:])
+"""A week of one application is answered from its days in no more CPU time than from buckets of four, which were half of the
+store's bytes; a quarter takes seven times as long without those of 16 and 64."""
 CUBES = (EVENT, APPLICATION)
 
 

@@ -27,11 +27,13 @@ def unfolded(connection: Connection) -> frozenset[int]:
     return frozenset(map(day_number, found))
 
 
-def begin(connection: Connection, days: Collection[int]) -> None:
-    """Say that these days have cells; a new one is not folded."""
+def change(connection: Connection, days: Collection[int]) -> None:
+    """Say that the cells of these days are written; a new one is not folded. No bucket with one of them is used from now on."""
     rows = [{"day": day_of(day)} for day in sorted(days)]
     if rows:
-        connection.execute(insert(roll_day).values(rows).on_conflict_do_nothing())
+        statement = insert(roll_day).values(rows)
+        more = {"changes": roll_day.c.changes + 1}
+        connection.execute(statement.on_conflict_do_update(index_elements=[roll_day.c.day], set_=more))
 
 
 def set_folded(connection: Connection, day: int) -> None:

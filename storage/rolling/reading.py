@@ -24,7 +24,6 @@ from sqlalchemy import (
     cast,
     func,
     literal_column,
-    or_,
     select,
 )
 from sqlalchemy.sql.elements import ColumnElement
@@ -32,7 +31,8 @@ from sqlalchemy.sql.elements import ColumnElement
 from storage.landing.codec import decode_many
 from storage.landing.errors import CorruptChunk
 from storage.query import budget
-from storage.query.copy_binary import among, among_given
+from storage.query.copy_binary import among_given
+from storage.query.remembered import once_a_snapshot
 from storage.rolling import moment_heads, moments_codec, rows, weighted_codec
 from storage.rolling.cover import Cover
 from storage.rolling.cubes import DAY, HOUR, HOURS_A_DAY, Source, day_of
@@ -271,34 +271,18 @@ def read_weighted(
     return WeightedCells(*arguments)
 
 
-def counts_functions(
-    connection: Connection, sources: Sequence[Source], cover: Cover, *, k1: Sequence[int] | None = None
-) -> bool:
-    """Whether all cells of `cover.weighted` say what was observed of each function: what was built before cells did does not."""
-    if not cover.weighted:
-        return True
-    c = roll_weighted.c
-    version = func.substring(c.moments, 1, 1, type_=LargeBinary)
-    without = [
-        _filtered(select(c.level), roll_weighted, source, k1, None)
-        .where(
-            c.level == level,
-            among(c.bucket, [bucket for of, bucket in cover.weighted if of == level]),
-            version == weighted_codec.UNCOUNTED,
-        )
-        .exists()
-        for source in sources
-        for level in sorted({level for level, _ in cover.weighted})
-    ]
-    return not connection.scalar(select(or_(*without)))
-
-
 def read_exposure(connection: Connection, source: Source, first_hour: int, end_hour: int) -> Exposure:
     """The exposure behind the raw cells of the hours [first, end), whatever the cube."""
+    of = source.campaign_id, source.sample_type_id, source.stacks
+    return _read_exposure(connection, of, first_hour, end_hour)
+
+
+@once_a_snapshot
+def _read_exposure(
+    connection: Connection, of: tuple[int, int, bool], first_hour: int, end_hour: int
+) -> Exposure:
     given = {
-        "campaign": source.campaign_id,
-        "sample_type": source.sample_type_id,
-        "stacks": source.stacks,
+        **dict(zip(("campaign", "sample_type", "stacks"), of, strict=True)),
         "first": first_hour,
         "end": end_hour,
         "first_day": day_of(first_hour // HOURS_A_DAY),
@@ -391,25 +375,6 @@ def _given(source: Source, k1: Sequence[int] | None, k2: Sequence[int] | None) -
         "stacks": source.stacks,
         "sample_type": source.sample_type_id,
     }
-
-
-def _filtered(
-    statement: Select[Any],
-    table: Table,
-    source: Source,
-    k1: Sequence[int] | None,
-    k2: Sequence[int] | None,
-) -> Select[Any]:
-    statement = statement.where(
-        table.c.cube == source.cube.id,
-        table.c.campaign_id == source.campaign_id,
-        table.c.stacks == source.stacks,
-        table.c.sample_type_id == source.sample_type_id,
-    )
-    for column, ids in ((table.c.k1, k1), (table.c.k2, k2)):
-        if ids is not None:
-            statement = statement.where(among(column, ids))
-    return statement
 
 
 def _version(table: Table) -> ColumnElement[int]:

@@ -62,7 +62,7 @@ def rebuild(
             raise DayGone(f"The facts of {day} are not kept any more.")
         folded = days.folded(connection, [number])
         hourless = without_hours(connection, folded)
-        days.begin(connection, [number])
+        days.change(connection, [number])
         _remove(connection, number, application)
         for part in _merged_visits(connection, day):
             batch = entries.read_batch(connection, part)
@@ -75,7 +75,6 @@ def rebuild(
             store.add(connection, gained)
             visits += len(part)
             facts += len(batch.stack)
-        store.forget_buckets(connection, [number])
     return Rebuilt(visits, facts)
 
 

@@ -117,10 +117,9 @@ class Roller:
         lock_days(connection, touched)
         if (now := _levels(connection, touched)) != levels:  # somebody folded one meanwhile
             gained = gains(batch, self._stack_functions, *now)
-        days.begin(connection, touched)
+        days.change(connection, touched)
         cells = store.add(connection, gained)
         exposures.add(connection, batch)
-        store.forget_buckets(connection, touched)
         return len(batch.stack), cells
 
 

@@ -15,11 +15,11 @@ from sqlalchemy.sql.elements import ColumnElement
 from storage.landing.codec import decode_many, encode_many
 from storage.landing.errors import CorruptChunk
 from storage.rolling import cell_moments, rows
-from storage.rolling.cubes import HOUR, HOURS_A_DAY, WEIGHTED_LEVELS, bucket_days
+from storage.rolling.cubes import HOUR, HOURS_A_DAY
 from storage.rolling.errors import CorruptCell, TookTooMuch
 from storage.rolling.merge import KEY, Facts, Gains, sum_facts
 from storage.rolling.sorting import Int64
-from storage.schema import roll, roll_built
+from storage.schema import roll
 
 _COUNTS = ("profiles", "visits", "samples", "total")
 _PAIRS = 1 << 18
@@ -51,15 +51,6 @@ def add(connection: Connection, gained: Sequence[Gains]) -> int:
         _add(connection, gains)
     _wanted.drop(connection)
     return sum(map(len, gained))
-
-
-def forget_buckets(connection: Connection, days: Sequence[int]) -> None:
-    """Say that the weighted buckets with these days do not hold all there is any more."""
-    for level in WEIGHTED_LEVELS:
-        buckets = sorted({day // bucket_days(level) for day in days})
-        connection.execute(
-            delete(roll_built).where(roll_built.c.level == level, roll_built.c.bucket.in_(buckets))
-        )
 
 
 def _add(connection: Connection, gains: Gains) -> None:

@@ -12,23 +12,20 @@ import numpy as np
 from analysis.moments import from_sums
 from analysis.weights import Weights, weigh
 from storage.query.weighing.strata import Strata
-from storage.rolling.moments import Sums
 from storage.rolling.reading import Cells, Exposure
-from storage.rolling.sorting import Float64, Int64, added_up, by_pair, counts
+from storage.rolling.sorting import Float64, Int64, by_pair, counts
 from storage.rolling.weighted import Parts
 
 
 @dataclass(frozen=True, slots=True)
 class DayWeights:
-    """How the visits of one day weigh; `strata` None: the campaign draws nobody at random, all weigh 1."""
+    """How the visits of one day weigh."""
 
-    strata: Strata | None
-    weights: Weights | None
+    strata: Strata
+    weights: Weights
 
     def of(self, cells: Cells) -> tuple[Float64, Int64]:
         """The weight of each cell and its group in `weights`; (0, -1) for one that is not covered."""
-        if self.strata is None or self.weights is None:
-            return np.ones(len(cells)), np.zeros(len(cells), np.int64)
         row = self.strata.row(cells.stratum, cells.day)
         inside = row >= 0
         at, klass = row[inside], cells.utilisation_class[inside] + 1
@@ -37,10 +34,8 @@ class DayWeights:
         return weight, group
 
 
-def day_weights(strata: Strata | None, watched: Exposure) -> DayWeights:
+def day_weights(strata: Strata, watched: Exposure) -> DayWeights:
     """Weights from what was to be covered on a day and what its cells were observed in."""
-    if strata is None:
-        return DayWeights(None, None)
     row = strata.row(watched.stratum, watched.day)
     inside = row >= 0
     frame = strata.frame(
@@ -54,8 +49,6 @@ def day_weights(strata: Strata | None, watched: Exposure) -> DayWeights:
 
 def landed_behind(weights: DayWeights) -> tuple[float, float]:
     """Landed visits of a day, and the degrees of freedom of its variances."""
-    if weights.weights is None:
-        return 0.0, 0.0
     none, nothing = np.zeros(0, np.int64), np.zeros(0)
     pairs = dict.fromkeys(("x", "xx", "y", "yy", "xy", "yyyy", "visits"), nothing)
     found = from_sums(nothing, none, weights.weights, cell=none, row=none, rows=0, **pairs)
@@ -98,8 +91,6 @@ def day_parts(cells: Cells, into: Int64, size: int, weights: DayWeights, event: 
     if cells.moments is None:
         raise TypeError("these cells keep no moments")
     weight, group = weights.of(cells)
-    if weights.weights is None:
-        return _unweighted(cells.moments, into, size)
     kept = np.flatnonzero(group >= 0)
     sums, of, weight, group = cells.moments.of(kept), into[kept], weight[kept], group[kept]
     event_weight, event_group = weights.of(event)
@@ -160,28 +151,6 @@ def day_parts(cells: Cells, into: Int64, size: int, weights: DayWeights, event: 
     for of_kind in found:
         arguments += [of_kind.vyy, of_kind.vxy, of_kind.second, of_kind.fourth]
     arguments += [*observed, np.ones(size, np.bool_)]
-    return Parts(*arguments)
-
-
-def _unweighted(sums: Sums, into: Int64, size: int) -> Parts:
-    """Without a random design nothing is estimated: sums as they are, and no variances."""
-    order, first = by_pair(into[sums.cell], sums.function)
-    lead = order[first]
-
-    def row_sums(column: Any) -> Any:
-        return _row_sums(column, order, first)
-
-    nothing = np.zeros(len(lead))
-    bits = np.bitwise_or.reduceat(sums.row_machines[order], first) if len(order) else sums.row_machines
-    arguments: list[Any] = [
-        _ored(into, sums.machines, size), np.zeros(size), np.zeros(size), added_up(into, sums.x, size),
-        np.zeros(size), np.zeros(size), added_up(into, sums.xx, size), added_up(into, sums.xxxx, size),
-        counts(into[sums.cell[lead]], size), sums.function[lead], row_sums(sums.row_visits), bits,
-        row_sums(sums.own).astype(np.float64), row_sums(sums.total).astype(np.float64),
-        nothing, nothing, row_sums(sums.own2), row_sums(sums.own4),
-        nothing, nothing, row_sums(sums.total2), row_sums(sums.total4), row_sums(sums.own), row_sums(sums.total),
-        np.ones(size, np.bool_),
-    ]  # fmt: skip
     return Parts(*arguments)
 
 

@@ -119,11 +119,23 @@ roll_weighted = Table(
 roll_built = Table(
     "roll_built",
     metadata,
-    Column("cube", SmallInteger, primary_key=True, autoincrement=False),
+    *_cell_key(),
     Column("level", SmallInteger, primary_key=True, autoincrement=False, comment="1…3"),
     Column("bucket", Integer, primary_key=True, autoincrement=False),
+    Column(
+        "made_of",
+        BigInteger,
+        nullable=False,
+        comment="fingerprint of its days' cells and weights; it answers while they have the same one",
+    ),
+    Column(
+        "merged",
+        Boolean,
+        nullable=False,
+        comment="it is in roll_weighted; false: it would have more than half of the rows of what it is made of",
+    ),
     Column("built_at", utc, nullable=False, server_default=now),
-    comment="buckets of roll_weighted that hold all there is; a row goes when one of its days changes",
+    comment="buckets of roll_weighted, and what they were made of",
 )
 
 roll_day = Table(
@@ -132,6 +144,9 @@ roll_day = Table(
     Column("day", Date, primary_key=True),
     Column(
         "folded_at", utc, comment="it has cells of the whole day since then; NULL: those of its hours are all"
+    ),
+    Column(
+        "changes", BigInteger, nullable=False, server_default="0", comment="how often its cells were written"
     ),
     comment="days that have cells",
 )

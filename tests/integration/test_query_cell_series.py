@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from math import inf
 from typing import Any
 from unittest.mock import patch
 from uuid import uuid4
@@ -173,7 +174,7 @@ def test_closed_days_say_what_all_chunks_say_and_add_up_to_the_table(
     store = Store(engine, f"c{uuid4().hex}")
     store.land(visits)
     store.roll_all()
-    compact(engine, LATE)
+    compact(engine, LATE, most_rows=inf)
     low, high = (day * DAY + shift for day in days)
     selection = minutes(low, high, campaign=store.campaign)
     for question in questions(selection, 86_400):
@@ -195,7 +196,7 @@ def test_days_whose_facts_are_gone_still_have_their_steps(engine: Engine, querie
     store = Store(engine, f"c{uuid4().hex}")
     store.land(seen(range(-8, 0)))
     store.roll_all()
-    compact(engine, LATE)
+    compact(engine, LATE, most_rows=inf)
     selection = minutes(-8 * DAY, 0, campaign=store.campaign)
     before = {question: queries.ask(question) for question in questions(selection, 86_400)}
     with engine.begin() as connection:
@@ -224,7 +225,7 @@ def test_a_part_of_a_day_whose_facts_are_gone_is_not_covered(engine: Engine, que
     store = Store(engine, f"c{uuid4().hex}")
     store.land(seen(range(-8, 0)))
     store.roll_all()
-    compact(engine, LATE)
+    compact(engine, LATE, most_rows=inf)
     with engine.begin() as connection:
         partitions.drop(connection, (MIDNIGHT + timedelta(days=-3)).date())
     selection = minutes(-8 * DAY + 4 * HOUR + 30, 0, campaign=store.campaign)

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from math import inf
 from unittest.mock import patch
 from uuid import uuid4
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine, select, text
 
 from storage import partitions
 from storage.query.engine import QueryEngine
@@ -22,6 +23,7 @@ from storage.schema import function
 from tests.access_paths import BY_CELLS, BY_VISITS, planned
 from tests.facts import FactWriter
 from tests.rolled_store import RolledStore, Seen
+from tests.usable_buckets import usable_buckets
 
 pytestmark = pytest.mark.integration
 
@@ -184,7 +186,7 @@ def test_closed_days_say_what_all_chunks_say(
     store = Store(engine, f"c{uuid4().hex}")
     store.land(visits)
     store.roll_all()
-    compact(engine, datetime(2027, 1, 1, tzinfo=UTC))
+    compact(engine, datetime(2027, 1, 1, tzinfo=UTC), most_rows=inf)
     selection = {"campaign": store.campaign}
     low, high = (day * DAY for day in days)
 
@@ -202,8 +204,58 @@ def test_closed_days_say_what_all_chunks_say(
     check({"mixed", "cells"})
     store.roll_all()
     check({"cells"})
-    compact(engine, datetime(2027, 1, 1, tzinfo=UTC))
+    compact(engine, datetime(2027, 1, 1, tzinfo=UTC), most_rows=inf)
     check({"cells"})
+
+
+LATE_CHANGES = {
+    "visits fail late": "UPDATE coverage SET drawn = drawn + 3 WHERE hour = :hour AND utilisation_class = 2",
+    "there were more machines": "UPDATE coverage SET population = 7 * population WHERE hour = :hour",
+    "rounds are noted late": "INSERT INTO covered_time SELECT campaign_id, CAST(:at AS timestamptz) + interval '20 min', CAST(:at AS timestamptz) + interval '50 min' FROM campaign",
+}
+
+
+@pytest.mark.parametrize("change", LATE_CHANGES.values(), ids=LATE_CHANGES)
+def test_closed_days_follow_weights_that_change_behind_compaction(
+    engine: Engine, queries: QueryEngine, change: str
+):
+    """Closed days once answered 7.8 times too much: what changed their coverage did not delete their buckets."""
+    store = Store(engine, "fleet")
+    days = range(-8, 8)
+    store.land(
+        [
+            Seen(day * DAY + n, place, 0.3 * (n // 2), 5.0, (("a", n, 3 + day % 3), ("b", 1, 5 + n)))
+            for day in days
+            for n, place in enumerate(("east", "east", "west", "west", "east", "east"))
+        ]
+    )
+    store.roll_all()
+    compact(engine, datetime(2027, 1, 1, tzinfo=UTC))
+    whole = minutes(min(days) * DAY, (max(days) + 1) * DAY)
+    one = minutes(min(days) * DAY, (max(days) + 1) * DAY, select='{application="a"}')
+
+    def check() -> float:
+        check_alike(queries, whole, "function", path={"cells"})
+        check_alike(queries, whole, "application", path={"cells"})
+        check_alike(queries, one, "function", path={"cells"})
+        totals = queries.ask(TableQuestion(whole, ("function",))).totals
+        assert totals.estimate is not None
+        return totals.estimate.value
+
+    def usable() -> int:
+        with engine.connect() as connection:
+            return len(usable_buckets(connection))
+
+    before, built = check(), usable()
+    assert built > 0
+    hour = int((MIDNIGHT + timedelta(days=1)).timestamp() // 3600)
+    with engine.begin() as connection:
+        connection.execute(text(change), {"hour": hour, "at": MIDNIGHT + timedelta(days=1)})
+    assert usable() < built
+    assert check() != pytest.approx(before, rel=1e-3)
+    compact(engine, datetime(2027, 1, 1, tzinfo=UTC))
+    assert usable() == built
+    assert check() != pytest.approx(before, rel=1e-3)
 
 
 def test_few_visits_are_read_one_by_one(

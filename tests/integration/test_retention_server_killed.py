@@ -14,6 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from math import inf
 from pathlib import Path
 from uuid import UUID
 
@@ -28,14 +29,13 @@ from storage.errors import DatabaseError
 from storage.landing.interning import Interner
 from storage.retention.retain import Keep, retain
 from storage.rolling.compact import compact
-from storage.rolling.cubes import DAY, EVENT, HOUR, HOURS_A_DAY, WEIGHTED_LEVELS, day_number
+from storage.rolling.cubes import DAY, EVENT, HOUR, HOURS_A_DAY, WEIGHTED_LEVELS, Source, day_number
 from storage.rolling.fold import fold
 from storage.rolling.roll import Roller
 from storage.schema import (
     capture,
     coverage,
     roll,
-    roll_built,
     roll_queue,
     roll_replaced,
     roll_weighted,
@@ -46,6 +46,7 @@ from tests.integration.dictionary_sweep.landings import broken, capture_of, is_a
 from tests.integration.exactly_once.server import MortalServer
 from tests.landed import BEFORE_MIDNIGHT, archived
 from tests.made_captures import expected_units
+from tests.usable_buckets import usable_buckets
 
 KILLS = int(os.environ.get("FLEETPROF_KILLS", "8"))
 DAYS = [BEFORE_MIDNIGHT + timedelta(days=n) for n in range(6)]
@@ -139,7 +140,7 @@ def compactor(world: World) -> Callable[[], object]:
 
     def turn() -> None:
         world.done["folded"] += len(fold(engine, LATER))
-        world.done["bucket"] += len(compact(engine, LATER).buckets)
+        world.done["bucket"] += len(compact(engine, LATER, most_rows=inf).buckets)
         world.over.wait(0.1)
 
     return turn
@@ -234,7 +235,7 @@ def settle(world: World) -> None:
     while rolling.roll(batch=50).entries:
         pass
     fold(engine, LATER)
-    compact(engine, LATER)
+    compact(engine, LATER, most_rows=inf)
     done = retain(engine, world.archive, TODAY, keep(len(DAYS) - KEPT))
     assert done.kept_back is None
     assert sweep(engine) is not None
@@ -289,16 +290,15 @@ def cells_by_day(connection: Connection, level: int) -> Counter[int]:
 
 def bucket_totals(connection: Connection) -> Counter[int]:
     """Units in all buckets of a level, by level; those count that are said to hold all there is."""
+    usable = usable_buckets(connection)
     c = roll_weighted.c
-    there = (
-        (roll_built.c.cube == c.cube) & (roll_built.c.level == c.level) & (roll_built.c.bucket == c.bucket)
-    )
     found: Counter[int] = Counter()
     for row in connection.execute(
-        select(c.level, c.total)
+        select(c.campaign_id, c.stacks, c.sample_type_id, c.level, c.bucket, c.total)
         .join(sample_type, sample_type.c.sample_type_id == c.sample_type_id)
-        .join(roll_built, there)
         .where(c.cube == EVENT.id, sample_type.c.event == "cpu")
     ):
-        found[row.level] += row.total
+        source = Source(EVENT, row.campaign_id, row.stacks, row.sample_type_id)
+        if (source, (row.level, row.bucket)) in usable:
+            found[row.level] += row.total
     return found

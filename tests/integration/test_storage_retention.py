@@ -289,7 +289,14 @@ class TestHistory:
                         merged = {"level": level, "bucket": number // 4**level}
                         more = {"weighted_total": 0, "weighted": b""}
                         connection.execute(insert(roll_weighted).values(key | sums | merged | more))
-                        connection.execute(insert(roll_built).values(merged | {"cube": 1}))
+                        built = {
+                            "cube": 1,
+                            "campaign_id": 1,
+                            "stacks": True,
+                            "sample_type_id": 1,
+                            "made_of": 0,
+                        }
+                        connection.execute(insert(roll_built).values(merged | built | {"merged": True}))
 
     def counts(self, engine: Engine) -> list[int]:
         with engine.connect() as connection:

@@ -4,7 +4,8 @@ Of cells there are sums by stack, from which everything follows, and sums by fun
 functions alone leaves the stacks unread (`storage.query.cells.functions`).
 """
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 
@@ -17,7 +18,7 @@ from storage.query.cells.block_source import BlockSource
 from storage.query.cells.chosen_cells import ChosenCells
 from storage.query.cells.closed_blocks import ClosedBlocks
 from storage.query.cells.evidence import CellRows, Merged
-from storage.query.cells.kept import BlockKey, KeptBlocks
+from storage.query.cells.kept import KeptBlocks
 from storage.query.cells.moments import ClosedCells, LooseVisits, OpenCells
 from storage.query.cells.open_blocks import OpenBlocks
 from storage.query.cells.unmerged import (
@@ -36,8 +37,9 @@ from storage.query.weighing.design import design_of
 from storage.query.weighing.kept import facts_from, midnight
 from storage.query.weighing.strata import Strata, read_strata
 from storage.rolling import reading
-from storage.rolling.cover import Cover, State, cover, cover_by_hour, read_state
+from storage.rolling.cover import Bucket, Cover, State, cover, cover_by_hour, read_state
 from storage.rolling.cubes import HOUR, HOURS_A_DAY, HOURS_KEPT_DAYS, Source, day_number
+from storage.rolling.made_of import usable
 from storage.rolling.moments import empty
 from storage.rolling.reading import Cells, Functions, WeightedCells
 from storage.rolling.rows import ANSWER_BYTES
@@ -64,6 +66,7 @@ class Gathered:
     """As far as anything is kept of it."""
     plan: CellPlan
     covered: Cover
+    closed_in: "_Closed"
     source: Source
     strata: Strata
     weighing: "Weighing"
@@ -110,10 +113,12 @@ class Gathered:
         rows: CellRows | None = None,
         row_cells: OpenCells | None = None,
         row_closed: ClosedCells | None = None,
+        whole: tuple[OpenCells, ClosedCells] | None = None,
     ) -> Merged:
         """What is known besides sums; `canonical`: by function id what readers take instead.
 
-        Of rows that are applications these and their cells are given; else rows are functions of the cells here.
+        Of rows that are applications these and their cells are given, and, if these cover time with other cells than
+        here, those of the `whole` event that cover it as they do; else rows are functions of the cells here.
         """
         cells, closed, visits, loose = self.cells, self.closed, self.loose.visits, self.loose.facts
         sign = self.loose.sign
@@ -122,8 +127,8 @@ class Gathered:
             design=design_of(self.strata, self.weighing.weights, landed=self.landed),
             open=row_cells or self.open,
             closed=row_closed or self.closed_cells,
-            whole_open=self.open,
-            whole_closed=self.closed_cells,
+            whole_open=self.open if whole is None else whole[0],
+            whole_closed=self.closed_cells if whole is None else whole[1],
             visits=LooseVisits(
                 visits.sign, self.loose.weight, self.group, visits.machine, loose.visit, selected
             ),
@@ -148,16 +153,19 @@ def gather(  # noqa: PLR0917 - what a selection is, and what is kept
 
     In a plan with a `longest` time what is known of functions is what they are asked for one by one.
 
-    None: the campaign draws nobody at random, or too little is merged yet. Raises `CannotTell` without stacks, before anything is
-    read, if there are cells that do not say what was observed of functions.
+    None: the campaign draws nobody at random, or too little is merged yet.
     """
     kept = None if plan.stacks else blocks
+    if kind.id is None:
+        return None
     facts_kept = facts_from(connection)
     asked_s = (selection.end - selection.start).total_seconds()
     today: date = connection.execute(select(func.current_date())).scalar_one()
     # A day less than are kept: who drops them may have another clock.
     hours_from = (day_number(today) - HOURS_KEPT_DAYS + 1) * HOURS_A_DAY
-    state = read_state(connection, plan.cube, hours_from=hours_from)
+    state = read_state(
+        connection, campaign_id, kind.id, first=plan.first, end=plan.end, hours_from=hours_from
+    )
     covered = _covered(state, plan)
     if _lacks_facts(selection, covered, facts_kept):
         left = _whole_days(selection, plan, facts_kept)
@@ -168,29 +176,30 @@ def gather(  # noqa: PLR0917 - what a selection is, and what is kept
     if plan.longest == HOUR and covered.rest:
         return None
     strata = read_strata(connection, campaign_id, selection.start, selection.end)
-    if strata is None or kind.id is None or not merged_hours(plan, covered):
+    if strata is None or not merged_hours(plan, covered):
         return None
     strata = replace(strata, asked_s=asked_s)
+    source = Source(plan.cube, campaign_id, True, kind.id)
+    closed = _Closed(connection, state, strata, plan)
+    covered = covered.in_buckets(closed.of(source))
     if selection.start >= facts_kept:
         covered = cheapest(covered, strata.in_hours, plan)
         if not merged_hours(plan, covered) or not worth(covered, strata.in_hours, plan):
             return None
-    if kept is not None and not _counts_functions(connection, plan, campaign_id, kind.id, covered, kept=kept):
-        raise CannotTell
     visits = read_visits(connection, selection, campaign_id, plan, covered)
     if visits is None:
         return None
     facts = read_facts(connection, visits, kind.id, plan.k1)
     if facts is None:
         return None
-    source = Source(plan.cube, campaign_id, True, kind.id)
     chosen = plan.longest is not None
     read = _Read.of(connection, source, plan, covered, visits, kept=kept, chosen=chosen)
     if not (read.any_cells or facts.stacks.any()):
         source = replace(source, stacks=False)
-        flat = _Read.of(connection, source, plan, covered, visits, kept=kept, chosen=chosen)
+        flat_covered = covered.in_buckets(closed.of(source))
+        flat = _Read.of(connection, source, plan, flat_covered, visits, kept=kept, chosen=chosen)
         if flat.any_cells or len(facts.stacks) or not read.any_visits:
-            read = flat
+            read, covered = flat, flat_covered
     weighing = Weighing(strata, _weights(strata, read.exposed, visits, read.seconds))
     weight, group = weighing.of(visits)
     return Gathered(
@@ -198,6 +207,7 @@ def gather(  # noqa: PLR0917 - what a selection is, and what is kept
         selection=selection,
         plan=plan,
         covered=covered,
+        closed_in=closed,
         source=read.source,
         strata=strata,
         weighing=weighing,
@@ -213,26 +223,24 @@ def gather(  # noqa: PLR0917 - what a selection is, and what is kept
 
 
 def _covered(state: State, plan: CellPlan) -> Cover:
-    if plan.longest == HOUR:
-        return cover_by_hour(state, plan.first, plan.end)
-    return cover(state, plan.first, plan.end, weighted=plan.longest is None)
+    return (cover_by_hour if plan.longest == HOUR else cover)(state, plan.first, plan.end)
 
 
-def _counts_functions(
-    connection: Connection,
-    plan: CellPlan,
-    campaign_id: int,
-    sample_type_id: int,
-    covered: Cover,
-    *,
-    kept: KeptBlocks,
-) -> bool:
-    """Whether what was observed of functions is known of the closed cells of either depth, as far as one asks without reading them."""
-    deep = Source(plan.cube, campaign_id, True, sample_type_id)
-    if all(kept.has(BlockKey(deep, plan.k1, *key)) for key in covered.weighted):
-        return True  # whoever takes them will know
-    sources = [deep, replace(deep, stacks=False)]
-    return reading.counts_functions(connection, sources, covered, k1=plan.k1)
+@dataclass(frozen=True, slots=True)
+class _Closed:
+    """Which buckets of closed days may be taken."""
+
+    connection: Connection
+    state: State
+    strata: Strata
+    plan: CellPlan
+
+    def of(self, source: Source) -> frozenset[Bucket]:
+        """Those of a source, of whose days nothing has changed since."""
+        if self.plan.longest is not None:
+            return frozenset()
+        first, end = self.plan.first, self.plan.end
+        return usable(self.connection, self.state, source, self.strata, first=first, end=end)
 
 
 def _read_cells(
@@ -288,12 +296,20 @@ class _Exposed:
     @classmethod
     def read(cls, connection: Connection, source: Source, hours: Sequence[tuple[int, int]]) -> "_Exposed":
         """Of the hours that cells are read of."""
-        parts = [reading.read_exposure(connection, source, low, high) for low, high in hours]
+        parts = [reading.read_exposure(connection, source, *part) for part in _in_whole_days(hours)]
         columns = zip(
             *((p.stratum, p.day, p.utilisation_class, p.visits, p.seconds) for p in parts), strict=True
         )
         stratum, day, klass, visits, seconds = (np.concatenate(column) for column in columns)
         return cls(stratum, day, klass + 1, visits.astype(np.float64), seconds)
+
+
+def _in_whole_days(hours: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """These ranges of hours with their whole days apart: what these were observed in has been read to choose buckets by."""
+    for low, high in hours:
+        first, end = -(-low // HOURS_A_DAY) * HOURS_A_DAY, high // HOURS_A_DAY * HOURS_A_DAY
+        edges = [low, first, end, high] if first < end else [low, high]
+        yield from ((a, b) for a, b in itertools.pairwise(edges) if a < b)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from storage.query.cells.evidence import CellRows, Merged
 from storage.query.cells.gathered import Gathered, Loose, closed_of
 from storage.query.cells.moments import OpenCells
 from storage.rolling import reading
-from storage.rolling.cubes import APPLICATION
+from storage.rolling.cover import Cover
+from storage.rolling.cubes import APPLICATION, Source
 from storage.rolling.reading import Cells, Functions, WeightedCells
 from storage.rolling.rows import ANSWER_BYTES
 
@@ -41,18 +42,32 @@ def samples_of(gathered: Gathered) -> CellSamples:
 
 def by_application(of: Gathered, canonical: Int64) -> Merged:
     """The evidence of rows that are applications, given for each function id what readers take instead."""
-    more, more_closed, row_cells, row_closed = of.cells, of.closed, of.open, of.closed_cells
-    if of.plan.cube is not APPLICATION:
-        of_each = replace(of.source, cube=APPLICATION)
-        more = reading.read_cells(
-            of.connection, of_each, of.covered, facts=False, functions=Functions.NONE, limit=ANSWER_BYTES
-        )
-        more_closed = reading.read_weighted(
-            of.connection, of_each, of.covered, facts=False, functions=Functions.NONE, limit=ANSWER_BYTES
-        )
-        row_cells, row_closed = of.weighing.open(more), closed_of(more_closed)
+    if of.plan.cube is APPLICATION:
+        rows = _applications(of.cells, of.open, of.closed, of.loose)
+        return of.evidence(canonical, rows, of.open, of.closed_cells)
+    of_each = replace(of.source, cube=APPLICATION)
+    covered = of.covered.in_buckets(of.closed_in.of(of_each).intersection(of.closed_in.of(of.source)))
+    more, more_closed = _heads(of, of_each, covered)
+    row_cells, row_closed = of.weighing.open(more), closed_of(more_closed)
+    whole = None
+    if covered != of.covered:
+        # Covariances are between cells of the same time.
+        cells, closed = _heads(of, of.source, covered)
+        whole = of.weighing.open(cells), closed_of(closed)
     rows = _applications(more, row_cells, more_closed, of.loose)
-    return of.evidence(canonical, rows, row_cells, row_closed)
+    return of.evidence(canonical, rows, row_cells, row_closed, whole)
+
+
+def _heads(of: Gathered, source: Source, covered: Cover) -> tuple[Cells, WeightedCells]:
+    """Cells without what they have of stacks and functions."""
+    only = Functions.NONE
+    cells = reading.read_cells(
+        of.connection, source, covered, facts=False, functions=only, limit=ANSWER_BYTES
+    )
+    closed = reading.read_weighted(
+        of.connection, source, covered, facts=False, functions=only, limit=ANSWER_BYTES
+    )
+    return cells, closed
 
 
 def _by_stack(

@@ -17,20 +17,20 @@ from sqlalchemy import Connection, Row, select
 from storage.landing.codec import decode_many
 from storage.rolling import days as states
 from storage.rolling import moments_codec
-from storage.rolling.cubes import CUBES, DAY, HOUR, day_number
+from storage.rolling.cubes import CUBES, DAY, HOUR, WEIGHTED_LEVELS, day_number
 from storage.schema import (
     capture_segment,
     chunk,
     exposure,
     profile,
     roll,
-    roll_built,
     roll_queue,
     roll_replaced,
     roll_weighted,
 )
 from tests.dictionary_stacks import functions_by_stack
 from tests.integration.exactly_once.world import Visit, World
+from tests.usable_buckets import usable_buckets
 
 Key = tuple[int, int, bool, int, int, int, int, int, int, int]
 """The primary key of `roll`."""
@@ -242,21 +242,25 @@ def _close(found: int, expected: int) -> bool:
 
 
 def _buckets(connection: Connection) -> Iterable[str]:
-    """How weighted buckets that are said to hold all there is differ from the days they were built of."""
+    """How weighted buckets that questions take differ from the days they were built of."""
     days: dict[tuple[Any, ...], Cell] = {}
-    built = connection.execute(select(roll_built)).all()
+    usable = {
+        (of.cube.id, of.campaign_id, of.stacks, of.sample_type_id, *bucket)
+        for of, bucket in usable_buckets(connection)
+    }
     for key, cell in _stored(connection, None).items():
-        cube, campaign, stacks, sample_type, _, _, level, bucket, k1, k2 = key
-        for row in built:
-            if level == DAY and row.cube == cube and bucket // 4**row.level == row.bucket:
-                place = (cube, campaign, stacks, sample_type, row.level, row.bucket, k1, k2)
-                into = days.setdefault(place, Cell())
+        *source, _, _, level, bucket, k1, k2 = key
+        for weighted in WEIGHTED_LEVELS if level == DAY else ():
+            place = (*source, weighted, bucket // 4**weighted)
+            if place in usable:
+                into = days.setdefault((*place, k1, k2), Cell())
                 for name in ("profiles", "visits", "samples", "total"):
                     setattr(into, name, getattr(into, name) + getattr(cell, name))
                 into.stacks.update(cell.stacks)
-    there = {(row.cube, row.level, row.bucket) for row in built}
     rows = [
-        row for row in connection.execute(select(roll_weighted)) if (row.cube, row.level, row.bucket) in there
+        row
+        for row in connection.execute(select(roll_weighted))
+        if (row.cube, row.campaign_id, row.stacks, row.sample_type_id, row.level, row.bucket) in usable
     ]
     ids, units = decode_many([bytes(row.data) for row in rows], [row.facts for row in rows])
     pairs = list(zip(ids.tolist(), units.tolist(), strict=True))

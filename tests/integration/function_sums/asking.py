@@ -29,8 +29,6 @@ TOGETHER = (TWIN, NAMELESS, OTHER)
 """What may become `work`."""
 LATE = datetime(2026, 11, 27, tzinfo=UTC)
 """The buckets of four days with all visits are closed, and none of more days."""
-AFTER_ALL = datetime(2027, 2, 27, tzinfo=UTC)
-"""The buckets of more days are closed too."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC).toordinal()
 CLOSED = (-4 * DAY, 7 * DAY)
 """Minutes with those buckets."""

@@ -1,5 +1,6 @@
 """GIVEN cells that say what each function has WHEN a table asks for functions THEN it says what their stacks say."""
 
+from math import inf
 from typing import Any
 from unittest.mock import patch
 
@@ -86,7 +87,7 @@ def test_functions_say_what_stacks_say(
     follow(engine, store, steps)
     if when is None:
         store.roll_all()
-        compact(engine, LATE)
+        compact(engine, LATE, most_rows=inf)
         low, high = CLOSED
     else:
         start, hours, shift = when
@@ -138,7 +139,7 @@ def test_what_landed_since_is_in_the_next_answer_though_cells_are_kept(
     store = store_of(engine, [(MAIN, WORK), (MAIN, KERNEL), (CUT, WORK)])
     store.land(seen((0, 3), (1, 5)))
     store.roll_all()
-    compact(engine, LATE)
+    compact(engine, LATE, most_rows=inf)
     selection = minutes(*CLOSED, campaign=store.campaign)
 
     def change(number: int) -> None:
@@ -150,7 +151,7 @@ def test_what_landed_since_is_in_the_next_answer_though_cells_are_kept(
             case 2:
                 store.land_again(0, [("a", 0, 50)])
             case _:
-                compact(engine, LATE)
+                compact(engine, LATE, most_rows=inf)
 
     for number in range(5):
         before = sums(asked(queries, selection, PAGES[0], by_function=None))
@@ -177,7 +178,7 @@ def test_a_page_of_functions_that_are_rare_in_what_is_kept_is_as_exact(
     store.roll_all()
     for select_, close in (("", False), ("", True), ('{application="a"}', True)):
         if close:
-            compact(engine, LATE)
+            compact(engine, LATE, most_rows=inf)
         selection = minutes(*(CLOSED if close else WHEN), campaign=store.campaign, select=select_)
         for most in (4096, 1):
             monkeypatch.setattr("storage.query.cells.block_source.MOST_KNOWN", most)

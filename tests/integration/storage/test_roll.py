@@ -9,11 +9,11 @@ from uuid import UUID
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import Connection, Engine, Table, func, insert, select, text, update
+from sqlalchemy import Connection, Engine, Table, func, select, text, update
 
 from storage import partitions
 from storage.landing.errors import CorruptChunk
-from storage.rolling import entries, exposures, roll, rows, store
+from storage.rolling import days, entries, exposures, roll, rows, store
 from storage.rolling import fold as folding
 from storage.rolling.cubes import DAY, HOUR, day_of
 from storage.rolling.errors import DayGone
@@ -23,7 +23,7 @@ from storage.rolling.locks import lock_days
 from storage.rolling.rebuild import rebuild
 from storage.rolling.roll import Roller
 from storage.schema import roll as roll_table
-from storage.schema import roll_built, roll_queue, roll_replaced
+from storage.schema import roll_queue, roll_replaced
 from tests.cell_facts import DAY_0, CellFacts, Seen, assert_right, clear, expected, stored
 
 pytestmark = pytest.mark.integration
@@ -115,21 +115,6 @@ def test_cells_are_what_the_merged_visits_say_whatever_happens(
     assert_right(engine)
 
 
-def test_a_late_visit_unbuilds_the_buckets_of_its_day(engine: Engine, facts: CellFacts) -> None:
-    built = [
-        {"cube": 1, "level": level, "bucket": (DAY_0 + off) // 4**level}
-        for level in (1, 2, 3)
-        for off in (0, 64)
-    ]
-    with engine.begin() as connection:
-        connection.execute(insert(roll_built), built)
-    facts.land(facts.visit(DAY_0 * 24), [])
-    roll.roll(engine)
-    with engine.connect() as connection:
-        left = connection.execute(select(roll_built.c.level, roll_built.c.bucket)).all()
-    assert sorted(left) == [(level, (DAY_0 + 64) // 4**level) for level in (1, 2, 3)]
-
-
 def test_an_entry_of_a_dropped_day_goes_and_leaves_the_cells(engine: Engine, facts: CellFacts) -> None:
     id_ = facts.visit(DAY_0 * 24)
     facts.land(id_, [Seen({1: 3})])
@@ -144,7 +129,7 @@ def test_an_entry_of_a_dropped_day_goes_and_leaves_the_cells(engine: Engine, fac
     assert count(engine, roll_queue) == count(engine, roll_replaced) == 0
 
 
-@pytest.mark.parametrize(("module", "name"), [(entries, "read_batch"), (store, "add"), (exposures, "add"), (store, "forget_buckets"), (entries, "discard_replaced")])  # fmt: skip
+@pytest.mark.parametrize(("module", "name"), [(entries, "read_batch"), (store, "add"), (exposures, "add"), (days, "change"), (entries, "discard_replaced")])  # fmt: skip
 def test_a_crash_before_the_commit_leaves_everything_to_the_next(
     engine: Engine, facts: CellFacts, monkeypatch: pytest.MonkeyPatch, module: object, name: str
 ) -> None:

@@ -18,7 +18,7 @@ from storage.rolling.cubes import CUBES, EVENT, HOUR, HOURS_KEPT_DAYS, Source, d
 from storage.rolling.fold import overdue
 from storage.rolling.reading import read_cells
 from storage.rolling.rebuild import Rebuilt, rebuild
-from storage.schema import chunk, dim_value, roll, roll_built, roll_queue, roll_weighted
+from storage.schema import chunk, coverage, dim_value, roll, roll_built, roll_queue, roll_weighted
 from tests.cell_facts import DAY_0, CellFacts, Seen, assert_right
 
 pytestmark = pytest.mark.integration
@@ -32,7 +32,19 @@ def facts(engine: Engine) -> CellFacts:
     made.stacks([(1, 2), (3,)])
     for machine in (1, 2):
         made.land(made.visit(DAY_0 * 24, machine_id=machine), [Seen({1: 2, 2: 1})])
+    with engine.begin() as connection:
+        connection.execute(
+            insert(coverage).values(
+                campaign_id=1, stratum_id=1, hour=DAY_0 * 24, utilisation_class=-1, day=day_of(DAY_0),
+                population=10, drawn=2, answered=2, failed=0, seconds=10.0,
+            )
+        )  # fmt: skip
     return made
+
+
+def weighted_cubes(level: int) -> int:
+    """How many cubes have buckets of a level."""
+    return sum(level in cube.weighted_levels for cube in CUBES)
 
 
 def number(engine: Engine, column: Any, *conditions: Any) -> int:
@@ -69,7 +81,7 @@ def test_a_beat_merges_before_its_time_what_is_worth_a_transaction(
 
 def test_a_beat_closes_days_and_drops_old_hours(engine: Engine, facts: CellFacts) -> None:
     Merging(engine, every_s=0, stopped=lambda: False).merge(DAY + timedelta(days=6))
-    assert number(engine, roll_built.c.bucket, roll_built.c.level == 1) == len(CUBES)
+    assert number(engine, roll_built.c.bucket, roll_built.c.level == 1) == weighted_cubes(1)
     assert number(engine, roll.c.bucket, roll.c.level == HOUR) > 0
     late = DAY + timedelta(days=HOURS_KEPT_DAYS + 1)
     Merging(engine, every_s=0, stopped=lambda: False).merge(late)
@@ -83,19 +95,22 @@ def test_a_damaged_cell_is_made_again_before_its_days_are_closed(engine: Engine,
         connection.execute(update(roll).values(data=b"\x09"))
     Merging(engine, every_s=0, stopped=lambda: False).merge(DAY + timedelta(days=6))
     assert_right(engine)
-    assert number(engine, roll_built.c.bucket, roll_built.c.level == 1) == len(CUBES)
+    assert number(engine, roll_built.c.bucket, roll_built.c.level == 1) == weighted_cubes(1)
 
 
 def test_a_damaged_bucket_is_made_again_from_its_days(engine: Engine, facts: CellFacts) -> None:
     """Also when their facts are long gone."""
     later = DAY + timedelta(days=60)
+    for utilisation in (0.1, 0.4, 0.6, 0.9):  # a cell each, which merge
+        facts.land(facts.visit(DAY_0 * 24, utilisation=utilisation), [Seen({1: 2, 2: 1})])
     Merging(engine, every_s=0, stopped=lambda: False).merge(later)
     with engine.begin() as connection:
         connection.execute(delete(roll_built).where(roll_built.c.level > 1))
-        connection.execute(update(roll_weighted).where(roll_weighted.c.level == 1).values(data=b"\x09"))
+        damaged = update(roll_weighted).where(roll_weighted.c.level == 1).values(data=b"\x09")
+        assert connection.execute(damaged).rowcount > 0
         connection.execute(update(chunk).values(data=b"x"))
     Merging(engine, every_s=0, stopped=lambda: False).merge(later)
-    assert number(engine, roll_built.c.bucket, roll_built.c.level == 2) == len(CUBES)
+    assert number(engine, roll_built.c.bucket, roll_built.c.level == 2) == weighted_cubes(2)
     assert number(engine, roll_weighted.c.bucket, roll_weighted.c.data == b"\x09") == 0
 
 

@@ -1,5 +1,6 @@
 """Closed days in buckets: the same estimates and variances as from the visits one by one."""
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,21 +12,21 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import Engine, insert, select
+from sqlalchemy import Delete, Engine, Update, delete, insert, select, update
 
 from analysis import moments
 from analysis.moments import Moments
 from storage.coverage import utilisation_class
 from storage.database import snapshot
 from storage.query.weighing.strata import read_strata
-from storage.rolling import compact as compacting
-from storage.rolling.compact import compact
+from storage.rolling import buckets, made_of
+from storage.rolling.compact import Compacted, compact
 from storage.rolling.cover import Cover, cover, read_state
-from storage.rolling.cubes import APPLICATION, CUBES, EVENT, Cube, Source
+from storage.rolling.cubes import APPLICATION, CUBES, EVENT, Cube, Source, day_of
 from storage.rolling.reading import Exposure, WeightedCells, read_weighted
 from storage.rolling.roll import Roller
 from storage.rolling.weighing import day_weights
-from storage.schema import coverage, roll_built, roll_weighted
+from storage.schema import coverage, exposure, roll_weighted
 from tests.cell_facts import DAY_0, CellFacts, Seen, clear
 
 pytestmark = pytest.mark.integration
@@ -119,6 +120,11 @@ def by_hand(
     return total, stacks
 
 
+def compact_all(engine: Engine, now: datetime) -> Compacted:
+    """Buckets are made of a few rows here, which hardly merge."""
+    return compact(engine, now, most_rows=math.inf)
+
+
 def read(engine: Engine, cube: Cube, level: int, bucket: int) -> WeightedCells:
     with snapshot(engine) as connection:
         return read_weighted(connection, Source(cube, 1, True, 1), Cover(weighted=((level, bucket),)))
@@ -127,7 +133,7 @@ def read(engine: Engine, cube: Cube, level: int, bucket: int) -> WeightedCells:
 def assert_right(engine: Engine, world: World, level: int, bucket: int) -> None:
     inside = range(bucket * 4**level, (bucket + 1) * 4**level)
     days = sorted({v[0] // 24 for v in world.visits.values()} & set(inside))
-    for cube in CUBES:
+    for cube in (cube for cube in CUBES if level in cube.weighted_levels):
         cells = read(engine, cube, level, bucket)
         keys = {
             (
@@ -213,64 +219,124 @@ def test_buckets_say_of_their_days_what_the_visits_say(
         world.visit(*one)
     world.cover()
     Roller(engine).roll()
-    built = compact(engine, LATER).buckets
+    built = compact_all(engine, LATER).buckets
     days = {visit[0] // 24 for visit in visits}
     assert sorted(built) == sorted({(level, day // 4**level) for level in (1, 2, 3) for day in days})
     for level, bucket in built:
         assert_right(engine, world, level, bucket)
 
 
-def test_a_late_visit_takes_its_buckets_back_until_they_are_built_again(
-    engine: Engine, facts: CellFacts
-) -> None:
+def filled(engine: Engine, facts: CellFacts) -> World:
+    """Two visits on each of some days, merged into cells."""
     world = World(facts)
     for day in (*DAYS, DAY_0 + 20):
         world.visit(day * 24 + 3, 1, 0.1, 1, [Seen({1: 2, 3: 4})])
         world.visit(day * 24 + 3, 1, 0.1, 2, [Seen({2: 2})])
     world.cover()
-    roller = Roller(engine)
-    roller.roll()
-    compact(engine, LATER)
+    Roller(engine).roll()
+    return world
+
+
+def test_a_late_visit_takes_its_buckets_back_until_they_are_built_again(
+    engine: Engine, facts: CellFacts
+) -> None:
+    world = filled(engine, facts)
+    compact_all(engine, LATER)
     assert whole(engine).weighted == ((3, DAY_0 // 64),)
+    others = ((1, DAY_0 // 4 + 1), (2, DAY_0 // 16 + 1))
     world.visit(DAY_0 * 24 + 3, 1, 0.1, 3, [Seen({4: 7})])
-    assert whole(engine).weighted == ((1, DAY_0 // 4 + 1), (2, DAY_0 // 16 + 1)), "its entry waits"
-    assert compact(engine, LATER).buckets == (), "nor is anything built over it"
-    roller.roll()
-    assert built(engine) == {(1, DAY_0 // 4 + 1), (1, DAY_0 // 4 + 5), (2, DAY_0 // 16 + 1)}
-    assert compact(engine, LATER).buckets == ((1, DAY_0 // 4), (2, DAY_0 // 16), (3, DAY_0 // 64))
+    assert whole(engine).weighted == others, "its entry waits"
+    assert compact_all(engine, LATER).buckets == (), "nor is anything built over it"
+    Roller(engine).roll()
+    assert whole(engine).weighted == others, "the day has changed"
+    assert compact_all(engine, LATER).buckets == ((1, DAY_0 // 4), (2, DAY_0 // 16), (3, DAY_0 // 64))
     for level in (1, 2, 3):
         assert_right(engine, world, level, DAY_0 // 4**level)
-    assert compact(engine, LATER).buckets == ()
+    assert whole(engine).weighted == ((3, DAY_0 // 64),)
+    assert compact_all(engine, LATER).buckets == ()
+
+
+def test_a_visit_that_lands_again_takes_its_buckets_back(engine: Engine, facts: CellFacts) -> None:
+    """Weights stay, and so does what the day was observed in: only its cells differ."""
+    world = filled(engine, facts)
+    compact_all(engine, LATER)
+    (id_, first), *_ = world.visits.items()
+    facts.land(id_, [Seen({4: 6})], again=True)
+    world.visits[id_] = (*first[:-1], [Seen({4: 6})])
+    while Roller(engine).roll().entries:
+        pass
+    assert (3, DAY_0 // 64) not in whole(engine).weighted
+    compact_all(engine, LATER)
+    for level in (1, 2, 3):
+        assert_right(engine, world, level, DAY_0 // 4**level)
+
+
+LATE_CHANGES = {
+    "a visit that fails late": update(coverage).values(drawn=coverage.c.drawn + 1),
+    "machines that are added": update(coverage).values(population=coverage.c.population * 2),
+    "seconds that are corrected": update(exposure).values(seconds=exposure.c.seconds + 0.01),
+    "an hour that is lost": delete(coverage).where(coverage.c.utilisation_class == 3),
+}
+
+
+@pytest.mark.parametrize("change", LATE_CHANGES.values(), ids=LATE_CHANGES)
+def test_no_bucket_answers_with_weights_that_days_had_before(
+    engine: Engine, facts: CellFacts, change: Update | Delete
+) -> None:
+    filled(engine, facts)
+    compact_all(engine, LATER)
+    assert whole(engine).weighted == ((3, DAY_0 // 64),)
+    day = change.table.c.day  # type: ignore[union-attr]  # tables
+    with engine.begin() as connection:
+        connection.execute(change.where(day == day_of(DAY_0)))
+    assert whole(engine).weighted == ((1, DAY_0 // 4 + 1), (2, DAY_0 // 16 + 1))
+    assert compact_all(engine, LATER).buckets == ((1, DAY_0 // 4), (2, DAY_0 // 16), (3, DAY_0 // 64))
+    assert whole(engine).weighted == ((3, DAY_0 // 64),)
 
 
 def test_a_day_is_closed_two_days_after_its_end(engine: Engine, facts: CellFacts) -> None:
     world = World(facts)
     world.visit((DAY_0 + 3) * 24, 1, None, 1, [Seen({1: 1})])
+    world.cover()
     Roller(engine).roll()
     closes = datetime.fromtimestamp((DAY_0 + 6) * 86400, UTC)
-    assert compact(engine, closes - timedelta(seconds=1)).buckets == ()
-    assert compact(engine, closes).buckets == ((1, DAY_0 // 4),)
+    assert compact_all(engine, closes - timedelta(seconds=1)).buckets == ()
+    assert compact_all(engine, closes).buckets == ((1, DAY_0 // 4),)
 
 
-def test_without_a_random_design_sums_are_kept_and_no_variance(engine: Engine, facts: CellFacts) -> None:
-    world = World(facts)
-    world.visit(DAY_0 * 24, 1, 0.4, 1, [Seen({1: 1, 3: 2})])
-    world.visit(DAY_0 * 24, 1, 0.4, 2, [Seen({3: 5})])
+def test_a_campaign_without_a_random_design_has_no_buckets(engine: Engine, facts: CellFacts) -> None:
+    """No question takes cells of it."""
+    facts.land(facts.visit(DAY_0 * 24), [Seen({1: 1, 3: 2})])
     Roller(engine).roll()
-    compact(engine, LATER)
-    cells = read(engine, EVENT, 1, DAY_0 // 4)
-    assert cells.weighted.tolist() == cells.units.tolist() == [10, 70]
-    assert cells.moments is not None
-    assert cells.moments.total.tolist() == [80, 70]
-    assert cells.moments.own.tolist() == [80, 0]
-    assert cells.moments.total_vyy.tolist() == [0, 0]
+    assert compact_all(engine, LATER).buckets == ()
+
+
+def test_a_bucket_is_written_where_it_has_at_most_half_the_rows_of_its_days(
+    engine: Engine, facts: CellFacts
+) -> None:
+    world = World(facts)
+    for day, stack in enumerate((1, 2, 3, 4)):
+        world.visit((DAY_0 + day) * 24, 1, 0.1, 1, [Seen({stack: 2})])
+    for day in (4, 5):
+        world.visit((DAY_0 + day) * 24, 1, 0.1, 1, [Seen({2: 2})])
+    world.cover()
+    Roller(engine).roll()
+    assert (1, DAY_0 // 4) in compact(engine, LATER).buckets
+    assert compact(engine, LATER).buckets == (), "what is not written is looked at once"
+    with engine.connect() as connection:
+        c = roll_weighted.c
+        of_event = select(c.level, c.bucket).where(c.cube == EVENT.id).order_by(c.level)
+        written = [tuple(row) for row in connection.execute(of_event)]
+    # Four days have 11 sums of 4 stacks and 3 functions; the two others 6 of 1 and 2. With all 16 days 14 become 7.
+    assert written == [(1, DAY_0 // 4 + 1), (2, DAY_0 // 16)]
+    assert whole(engine).weighted == ((2, DAY_0 // 16),)
 
 
 def test_gauges_stay_in_their_days(engine: Engine, facts: CellFacts) -> None:
     id_ = facts.visit(DAY_0 * 24)
     facts.land(id_, [Seen({1: 5}, sample_type=3)], watched=[(3, True, 5.0)])
     Roller(engine).roll()
-    compact(engine, LATER)
+    compact_all(engine, LATER)
     with engine.connect() as connection:
         assert connection.execute(select(roll_weighted)).all() == []
 
@@ -278,7 +344,7 @@ def test_gauges_stay_in_their_days(engine: Engine, facts: CellFacts) -> None:
 def test_many_keys_are_merged_in_parts(
     engine: Engine, facts: CellFacts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compacting, "_FACTS", 2)
+    monkeypatch.setattr(buckets, "PAIRS", 2)
     world = World(facts)
     for n in range(6):
         world.visit(
@@ -290,17 +356,18 @@ def test_many_keys_are_merged_in_parts(
         )
     world.cover()
     Roller(engine).roll()
-    compact(engine, LATER)
+    compact_all(engine, LATER)
     assert_right(engine, world, 1, DAY_0 // 4)
 
 
 def whole(engine: Engine) -> Cover:
-    """How the first 64 days are covered."""
+    """How the first 64 days are covered for the whole event."""
+    first, end = (day * 24 for day in (DAY_0 // 64 * 64, DAY_0 // 64 * 64 + 64))
     with snapshot(engine) as connection:
-        first = DAY_0 // 64 * 64
-        return cover(read_state(connection, EVENT), first * 24, (first + 64) * 24)
-
-
-def built(engine: Engine) -> set[tuple[int, int]]:
-    with engine.connect() as connection:
-        return {tuple(row) for row in connection.execute(select(roll_built.c.level, roll_built.c.bucket))}
+        state = read_state(connection, 1, 1, first=first, end=end)
+        start, until = (datetime.fromtimestamp(hour * 3600, UTC) for hour in (first, end))
+        strata = read_strata(connection, 1, start, until)
+        assert strata is not None
+        source = Source(EVENT, 1, True, 1)
+        buckets = made_of.usable(connection, state, source, strata, first=first, end=end)
+        return cover(state, first, end).in_buckets(buckets)
