@@ -72,6 +72,5 @@ def decode_parts(blobs: Blobs) -> Parts:
     scalars = np.array([head[3:10] for head in heads], np.float64).reshape(len(heads), 7).T
     no_rows, nothing = np.zeros(0, np.int64), np.zeros(0)
     bits, none = np.array([head[2] for head in heads], np.int64), np.zeros(len(heads), np.int64)
-    counted = np.ones(len(heads), np.bool_)  # of no function at all everything is known
-    arguments: list[Any] = [bits, *scalars, none, *(no_rows,) * 3, *(nothing,) * 10, *(no_rows,) * 2, counted]
+    arguments: list[Any] = [bits, *scalars, none, *(no_rows,) * 3, *(nothing,) * 10, *(no_rows,) * 2]
     return Parts(*arguments)

@@ -150,7 +150,7 @@ def day_parts(cells: Cells, into: Int64, size: int, weights: DayWeights, event: 
     ]  # fmt: skip
     for of_kind in found:
         arguments += [of_kind.vyy, of_kind.vxy, of_kind.second, of_kind.fourth]
-    arguments += [*observed, np.ones(size, np.bool_)]
+    arguments += observed
     return Parts(*arguments)
 
 

@@ -47,10 +47,8 @@ class Parts:
     total_second: Float64
     total_fourth: Float64
     own_units: Int64
-    """Observed; like the next one 0 in a cell that is not `counted`."""
+    """Observed, like the next one."""
     total_units: Int64
-    counted: Bool
-    """Of each cell: what was observed of its functions is known."""
 
     def __len__(self) -> int:
         return len(self.machines)
@@ -75,9 +73,9 @@ class Parts:
 
 _NAMES = [field.name for field in fields(Parts)]
 SCALARS = _NAMES[1:8]
-_ROWS = _NAMES[9:-1]
-SQUARES = _NAMES[14:-3]
-_OF_CELLS = frozenset((*_NAMES[:9], _NAMES[-1]))
+_ROWS = _NAMES[9:]
+SQUARES = _NAMES[14:-2]
+_OF_CELLS = frozenset(_NAMES[:9])
 
 
 def add_up(parts: Parts, into: Int64, cells: int) -> Parts:
@@ -94,12 +92,7 @@ def add_up(parts: Parts, into: Int64, cells: int) -> Parts:
             (np.bitwise_or if column is parts.row_machines else np.add).reduceat(column[order], first)
             for column in rows[2:]
         ]
-    counted = np.ones(cells, np.bool_)
-    counted[into[~parts.counted]] = False
-    if not counted.all():
-        known = counted[cell[lead]]
-        rows[-2:] = [np.where(known, column, 0) for column in rows[-2:]]
-    arguments: list[Any] = [machines, *scalars, counts(cell[lead], cells), *rows, counted]
+    arguments: list[Any] = [machines, *scalars, counts(cell[lead], cells), *rows]
     return Parts(*arguments)
 
 
@@ -110,8 +103,7 @@ def concatenated(parts: Sequence[Parts]) -> Parts:
 
 
 def _none() -> Parts:
-    number, whole, known = np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.bool_)
-    kinds: dict[Any, Any] = {Int64: whole, Float64: number, Bool: known}
+    kinds: dict[Any, Any] = {Int64: np.zeros(0, np.int64), Float64: np.zeros(0)}
     return Parts(*(kinds[field.type] for field in fields(Parts)))
 
 

@@ -4,8 +4,6 @@ blob    = version · rows u32 · cell: machine bits i64, the scalars f64 · leng
         · one zstd frame of the doubles, byte by byte of significance: self and total first
 version = 2: before the packed columns stands a u64; these are function step, visits, observed self and total − self, the last
           two in multiples of that number; machine bits, as i64, stand behind the doubles
-          · 1: the packed columns are function step, visits, machine bits. So were cells made before what was
-          observed was kept by function
 """
 
 import itertools
@@ -25,11 +23,9 @@ from storage.rolling.errors import CorruptCell
 from storage.rolling.sorting import Bool, Float64, Int64, among, counts
 from storage.rolling.weighted import SCALARS, SQUARES, Parts
 
-_UNCOUNTED, _COUNTED = 1, 2
+_VERSION = 2
 HEAD = struct.Struct("<BIq7dI")
 _DIVISOR = struct.Struct("<Q")
-UNCOUNTED = bytes([_UNCOUNTED])
-"""What blobs begin with that do not say what was observed."""
 _ROW_BYTES = 96
 """Of a function of a cell while first sums are unpacked."""
 Blobs = Sequence[bytes | memoryview]
@@ -44,16 +40,7 @@ def encode(parts: Parts) -> list[bytes]:
     divisors = _divisors(parts)
     of_row = np.repeat(divisors, parts.count)
     own, rest = parts.own_units // of_row, (parts.total_units - parts.own_units) // of_row
-    packed: list[bytes] = [b""] * len(parts)
-    for counted in (True, False):
-        cells = np.flatnonzero(parts.counted == counted)
-        at = np.repeat(parts.counted == counted, parts.count)
-        columns = (steps, parts.visits, own, rest) if counted else (steps, parts.visits, parts.row_machines)
-        bodies = pack_many([column[at] for column in columns], parts.count[cells])
-        for place, body in zip(cells.tolist(), bodies, strict=True):
-            packed[place] = body
-            if counted:
-                packed[place] = _DIVISOR.pack(int(divisors[place])) + body
+    packed = pack_many([steps, parts.visits, own, rest], parts.count)
     doubles = np.stack((parts.own, parts.total)).astype("<f8")
     squares = np.stack([getattr(parts, name) for name in SQUARES]).astype("<f8")
     bits = parts.row_machines.astype("<i8")
@@ -61,12 +48,10 @@ def encode(parts: Parts) -> list[bytes]:
     compressor = zstandard.ZstdCompressor(level=1)
     blobs = []
     for i, (low, high) in enumerate(itertools.pairwise(bounds)):
-        version = _COUNTED if parts.counted[i] else _UNCOUNTED
-        head = HEAD.pack(version, high - low, int(parts.machines[i]), *scalars[i], len(packed[i]))
-        body = shuffled(doubles[:, low:high]) + shuffled(squares[:, low:high])
-        if version == _COUNTED:
-            body += shuffled(bits[low:high])
-        blobs.append(head + packed[i] + compressor.compress(body))
+        columns = _DIVISOR.pack(int(divisors[i])) + packed[i]
+        head = HEAD.pack(_VERSION, high - low, int(parts.machines[i]), *scalars[i], len(columns))
+        body = shuffled(doubles[:, low:high]) + shuffled(squares[:, low:high]) + shuffled(bits[low:high])
+        blobs.append(head + columns + compressor.compress(body))
     return blobs
 
 
@@ -87,8 +72,6 @@ def decode(blobs: Blobs, wanted: Bool | None = None) -> Parts:
 class WeightedAmounts:
     """Columns over the functions of weighted cells, cell by cell: first sums alone."""
 
-    counted: Bool
-    """Of each cell, as in `Parts`."""
     function: Int64
     own_units: Int64
     """Observed, like the next one."""
@@ -100,7 +83,7 @@ class WeightedAmounts:
     def of(self, rows: slice) -> "WeightedAmounts":
         """Some of the rows; the cells as they are."""
         names = ("function", "own_units", "total_units", "own", "total")
-        return WeightedAmounts(self.counted, *(getattr(self, name)[rows] for name in names))
+        return WeightedAmounts(*(getattr(self, name)[rows] for name in names))
 
 
 class WeightedMoments:
@@ -118,11 +101,6 @@ class WeightedMoments:
     def stored(self) -> int:
         """Bytes of the blobs."""
         return sum(map(len, self._blobs))
-
-    @property
-    def counted(self) -> bool:
-        """Of every cell it is known what was observed of its functions; told from the first bytes."""
-        return not any(blob[0] == _UNCOUNTED for blob in self._blobs if len(blob))
 
     @property
     def size(self) -> int:
@@ -146,9 +124,9 @@ class WeightedMoments:
         doubles = [np.zeros((2, 0))]
         for frame, n, size in zip(parted.frames, parted.rows.tolist(), parted.sizes.tolist(), strict=True):
             doubles.append(unshuffled(_beginning(decompressor, frame, n * 16, size), "<f8", 2, n))
-        function, _, own_units, total_units, _ = self._columns
+        function, _, own_units, total_units = self._columns
         own, total = _finite(np.concatenate(doubles, axis=1))
-        return WeightedAmounts(parted.counted, function, own_units, total_units, own, total)
+        return WeightedAmounts(function, own_units, total_units, own, total)
 
     def parts(self, wanted: Bool | None = None) -> Parts:
         """As `decode`."""
@@ -168,17 +146,15 @@ class WeightedMoments:
             kept = counts(cell, len(rows))
             chosen = list(np.split(keep - (np.cumsum(rows) - rows)[cell], np.cumsum(kept)[:-1]))
         doubles, found, bits = [], [], []
-        for body, n, of, counted in zip(bodies, rows.tolist(), chosen, parted.counted.tolist(), strict=True):
+        for body, n, of in zip(bodies, rows.tolist(), chosen, strict=True):
             view, first, cut = memoryview(body), n * 16, n * _WIDTH * 8
             doubles.append(unshuffled(view[:first], "<f8", 2, n, of))
             found.append(unshuffled(view[first:cut], "<f8", len(SQUARES), n, of))
-            size = n if of is None else len(of)
-            bits.append(unshuffled(view[cut:], "<i8", 1, n, of)[0] if counted else np.zeros(size, np.int64))
+            bits.append(unshuffled(view[cut:], "<i8", 1, n, of)[0])
         y = _finite(np.concatenate(doubles, axis=1) if doubles else np.zeros((2, 0)))
         squares = _finite(_beside(found))
-        function, visits, own_units, total_units, machines = columns
-        if bits:
-            machines = machines | np.concatenate(bits).astype(np.int64)
+        function, visits, own_units, total_units = columns
+        machines = np.concatenate(bits).astype(np.int64) if bits else np.zeros(0, np.int64)
         arguments: list[Any] = [
             parted.machines,
             *parted.scalars,
@@ -189,7 +165,7 @@ class WeightedMoments:
             *y,
             *squares,
         ]
-        arguments += [own_units, total_units, parted.counted]
+        arguments += [own_units, total_units]
         return Parts(*arguments)
 
     @cached_property
@@ -213,7 +189,6 @@ class _Parted:
     scalars: Float64
     """(7, cells)."""
     rows: Int64
-    counted: Bool
     divisors: Int64
     packed: list[memoryview]
     frames: list[memoryview]
@@ -224,20 +199,17 @@ class _Parted:
         heads, divisors, packed, frames = [], [], [], []
         for data in blobs:
             blob = memoryview(data)
-            if blob.nbytes < HEAD.size or blob[0] not in {_UNCOUNTED, _COUNTED}:
+            if blob.nbytes < HEAD.size or blob[0] != _VERSION:
                 raise CorruptCell("weighted moments of a kind that is not known here")
             head = HEAD.unpack_from(blob)
             if not np.isfinite(head[3:10]).all():
                 raise CorruptCell("a sum that is no number")
-            first, cut = HEAD.size, HEAD.size + head[-1]
-            divisor = 1
-            if head[0] == _COUNTED:
-                if head[-1] < _DIVISOR.size or blob.nbytes < cut:
-                    raise CorruptCell("weighted moments that end too early")
-                (divisor,) = _DIVISOR.unpack_from(blob, first)
-                first += _DIVISOR.size
-                if not 1 <= divisor < 1 << 63:
-                    raise CorruptCell("weighted moments with an impossible divisor")
+            first, cut = HEAD.size + _DIVISOR.size, HEAD.size + head[-1]
+            if head[-1] < _DIVISOR.size or blob.nbytes < cut:
+                raise CorruptCell("weighted moments that end too early")
+            (divisor,) = _DIVISOR.unpack_from(blob, HEAD.size)
+            if not 1 <= divisor < 1 << 63:
+                raise CorruptCell("weighted moments with an impossible divisor")
             heads.append(head)
             divisors.append(divisor)
             packed.append(blob[first:cut])
@@ -246,7 +218,6 @@ class _Parted:
             np.array([head[2] for head in heads], np.int64),
             np.array([head[3:10] for head in heads], np.float64).reshape(len(heads), 7).T,
             np.array([head[1] for head in heads], np.int64),
-            np.array([head[0] == _COUNTED for head in heads], np.bool_),
             np.array(divisors, np.int64),
             packed,
             frames,
@@ -255,32 +226,16 @@ class _Parted:
     @property
     def sizes(self) -> Int64:
         """Bytes in each frame."""
-        return self.rows * 8 * (_WIDTH + self.counted)
+        return self.rows * 8 * (_WIDTH + 1)
 
     def columns(self) -> list[Int64]:
-        """Function, visits, observed self and total of all rows, and the machine bits that are packed. Raises CorruptCell."""
-        if self.counted.all():
-            return self._counted(np.arange(len(self.rows)))
-        found = np.zeros((5, int(self.rows.sum())), np.int64)
-        for counted, read in ((True, self._counted), (False, self._uncounted)):
-            cells = np.flatnonzero(self.counted == counted)
-            found[:, np.repeat(self.counted == counted, self.rows)] = read(cells)
-        return list(found)
-
-    def _counted(self, cells: Int64) -> list[Int64]:
-        rows = self.rows[cells]
-        function, visits, own, rest = _unpacked([self.packed[i] for i in cells.tolist()], rows, 4)
-        factor = np.repeat(self.divisors[cells], rows)
+        """Function, visits, observed self and total of all rows. Raises CorruptCell."""
+        function, visits, own, rest = _unpacked(self.packed, self.rows, 4)
+        factor = np.repeat(self.divisors, self.rows)
         largest = (own.astype(np.float64) + rest) * factor
         if len(own) and (int(own.min()) < 0 or int(rest.min()) < 0 or float(largest.max()) >= _LAST):
             raise CorruptCell("a sum that is no amount")
-        # The machine bits stand behind the doubles.
-        return [function, visits, own * factor, (own + rest) * factor, np.zeros(len(own), np.int64)]
-
-    def _uncounted(self, cells: Int64) -> list[Int64]:
-        function, visits, machines = _unpacked([self.packed[i] for i in cells.tolist()], self.rows[cells], 3)
-        nothing = np.zeros(len(function), np.int64)
-        return [function, visits, nothing, nothing, machines]
+        return [function, visits, own * factor, (own + rest) * factor]
 
 
 def _unpacked(bodies: Blobs, rows: Int64, width: int) -> list[Int64]:

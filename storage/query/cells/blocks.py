@@ -77,8 +77,6 @@ class ClosedBlock:
     """As `block_source.CLOSED` names their columns."""
     heads: Parts
     """Without functions."""
-    counted: bool
-    """It is known what was observed of the functions."""
     sums: FunctionSums
     known: Int64
     """Functions of which `parts` has whatever the cells have; ascending."""
@@ -178,4 +176,4 @@ def closed_block(rows: Int64, heads: Parts, amounts: WeightedAmounts, *, stored:
     sums = FunctionSums(
         a.function.copy(), a.own_units.copy(), a.total_units.copy(), a.own.copy(), a.total.copy()
     )
-    return ClosedBlock(rows, heads, bool(a.counted.all()), sums, np.zeros(0, np.int64), heads, stored)
+    return ClosedBlock(rows, heads, sums, np.zeros(0, np.int64), heads, stored)

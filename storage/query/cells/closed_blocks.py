@@ -65,11 +65,6 @@ class ClosedBlocks:
             unpacked=WeightedMoments(()),
         )
 
-    @property
-    def counted(self) -> bool:
-        """Of every cell it is known what was observed of its functions."""
-        return all(block.counted for block in self._blocks.values())
-
     def amounts(self) -> Iterator[FunctionSums]:
         """What the functions of each block have."""
         for block in self._blocks.values():

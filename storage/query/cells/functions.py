@@ -23,11 +23,11 @@ _FUNCTION_BYTES = 64
 def sums_of(gathered: Gathered) -> FunctionSums | None:
     """What the cells have of each function as it was called when they were merged.
 
-    None: some were made before cells kept what was observed of functions, or a function is not known of some of their stacks.
+    None: a function is not known of some of their stacks.
     Raises as `budget.take`.
     """
     blocks = gathered.blocks
-    if blocks is None or not isinstance(blocks.open, OpenBlocks) or not blocks.closed.counted:
+    if blocks is None or not isinstance(blocks.open, OpenBlocks):
         return None
     sums = _Adding()
     for more in blocks.closed.amounts():

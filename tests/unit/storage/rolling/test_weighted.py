@@ -1,6 +1,6 @@
 """Weighted moments survive their blob to six digits; damage is an error."""
 
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from storage.rolling.weighted import Parts
 
 AMOUNT = st.floats(0, 1e20, allow_subnormal=False)
 SIGNED = st.floats(-1e30, 1e30, allow_subnormal=False)
-EXACT = {"machines", "landed", "df", "x", "vxx", "vxe", "x_second", "x_fourth", "count", "function", "visits", "row_machines", "own", "total", "own_units", "total_units", "counted"}  # fmt: skip
+EXACT = {"machines", "landed", "df", "x", "vxx", "vxe", "x_second", "x_fourth", "count", "function", "visits", "row_machines", "own", "total", "own_units", "total_units"}  # fmt: skip
 UNITS = st.one_of(
     st.integers(0, 300), st.integers(0, 10**6).map(lambda n: n * 10_101_010), st.integers(0, 2**60)
 )
@@ -23,23 +23,21 @@ ROWS = st.dictionaries(
     st.tuples(st.integers(0, 1000), st.integers(0, 2**62 - 1), AMOUNT, AMOUNT, *[SIGNED] * 8, UNITS, UNITS),
     max_size=5,
 )
-CELLS = st.lists(
-    st.tuples(st.integers(0, 2**62 - 1), st.tuples(*[AMOUNT] * 7), ROWS, st.booleans()), max_size=4
-)
+CELLS = st.lists(st.tuples(st.integers(0, 2**62 - 1), st.tuples(*[AMOUNT] * 7), ROWS), max_size=4)
 
 
 def parts_of(cells: list[Any]) -> Parts:
-    """The last two of each row are observed units, self and what total is more; none of a cell that is not counted."""
-    rows = [(f, *values, cell[3]) for cell in cells for f, values in sorted(cell[2].items())]
+    """The last two of each row are observed units, self and what total is more."""
+    rows = [(f, *values) for cell in cells for f, values in sorted(cell[2].items())]
     columns = [np.array([row[i] for row in rows]) for i in range(13)]
-    own = np.array([row[13] * row[15] for row in rows], np.int64)
-    more = np.array([row[14] * row[15] for row in rows], np.int64)
+    own = np.array([row[13] for row in rows], np.int64)
+    more = np.array([row[14] for row in rows], np.int64)
     scalars = [np.array([cell[1][i] for cell in cells]) for i in range(7)]
     arguments: list[Any] = [np.array([cell[0] for cell in cells], np.int64), *scalars]
     arguments.append(np.array([len(cell[2]) for cell in cells], np.int64))
     arguments += [column.astype(np.int64) for column in columns[:3]]
     arguments += [column.astype(np.float64) for column in columns[3:]]
-    arguments += [own, own + more, np.array([cell[3] for cell in cells], np.bool_)]
+    arguments += [own, own + more]
     return Parts(*arguments)
 
 
@@ -59,11 +57,8 @@ def test_parts_survive(cells: list[Any]) -> None:
 def test_of_wanted_functions_the_rows_are_those_of_all(cells: list[Any], left_out: list[int]) -> None:
     # Ids go up to 2³¹: numbered anew, so that a table of all can be had.
     ids = sorted({function for cell in cells for function in cell[2]})
-    small = [(*cell[:2], {ids.index(f) + 1: v for f, v in cell[2].items()}, cell[3]) for cell in cells]
-    fewer = [
-        (*cell[:2], {f: values for f, values in cell[2].items() if f not in left_out}, cell[3])
-        for cell in small
-    ]
+    small = [(*cell[:2], {ids.index(f) + 1: v for f, v in cell[2].items()}) for cell in cells]
+    fewer = [(*cell[:2], {f: values for f, values in cell[2].items() if f not in left_out}) for cell in small]
     wanted = np.array([f not in left_out for f in range(len(ids) + 1)])
     read = weighted_codec.decode(weighted_codec.encode(parts_of(small)), wanted)
     expected = weighted_codec.decode(weighted_codec.encode(parts_of(fewer)))
@@ -75,25 +70,16 @@ def test_of_wanted_functions_the_rows_are_those_of_all(cells: list[Any], left_ou
 def test_first_sums_are_those_of_everything(cells: list[Any]) -> None:
     parts = parts_of(cells)
     found = weighted_codec.WeightedMoments(weighted_codec.encode(parts)).amounts()
-    for name in ("counted", "function", "own_units", "total_units", "own", "total"):
+    for name in ("function", "own_units", "total_units", "own", "total"):
         assert getattr(found, name).tolist() == getattr(parts, name).tolist(), name
 
 
-def test_of_cells_that_do_not_count_what_was_observed_none_that_is_made_of_them_does() -> None:
-    row = (1, 1, 2.0, 3.0, *[0.0] * 8, 20, 10)
-    cells: list[Any] = [(1, (1.0,) * 7, {5: row}, counted) for counted in (True, False, True)]
-    found = weighted.add_up(parts_of(cells), np.array([0, 0, 1]), 2)
-    assert found.counted.tolist() == [False, True]
-    assert (found.own_units.tolist(), found.total_units.tolist()) == ([0, 20], [0, 30])
-    assert found.own.tolist() == [4.0, 2.0]
-
-
 def test_observed_units_that_are_multiples_of_one_another_take_little() -> None:
-    rows = {f: (1, 1, 2.0, 3.0, *[0.0] * 8, 10_101_010 * f, 10_101_010) for f in range(1, 101)}
-    counted = parts_of([(1, (1.0,) * 7, rows, True)])
-    uncounted = replace(counted, counted=np.array([False]))
-    (with_units,), (without,) = weighted_codec.encode(counted), weighted_codec.encode(uncounted)
-    assert len(with_units) - len(without) < 250
+    def size(unit: int) -> int:
+        rows = {f: (1, 1, 2.0, 3.0, *[0.0] * 8, unit * f, unit) for f in range(1, 101)}
+        return len(weighted_codec.encode(parts_of([(1, (1.0,) * 7, rows)]))[0])
+
+    assert size(10_101_010) == size(1)
 
 
 @given(CELLS)

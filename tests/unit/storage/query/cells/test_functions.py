@@ -1,6 +1,5 @@
 """What adding up by function takes of a question's budget is known before anything is unpacked."""
 
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 from unittest.mock import patch
@@ -17,7 +16,7 @@ from storage.query.cells.functions import sums_of
 from storage.query.cells.gathered import Blocks, Gathered
 from storage.query.cells.kept import KeptBlocks
 from storage.query.cells.open_blocks import OpenBlocks
-from storage.rolling import moment_heads, moments_codec, weighted, weighted_codec
+from storage.rolling import moment_heads, moments_codec
 from storage.rolling.cover import Cover
 from storage.rolling.cubes import EVENT, Source
 from storage.rolling.moments import Sums
@@ -116,13 +115,3 @@ def test_whoever_goes_away_is_noticed_between_parts(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(Unpacked, "amounts", then_left)
     with budget.running(), pytest.raises(QuestionDropped):
         OpenBlocks(source_of(cells_of(cell([1, 2]))), COVER)
-
-
-def test_closed_cells_that_do_not_count_are_told() -> None:
-    none = np.zeros(1, np.int64)
-    scalars = (ONE,) * 7
-    no_rows: list[Any] = [np.zeros(0, np.int64)] * 3 + [np.zeros(0)] * 10 + [np.zeros(0, np.int64)] * 2
-    parts = weighted.Parts(none, *scalars, none, *no_rows, np.ones(1, np.bool_))
-    for counted in (True, False):
-        blobs = tuple(weighted_codec.encode(replace(parts, counted=np.array([counted]))))
-        assert (sums_of(gathered_of(cell([1, 2]), blobs)) is not None) == counted

@@ -70,7 +70,7 @@ def a_bucket(bucket: int) -> bytes:
     number = np.arange(n) + 1
     bits = np.ones(1, np.int64)
     arguments: list[Any] = [bits, *(one,) * 7, n * bits, number, number, number]
-    arguments += [*(y,) * 10, own, own, np.ones(1, np.bool_)]
+    arguments += [*(y,) * 10, own, own]
     return weighted_codec.encode(Parts(*arguments))[0]
 
 
