@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 STATIC := services/api/static/index.html
 WEB_SOURCES := $(shell find webui -path webui/node_modules -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help setup up web test check check-types check-sources format pins proto bundle bundle-check soak fuzz-elf fuzz-api fuzz-gateway clean
+.PHONY: help setup up web test check check-types check-sources format pins proto bundle bundle-check bench-smallest soak fuzz-elf fuzz-api fuzz-gateway clean
 
 help: ## this list
 	@grep -hE '^[a-z%-]+:.*?## ' $(MAKEFILE_LIST) | awk -F ':.*?## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -47,6 +47,9 @@ web: $(STATIC) ## build the web UI into the API's package
 
 bench-%: $(VENV)/.dev ## measure: bench-gateway, bench-overhead, bench-store, bench-coverage, bench-symbolizer, bench-models, bench-lake
 	@$(BIN)/python -m benchmarks.$* $(ARGS)
+
+bench-smallest: $(VENV)/.dev $(STATIC) ## every benchmark at its smallest size: does it work (ARGS="store lake")
+	@$(BIN)/python -m benchmarks.smallest $(ARGS)
 
 soak: $(VENV)/.dev $(STATIC) ## half an hour of a simulated fleet: memory, lag, errors (ARGS="--minutes 5")
 	@$(BIN)/python -m benchmarks.soak $(ARGS)

@@ -1,6 +1,7 @@
 """What the gateway costs and how well it samples, beside `perf record` in the same run.
 
     make bench-gateway          # under five minutes; FULL=1: three times as many rounds
+    SIZE=smallest python -m benchmarks.gateway   # one round of a second: does it work?
 
 All CPUs are kept busy by programs of others (load.py). CPU time is that of whole processes: the gateway's
 daemon with its server, perf with its children; what the kernel does in its timer is in neither. Figures are
@@ -32,21 +33,34 @@ from benchmarks.gateway_process import Captured, GatewayFailed, GatewayProcess, 
 from benchmarks.load import Load, NoLoad, busy_machine
 from benchmarks.perf_record import DWARF, FRAME_POINTERS, Recorded, discard, record, version
 from benchmarks.report import Report, at_least, at_most, exactly
+from benchmarks.size import Size, chosen, skip
 from benchmarks.unwind_agreement import Agreement, compare
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 RATE_HZ: Final = 99
-SECONDS: Final = 5
-LONG_SECONDS: Final = 30
-COLD_CAPTURES: Final = 3
-ROUNDS: Final = 5
-FULL_ROUNDS: Final = 15
-_IDLE_S: Final = 20.0
-_TERMINATED: Final = 128 + signal.SIGTERM
-# What follows the rounds of both gateways: steps of the progress bar.
 _OTHER_STEPS: Final = 6
+"""Of the progress bar: what follows the rounds of both gateways."""
+_TERMINATED: Final = 128 + signal.SIGTERM
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """How often and how long everything is measured; seconds."""
+
+    rounds: int = 5
+    capture_s: int = 5
+    long_s: int = 30
+    cold: int = 3
+    idle_s: float = 20.0
+
+
+LENGTHS: Final = {
+    Size.SMALLEST: Lengths(rounds=1, capture_s=1, long_s=2, cold=1, idle_s=1.0),
+    Size.DEFAULT: Lengths(),
+    Size.FULL: Lengths(rounds=15),
+}
 
 
 @dataclass
@@ -71,14 +85,16 @@ class Findings:
 class Benchmark:
     """One run under load. `step` is told what comes next."""
 
-    def __init__(self, load: Load, scratch: Path, step: Callable[[str], None]) -> None:
+    def __init__(self, load: Load, scratch: Path, step: Callable[[str], None], lengths: Lengths) -> None:
         self.found = Findings()
+        self._lengths = lengths
         self._load = load
         self._scratch = scratch
         self._step = step
 
-    def run(self, rounds: int) -> Findings:
+    def run(self) -> Findings:
         """Measure everything. Raises GatewayFailed and CalledProcessError."""
+        lengths = self._lengths
         with ExitStack() as ending:
             self._step("a gateway that nobody calls")
             visited = ending.enter_context(running_gateway(self._scratch / "visited", idle_seconds=2.0))
@@ -86,28 +102,28 @@ class Benchmark:
             self.found.waiting_rss_mib = visited.rss_mib()
             idling = Idling(visited)
             self._compare_unwinding()
-            self.found.idle.append(idling.finish(at_least_s=_IDLE_S))
-            for number in range(COLD_CAPTURES):
+            self.found.idle.append(idling.finish(at_least_s=lengths.idle_s))
+            for number in range(lengths.cold):
                 self._step(f"cold capture {number + 1}")
                 self._take_cold(visited)
             # It stays idle while another one is measured warm.
             idling = Idling(visited)
             kept = ending.enter_context(running_gateway(self._scratch / "kept", idle_seconds=600.0))
             self._step("warming up")
-            source = kept.capture(SECONDS, RATE_HZ).source
-            for number in range(rounds):
-                self._round(kept, source, f"round {number + 1} of {rounds}")
-            self._step(f"{LONG_SECONDS} s of each")
-            long = kept.capture(LONG_SECONDS, RATE_HZ)
-            self.found.long.append((long, self._record("dwarf", source, LONG_SECONDS, DWARF)))
-            self.found.idle.append(idling.finish(at_least_s=_IDLE_S))
+            source = kept.capture(lengths.capture_s, RATE_HZ).source
+            for number in range(lengths.rounds):
+                self._round(kept, source, f"round {number + 1} of {lengths.rounds}")
+            self._step(f"{lengths.long_s} s of each")
+            long = kept.capture(lengths.long_s, RATE_HZ)
+            self.found.long.append((long, self._record("dwarf", source, lengths.long_s, DWARF)))
+            self.found.idle.append(idling.finish(at_least_s=lengths.idle_s))
             self.found.peak_rss_mib = kept.peak_rss_mib()
             self.found.rings_mib = kept.rings_mib
         return self.found
 
     def _compare_unwinding(self) -> None:
         self._step("a recording by perf")
-        self._record("unwound", "cpu-clock", SECONDS, DWARF)
+        self._record("unwound", "cpu-clock", self._lengths.capture_s, DWARF)
         self._step("its stacks, unwound by perf and by the gateway")
         # Others on this machine may be gone, and with them what their code looked like.
         self.found.agreement = compare(self._path("unwound"), pids=frozenset(self._load.pids))
@@ -116,19 +132,21 @@ class Benchmark:
         before = tree_cpu_s(gateway.pid)
         gateway.call()
         self.found.starts.append(tree_cpu_s(gateway.pid) - before)
-        self.found.cold.append(gateway.capture(SECONDS, RATE_HZ))
+        self.found.cold.append(gateway.capture(self._lengths.capture_s, RATE_HZ))
         gateway.wait_until_alone()
 
     def _round(self, gateway: GatewayProcess, source: str, name: str) -> None:
         self._step(f"{name}: the gateway")
-        self.found.warm.append(gateway.capture(SECONDS, RATE_HZ))
+        self.found.warm.append(gateway.capture(self._lengths.capture_s, RATE_HZ))
         lingering = Idling(gateway)
         self._step(f"{name}: perf, stacks copied")
-        self.found.dwarf.append(self._record("dwarf", source, SECONDS, DWARF))
+        self.found.dwarf.append(self._record("dwarf", source, self._lengths.capture_s, DWARF))
         self._step(f"{name}: perf, stacks copied and discarded")
-        self.found.dwarf_discarded.append(discard(source, SECONDS, RATE_HZ, DWARF))
+        self.found.dwarf_discarded.append(discard(source, self._lengths.capture_s, RATE_HZ, DWARF))
         self._step(f"{name}: perf, frame pointers")
-        self.found.frame_pointers.append(self._record("fp", source, SECONDS, FRAME_POINTERS).cpu_s)
+        self.found.frame_pointers.append(
+            self._record("fp", source, self._lengths.capture_s, FRAME_POINTERS).cpu_s
+        )
         self.found.lingering.append(lingering.finish())
 
     def _record(self, name: str, source: str, seconds: float, how: tuple[str, ...]) -> Recorded:
@@ -138,7 +156,7 @@ class Benchmark:
         return self._scratch / f"{name}.data"
 
 
-def report(found: Findings, load: Load) -> Report:
+def report(found: Findings, load: Load, lengths: Lengths) -> Report:
     """The figures with their bars (the performance we promise)."""
     told = Report("gateway", peer="perf record")
     cpus = len(os.sched_getaffinity(0))
@@ -162,7 +180,7 @@ def report(found: Findings, load: Load) -> Report:
     )
     long, long_perf = found.long[0]
     told.add(
-        f"cpu_ratio_vs_perf_{LONG_SECONDS}s",
+        f"cpu_ratio_vs_perf_{lengths.long_s}s",
         long.cpu_s / long_perf.cpu_s,
         peer=f"{long_perf.cpu_s * 1000:.0f} ms; ours {long.cpu_s * 1000:.0f} ms",
     )
@@ -232,10 +250,9 @@ def main() -> int:
     # Whoever ends it must not leave the load behind.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))
     console = Console()
-    rounds = FULL_ROUNDS if os.environ.get("FULL") == "1" else ROUNDS
+    lengths = LENGTHS[chosen()]
     if shutil.which("perf") is None:
-        console.print("bench-gateway compares with perf, which is not installed (Debian: linux-perf)")
-        return 1
+        skip("perf, which it compares with, is not installed (Debian: linux-perf)")
     columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
     try:
         with (
@@ -243,21 +260,21 @@ def main() -> int:
             busy_machine() as load,
             Progress(*columns, console=Console(stderr=True), transient=True) as progress,
         ):
-            task = progress.add_task("starting", total=_OTHER_STEPS + COLD_CAPTURES + 4 * rounds)
+            task = progress.add_task("starting", total=_OTHER_STEPS + lengths.cold + 4 * lengths.rounds)
 
             def step(what: str) -> None:
                 progress.update(task, description=what, advance=1)
 
-            found = Benchmark(load, Path(folder), step).run(rounds)
+            found = Benchmark(load, Path(folder), step, lengths).run()
     except (GatewayFailed, NoLoad) as reason:
         console.print(f"bench-gateway: {reason}")
         return 1
     except subprocess.CalledProcessError as failed:
         console.print(f"bench-gateway: {' '.join(failed.cmd)}: {failed.stderr}")
         return 1
-    told = report(found, load)
+    told = report(found, load, lengths)
     told.show(console)
-    console.print(f"\n{told.write()}")
+    console.print(f"\n{told.written()}")
     for example in found.agreement.examples:
         console.print(example, markup=False, style="dim")
     return 0

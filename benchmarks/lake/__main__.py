@@ -1,13 +1,12 @@
 """What a day in the lake costs and how fast it answers, beside PostgreSQL's chunks and everybody's SQL.
 
-    make bench-lake           # 3 million facts, in a minute; FULL=1: 20 million
+    make bench-lake           # 3 million facts, in a minute; FULL=1: 20 million; SIZE=smallest: 50,000
 
 Every answer of the lake is compared with PostgreSQL's, visit by visit on both sides: `answers_alike`.
 """
 
 from __future__ import annotations
 
-import os
 import resource
 import sys
 import tempfile
@@ -24,6 +23,7 @@ from rich.console import Console
 from benchmarks.cpu_time import tree_cpu_s
 from benchmarks.lake.day import DAY, fill
 from benchmarks.report import Report, exactly
+from benchmarks.size import Size, chosen
 from benchmarks.store.database import fresh_database
 from storage.database import open_engine
 from storage.query.engine import QueryEngine
@@ -43,10 +43,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _MACHINES: Final = 5000
-_FULL: Final = os.environ.get("FULL") == "1"
-_FACTS: Final = 20_000_000 if _FULL else 3_000_000
-_STACKS: Final = 2_000_000 if _FULL else 300_000
-_ROUNDS: Final = 5
+_SIZES: Final = {
+    Size.SMALLEST: (50_000, 10_000, 1),
+    Size.DEFAULT: (3_000_000, 300_000, 5),
+    Size.FULL: (20_000_000, 2_000_000, 5),
+}
+"""Facts, stacks, and times that each question is asked."""
 SQL: Final = """
 SELECT s.application, f.name, sum(s.samples * s.period * s.weight)
 FROM samples s
@@ -72,9 +74,10 @@ def questions() -> dict[str, Any]:
 
 def measure(report: Report, folder: str) -> None:
     """Fill a database, export its day, ask both."""
+    facts, stacks, rounds = _SIZES[chosen()]
     with fresh_database() as server:
         engine = open_engine(server.url(), application="bench")
-        visits = fill(engine, machines=_MACHINES, stacks=_STACKS, facts=_FACTS)
+        visits = fill(engine, machines=_MACHINES, stacks=stacks, facts=facts)
         lake = Lake(folder)
         began, cpu, server_cpu = time.monotonic(), time.process_time(), tree_cpu_s(server.pid or 0)
         made = export_day(engine, lake, DAY)
@@ -103,7 +106,7 @@ def measure(report: Report, folder: str) -> None:
         postgres.planner = Planner(frozenset({Access.VISITS}))  # cells would be another question
         for name, question in questions().items():
             times: dict[str, list[float]] = {"lake": [], "postgres": []}
-            for _ in range(_ROUNDS):
+            for _ in range(rounds):
                 with _timed(times["postgres"]):
                     wanted = postgres.ask(question)
                 with _timed(times["lake"]):
@@ -117,7 +120,7 @@ def measure(report: Report, folder: str) -> None:
         report.add("answers_alike", alike, exactly(1))
         with opened(lake, [made], DEFAULT) as duck:
             taken: list[float] = []
-            for _ in range(_ROUNDS):
+            for _ in range(rounds):
                 with _timed(taken):
                     duck.execute(SQL).fetchall()
         report.add(
@@ -141,8 +144,8 @@ def main() -> int:
         measure(report, f"{folder}/lake")
     report.note("duckdb", duckdb.__version__)
     report.show(Console())
-    report.write()
-    return 1 if report.missed else 0
+    print(report.written())
+    return report.status
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from analysis.least_squares import fit
 from benchmarks.models.shared_chip import CUTS, Chip, made
 
 _PROGRAMS = 30
-_TARGETS = 20
+TARGETS = 20
 _TRAINING = 120
 _UNSEEN = 10
 _MIX = 4
@@ -40,13 +40,13 @@ class Found:
     """Mean PD."""
 
 
-def measure(seed: int) -> Found:
-    """Train and foretell."""
+def measure(seed: int, targets: int = TARGETS) -> Found:
+    """Train and predict so many targets."""
     random = np.random.default_rng(seed)
     chip = made(random, _PROGRAMS)
     seen = chip.seen(random, _PRESSURE_ERROR)
     model, plain, linear, noise, inside, truth, refused = [], [], [], [], [], [], 0
-    for target in random.permutation(_PROGRAMS)[:_TARGETS]:
+    for target in random.permutation(_PROGRAMS)[:targets]:
         mixes = random_mixes(random, int(target), _TRAINING)
         pressure = seen.of_mixes(mixes)
         degradation = np.array([_run(chip, members, random) for members in mixes])

@@ -1,7 +1,7 @@
 """What sampling costs those who are sampled, and what the standing campaign costs a fleet by that.
 
     make bench-overhead          # under five minutes; FULL=1: three times as long
-    make bench-overhead ARGS="--quick"   # does it work: some 40 s, writes nothing
+    SIZE=smallest python -m benchmarks.overhead   # two programs for a second, one visit: does it work?
 
 Real programs, one instance per CPU, count their own work while slices with and without sampling follow each other
 in random order (slices.py, paired.py). `cpu` is measured at ten times its default rate, since at the rate itself
@@ -33,6 +33,7 @@ from benchmarks.overhead import fleet
 from benchmarks.overhead.programs import DidNotStart, installed, running
 from benchmarks.overhead.slices import Measured, measure
 from benchmarks.report import Report, at_most
+from benchmarks.size import Size, chosen
 from collector.standing import STANDING
 from gateway.capture.host import find_access
 from gateway.capture.station import Station
@@ -49,15 +50,28 @@ _COMPUTING: Final = ("cpython", "node", "sqlite", "zlib", "openssl")
 # What makes most of each counted event.
 _COUNTED: Final = (("context-switches", "switches"), ("page-faults", "pages"))
 _BUDGET: Final = 0.01
-_CASE_S: Final = 15.0
-_QUICK_CASE_S: Final = 3.6
-_VISITS: Final = 3
 _LINGERED_S: Final = 6.0
-_IDLE_S: Final = 15.0
 # With less of the CPUs than this, programs do not lose what sampling takes but what the scheduler gives to others.
 _QUIET: Final = 0.95
 _TERMINATED: Final = 128 + signal.SIGTERM
 _LOG_WIDTH: Final = 150
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """Which programs compute while `cpu` is sampled, seconds of each case, visits, and seconds without any."""
+
+    case_s: float = 15.0
+    visits: int = 3
+    idle_s: float = 15.0
+    computing: tuple[str, ...] = _COMPUTING
+
+
+LENGTHS: Final = {
+    Size.SMALLEST: Lengths(case_s=1.2, visits=1, idle_s=1.0, computing=_COMPUTING[:1]),
+    Size.DEFAULT: Lengths(),
+    Size.FULL: Lengths(case_s=45.0),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +86,7 @@ class VisitCost:
     lingering_s_per_s: float
 
 
-def measure_visits(folder: Path, visits: int, step: Callable[[str], None]) -> VisitCost:
+def measure_visits(folder: Path, lengths: Lengths, step: Callable[[str], None]) -> VisitCost:
     """Visits of the standing campaign to a gateway whose machine is busy. Raises GatewayFailed and NoLoad."""
     event = STANDING.events[0]
     seconds, rate = event.duration_ms / 1000, event.rate_hz
@@ -82,9 +96,9 @@ def measure_visits(folder: Path, visits: int, step: Callable[[str], None]) -> Vi
     with busy_machine(), running_gateway(folder / "visited", idle_seconds=_LINGERED_S) as gateway:
         gateway.wait_until_alone()
         step("a gateway that nobody calls")
-        idle = Idling(gateway).finish(at_least_s=_IDLE_S) / 1000
-        for number in range(visits):
-            step(f"visit {number + 1} of {visits}")
+        idle = Idling(gateway).finish(at_least_s=lengths.idle_s) / 1000
+        for number in range(lengths.visits):
+            step(f"visit {number + 1} of {lengths.visits}")
             before = tree_cpu_s(gateway.pid)
             gateway.call()
             starts.append(tree_cpu_s(gateway.pid) - before)
@@ -100,13 +114,13 @@ def measure_visits(folder: Path, visits: int, step: Callable[[str], None]) -> Vi
 
 
 def measure_events(
-    folder: Path, seconds: float, step: Callable[[str], None]
+    folder: Path, lengths: Lengths, step: Callable[[str], None]
 ) -> tuple[list[Measured], list[str]]:
     """Every program and event, and sentences about those that cannot be had here."""
     station = Station(find_access(OwnProcesses.NEVER), Limits(), {})
     rate = STANDING.events[0].rate_hz
     assert rate is not None
-    cases = [("cpu", program, round(1e9 / rate / _DENSER)) for program in _COMPUTING]
+    cases = [("cpu", program, round(1e9 / rate / _DENSER)) for program in lengths.computing]
     for event, program in _COUNTED:
         period = EVENTS[event].default_period
         cases += [(event, program, period), (event, program, max(1, period // _DENSER))]
@@ -118,7 +132,7 @@ def measure_events(
             continue
         try:
             with running(program, folder) as busy:
-                found.append(measure(station, busy, EVENTS[event], period, seconds=seconds))
+                found.append(measure(station, busy, EVENTS[event], period, seconds=lengths.case_s))
         except (EventUnavailable, DidNotStart) as reason:
             missing.append(str(reason))
     return found, missing
@@ -252,32 +266,30 @@ def _table(found: list[Measured]) -> Table:
 
 def main() -> int:
     """Measure, print, write results/overhead.json. The exit status is 0 if it could be measured."""
-    parser = argparse.ArgumentParser(
+    argparse.ArgumentParser(
         prog="python -m benchmarks.overhead",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--quick", action="store_true", help="few slices, one visit; nothing is written")
-    quick = parser.parse_args().quick
+    ).parse_args()
+    lengths = LENGTHS[chosen()]
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))
     console = Console()
     if not console.is_terminal:
         console.width = _LOG_WIDTH
-    seconds = _QUICK_CASE_S if quick else _CASE_S * (3 if os.environ.get("FULL") == "1" else 1)
-    visits = 1 if quick else _VISITS
     columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
     try:
         with (
             tempfile.TemporaryDirectory(prefix="bench-overhead-") as folder,
             Progress(*columns, console=Console(stderr=True), transient=True) as progress,
         ):
-            task = progress.add_task("starting", total=len(_COMPUTING) + 2 * len(_COUNTED) + visits + 1)
+            steps = len(lengths.computing) + 2 * len(_COUNTED) + lengths.visits + 1
+            task = progress.add_task("starting", total=steps)
 
             def step(what: str) -> None:
                 progress.update(task, description=what, advance=1)
 
-            found, missing = measure_events(Path(folder), seconds, step)
-            visit = measure_visits(Path(folder), visits, step)
+            found, missing = measure_events(Path(folder), lengths, step)
+            visit = measure_visits(Path(folder), lengths, step)
     except (GatewayFailed, NoLoad) as reason:
         console.print(f"bench-overhead: {reason}")
         return 1
@@ -287,8 +299,7 @@ def main() -> int:
     told.show(console)
     for sentence in missing:
         console.print(sentence, markup=False)
-    if not quick:
-        console.print(f"\n{told.write()}")
+    console.print(f"\n{told.written()}")
     return 0
 
 

@@ -2,6 +2,7 @@
 
     make bench-symbolizer        # under five minutes once the inputs are there; FULL=1: more addresses
     python -m benchmarks.symbolizer [--only big,cpp] [--examples]
+    SIZE=smallest python -m benchmarks.symbolizer   # the C++ program, a few addresses: does it work?
 
 Inputs (`inputs.py`) are downloaded and compiled once into $XDG_CACHE_HOME/fleetprof-bench. Addresses are
 random within what unwind entries cover. Rates are per CPU second of one core: of the product, chains of
@@ -11,7 +12,6 @@ many addresses in one call; of llvm-symbolizer, what more addresses cost once it
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
 import sys
 import tempfile
@@ -21,6 +21,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from benchmarks.report import Report
+from benchmarks.size import Size, chosen, skip
 from benchmarks.symbolizer import inputs, peers
 from benchmarks.symbolizer.engine import CannotBuild
 from benchmarks.symbolizer.run import Run
@@ -39,6 +40,8 @@ def main(arguments: list[str]) -> int:
     if not console.is_terminal:
         console.width = _LOG_WIDTH
     only = set(filter(None, wanted.only.split(",")))
+    if chosen() is Size.SMALLEST:
+        only = {"cpp"}
     report = Report("symbolizer", peer="beside it")
     run = measure(report, console, only)
     report.show(console)
@@ -49,8 +52,8 @@ def main(arguments: list[str]) -> int:
     if only:
         console.print("not written: only some inputs were measured")
     else:
-        console.print(f"written to {report.write()}")
-    return 1 if report.missed else 0
+        console.print(report.written())
+    return report.status
 
 
 def measure(report: Report, console: Console, only: set[str]) -> Run:
@@ -62,9 +65,11 @@ def measure(report: Report, console: Console, only: set[str]) -> Run:
         def step(what: str) -> None:
             progress.update(task, description=what, advance=1)
 
-        binaries, missing = inputs.prepare(step)
+        binaries, missing = inputs.prepare(step, only)
         for name, why in missing.items():
             console.print(f"left out: {name}: {why}", markup=False)
+        if not binaries:
+            skip(f"no input can be made here: {'; '.join(missing.values())}")
         report.note("left_out", ", ".join(missing))
         if peers.llvm_symbolizer() is None:
             console.print(
@@ -73,10 +78,8 @@ def measure(report: Report, console: Console, only: set[str]) -> Run:
         place = inputs.folder() / "run"
         place.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=place) as scratch:
-            run = Run(report, Path(scratch), step, full=bool(os.environ.get("FULL")))
+            run = Run(report, Path(scratch), step, size=chosen())
             for binary in binaries:
-                if only and binary.name not in only:
-                    continue
                 try:
                     run.binary(binary)
                 except CannotBuild as error:

@@ -26,7 +26,7 @@ from symbolizer.images.batch import SymbolizedBinary
 from symbolizer.sources.source import Found
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     import numpy.typing as npt
 
@@ -61,12 +61,12 @@ class _NotingClaim:
     def still_ours(self) -> bool:
         return self._claim.still_ours()
 
-    def built(self, finished: Path, made: Made) -> CacheEntry | None:
+    def built(self, finished: Path, made: Made, stored: Iterable[bytes]) -> CacheEntry | None:
         self._costs.append(made)
-        return self._claim.built(finished, made)
+        return self._claim.built(finished, made, stored)
 
-    def failed(self, failure: NotBuilt) -> None:
-        self._claim.failed(failure)
+    def failed(self, failure: NotBuilt, *, unusable: bool) -> bool:
+        return self._claim.failed(failure, unusable=unusable)
 
 
 class _NotingLedger(LocalLedger):

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
 PROGRAMS: Final = Path(__file__).with_name("programs")
 _WHEEL_VERSION: Final = "23.1.4.post8"
@@ -48,11 +48,13 @@ def folder() -> Path:
     return Path(base) / "fleetprof-bench"
 
 
-def prepare(say: Callable[[str], None]) -> tuple[list[Binary], dict[str, str]]:
-    """All inputs that can be had, and why the others cannot, by name; `say` is told what takes long."""
+def prepare(say: Callable[[str], None], only: Collection[str] = ()) -> tuple[list[Binary], dict[str, str]]:
+    """All inputs that can be had, or those of these names, and why the others cannot, by name; `say` is told what takes long."""
     binaries: list[Binary] = []
     missing: dict[str, str] = {}
     for name, make in (("big", _big), ("cpp", _cpp), ("rust", _rust), ("go", _go), ("vmlinux", _vmlinux)):
+        if only and name not in only:
+            continue
         place = folder() / name
         place.mkdir(parents=True, exist_ok=True)
         try:

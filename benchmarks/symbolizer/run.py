@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from benchmarks.report import Report, at_least, at_most, exactly
+from benchmarks.size import Size
 from benchmarks.symbolizer import engine, peers
 from benchmarks.symbolizer.agreement import Agreement, compare
 from benchmarks.symbolizer.covered import covered_ranges, random_addresses
@@ -21,13 +22,12 @@ if TYPE_CHECKING:
 
 BIG: Final = "big"
 RUST: Final = "rust"
-COMPARED: Final = 10_000
-FULL_COMPARED: Final = 50_000
+COMPARED: Final = {Size.SMALLEST: 500, Size.DEFAULT: 10_000, Size.FULL: 50_000}
 TIMED_ALL: Final = 1_000_000
-TIMED_OTHERS: Final = 200_000
-TIMED_LLVM: Final = 50_000
-FULL_TIMED_LLVM: Final = 250_000
-ADDR2LINE: Final = 2_000
+TIMED_OTHERS: Final = {Size.SMALLEST: 10_000, Size.DEFAULT: 200_000, Size.FULL: 200_000}
+TIMED_LLVM: Final = {Size.SMALLEST: 50_000, Size.DEFAULT: 50_000, Size.FULL: 250_000}
+_LLVM_STARTS: Final = 10_000
+ADDR2LINE: Final = {Size.SMALLEST: 100, Size.DEFAULT: 2_000, Size.FULL: 2_000}
 ADDR2LINE_BIG: Final = 100
 TOO_LITTLE: Final = 1 << 30
 """Memory that libLLVM cannot be built in: its file alone is 0.65 GiB, and is mapped."""
@@ -42,11 +42,11 @@ _SEED: Final = 7
 class Run:
     """Collects the figures. `step` is told what comes next."""
 
-    def __init__(self, report: Report, scratch: Path, step: Callable[[str], None], *, full: bool) -> None:
+    def __init__(self, report: Report, scratch: Path, step: Callable[[str], None], *, size: Size) -> None:
         self._report = report
         self._scratch = scratch
         self._step = step
-        self._full = full
+        self._size = size
         self._llvm = peers.llvm_symbolizer()
         self._llvm_rss_mib = math.nan
         self._shares: dict[str, float] = {}
@@ -62,7 +62,7 @@ class Run:
         ranges = covered_ranges(binary.executable)
         if not len(ranges[0]):
             raise engine.CannotBuild(f"{binary.executable.name} has no unwind entries to choose addresses by")
-        addresses = random_addresses(ranges, TIMED_ALL if name == BIG else TIMED_OTHERS, _SEED)
+        addresses = random_addresses(ranges, TIMED_ALL if name == BIG else TIMED_OTHERS[self._size], _SEED)
         if name == BIG:
             self._first_answers(cache, addresses)
         self._step(f"{name}: looking up")
@@ -97,9 +97,9 @@ class Run:
         """Addresses per CPU second of llvm-symbolizer once it has read the file; NaN: not installed."""
         if self._llvm is None:
             return math.nan
-        few, many = COMPARED // 10, COMPARED
+        few, many = _LLVM_STARTS // 10, min(_LLVM_STARTS, TIMED_OTHERS[self._size])
         if binary.name == BIG:
-            few, many = COMPARED, FULL_TIMED_LLVM if self._full else TIMED_LLVM
+            few, many = _LLVM_STARTS, TIMED_LLVM[self._size]
         self._step(f"{binary.name}: llvm-symbolizer")
         one = peers.run_llvm(self._llvm, binary.debug, addresses[:few].tolist(), _LLVM_CPU_S)
         other = peers.run_llvm(self._llvm, binary.debug, addresses[-many:].tolist(), _LLVM_CPU_S)
@@ -136,7 +136,7 @@ class Run:
             report.add("cache_mib", cost.cache_mib)
 
     def _agreement(self, binary: Binary, cache: Path, addresses: npt.NDArray[np.uint64]) -> None:
-        sample = addresses[: FULL_COMPARED if self._full else COMPARED]
+        sample = addresses[: COMPARED[self._size]]
         key = f"identical_chains_{binary.name}"
         if self._llvm is None:
             return
@@ -144,7 +144,7 @@ class Run:
         ours = engine.answers(binary, cache, sample)
         llvm = peers.run_llvm(self._llvm, binary.debug, sample.tolist(), _LLVM_CPU_S)
         found = compare(llvm.answers, ours)
-        few = sample[: ADDR2LINE_BIG if binary.name == BIG else ADDR2LINE].tolist()
+        few = sample[: ADDR2LINE_BIG if binary.name == BIG else ADDR2LINE[self._size]].tolist()
         beside = "addr2line is not installed"
         if peers.has_addr2line():
             gnu = peers.run_addr2line(binary.debug, few, _ADDR2LINE_CPU_S)

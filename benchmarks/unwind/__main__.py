@@ -1,6 +1,7 @@
 """Record real programs and compare how the gateway and `perf script` unwind the very same samples.
 
     python -m benchmarks.unwind [--seconds 6] [--rate 199] [program …]
+    SIZE=smallest python -m benchmarks.unwind   # two programs for a second: does it work?
 
 What the columns mean is said in benchmarks/unwind_agreement.py, which compares a single recording:
 *longer* are stacks of which perf's are the beginning, where every further caller follows a CALL and the walk
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -25,6 +27,7 @@ from rich.table import Table
 
 from benchmarks.perf_record import version
 from benchmarks.report import Report, at_least, exactly
+from benchmarks.size import Size, chosen, skip
 from benchmarks.unwind.programs import RECIPES, NotHere, Program, prepare
 from benchmarks.unwind_agreement import Agreement, compare
 
@@ -45,13 +48,19 @@ _COLUMNS: Final = (
 _WARM_UP_S: Final = 2.0
 _TRIES: Final = 3
 _ENOUGH: Final = 200
+_SMALLEST: Final = ("gzip", "perl")
 _LOG_WIDTH: Final = 150
 
 
 def main(arguments: list[str]) -> int:
     """Run it; 0 if nothing is wrong, 2 if perf cannot be used."""
+    smallest = chosen() is Size.SMALLEST
+    if shutil.which("perf") is None:
+        skip("perf, which it compares with, is not installed (Debian: linux-perf)")
     parser = argparse.ArgumentParser(prog="benchmarks.unwind")
-    parser.add_argument("--seconds", type=float, default=6.0, help="of each recording (default: 6)")
+    parser.add_argument(
+        "--seconds", type=float, default=1.0 if smallest else 6.0, help="of each recording (default: 6)"
+    )
     parser.add_argument("--rate", type=int, default=199, help="samples per second and CPU (default: 199)")
     parser.add_argument("program", nargs="*", help=f"of: {', '.join(RECIPES)} (default: all)")
     wanted = parser.parse_args(arguments)
@@ -61,7 +70,7 @@ def main(arguments: list[str]) -> int:
     if not console.is_terminal:
         console.width = _LOG_WIDTH
     found: dict[str, tuple[Program, Agreement]] = {}
-    for name in wanted.program or RECIPES:
+    for name in wanted.program or (_SMALLEST if smallest else RECIPES):
         with tempfile.TemporaryDirectory(prefix="fp-unwind-") as folder:
             try:
                 program = prepare(Path(folder), name)
@@ -77,8 +86,8 @@ def main(arguments: list[str]) -> int:
     _show(console, found)
     report.show(console)
     if not wanted.program:
-        console.print(f"written to {report.write()}")
-    return 1 if report.missed else 0
+        console.print(report.written())
+    return report.status
 
 
 def _agreement(program: Program, folder: Path, seconds: float, rate: int) -> Agreement:
