@@ -9,7 +9,9 @@ dense as the default campaign's: 29 million facts a day of 4,320 visits. Phases:
     load        most of the history in bulk, its stacks known, merged hour by hour
     land        its last part end to end, by two processes, from compressed captures and resolved frames, while the roller
                 merges; a fifth of a visit's stacks are new
-    close       folded and compacted; bytes of every table
+    merged      bytes of every table while the last day goes on
+    fold        its days folded into cells of days
+    compact     and into buckets of 4 and 16 days; bytes of every table
     sparse      1.2 million facts (FULL: 2.5) over 30 days, in a database of their own; bytes of every table
     lake        the history's last day, exported
     questions   of applications drawn by their traffic and windows of whole hours, with intervals, one after the other; where the

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from storage.query.selections.selection import Selection
 
+STATE: Final = "state"
+"""Its folder below the run's."""
 _LOOK_EVERY_S: Final = 0.1
 _CODINGS: Final = "gzip, deflate, br, zstd"
 """As browsers accept."""
@@ -44,7 +46,7 @@ class ApiServer:
         self._environment = {
             **os.environ,
             "FLEETPROF_DATABASE_URL": url,
-            "FLEETPROF_STATE_DIR": str(scratch / "state"),
+            "FLEETPROF_STATE_DIR": str(scratch / STATE),
             "FLEETPROF_API_TOKENS": f"viewer:{self._token}",
             "FLEETPROF_ANSWER_SECONDS": "0",
         }

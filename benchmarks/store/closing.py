@@ -1,4 +1,4 @@
-"""Folding and compacting the history's days, and what the store then takes."""
+"""What the merged history takes, folding and compacting its days, and what it takes then."""
 
 from __future__ import annotations
 
@@ -22,15 +22,26 @@ _SMALL: Final = 0.01
 """Bytes a fact; smaller tables are counted, and not listed."""
 
 
-def close(run: Run) -> None:
-    """Fold and compact as the collector does after two days, and measure bytes before, between and after."""
-    facts, closed_at = run.loaded.facts, run.loaded.calendar.closed_at
-    merged = grown(run)
-    run.say(f"close: folding {facts:,} facts")
-    _step(run, "fold", lambda: fold(run.engine, closed_at))
-    folded = grown(run)
-    run.say("close: compacting them")
-    _step(run, "compact", lambda: compact(run.engine, closed_at))
+def weigh_merged(run: Run) -> None:
+    """Measure bytes while the history's last day goes on."""
+    facts, merged = run.loaded.facts, grown(run)
+    run.add("bytes_per_fact_merged", sum(merged.values()) / facts, "while its day goes on")
+    tables(run, "bytes_per_fact_merged_", merged, facts)
+
+
+def fold_days(run: Run) -> None:
+    """Fold as the collector does when days are over, and measure bytes."""
+    facts = run.loaded.facts
+    run.say(f"fold: {facts:,} facts")
+    _step(run, "fold", lambda: fold(run.engine, run.loaded.calendar.closed_at))
+    run.add("bytes_per_fact_folded", sum(grown(run).values()) / facts, "with cells of whole days")
+
+
+def compact_days(run: Run) -> None:
+    """Compact as the collector does after two days, and measure bytes: this is what a fact takes."""
+    facts = run.loaded.facts
+    run.say(f"compact: {facts:,} facts")
+    _step(run, "compact", lambda: compact(run.engine, run.loaded.calendar.closed_at))
     with run.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.execute(text("ANALYZE"))
     closed = grown(run)
@@ -45,12 +56,9 @@ def close(run: Run) -> None:
         sum(closed.values()) / facts,
         f"every table, index and TOAST, merged, folded and compacted; {run.size.hours} hours of history",
     )
-    run.add("bytes_per_fact_merged", sum(merged.values()) / facts, "while its day goes on")
-    run.add("bytes_per_fact_folded", sum(folded.values()) / facts, "with cells of whole days")
     without = sum(size for name, size in closed.items() if name not in DICTIONARIES)
     run.add("bytes_per_fact_without_stacks", without / facts)
     tables(run, "bytes_per_fact_", closed, facts)
-    tables(run, "bytes_per_fact_merged_", merged, facts)
     run.add("bytes_per_stack", (closed["stack"] + closed["stack_block"]) / stacks)
     run.add("stacks", stacks)
     run.add("profiles", profiles)

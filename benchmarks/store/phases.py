@@ -6,7 +6,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from benchmarks.store.answering import ask_idle, ask_while_landing, ask_while_waiting
-from benchmarks.store.closing import close
+from benchmarks.store.closing import compact_days, fold_days, weigh_merged
 from benchmarks.store.lake import keep_in_lake
 from benchmarks.store.landing import land
 from benchmarks.store.loading import load
@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 STORE: Final[dict[str, Callable[[Run], None]]] = {
     "load": load,
     "land": land,
-    "close": close,
+    "merged": weigh_merged,
+    "fold": fold_days,
+    "compact": compact_days,
 }
 """Made once, one after the other."""
 OTHERS: Final[dict[str, Callable[[Run], None]]] = {

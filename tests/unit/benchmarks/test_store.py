@@ -20,7 +20,7 @@ from benchmarks.store.figures import report
 from benchmarks.store.fleet import PERIOD_NS
 from benchmarks.store.landing import _start
 from benchmarks.store.peers import DifferentAnswers, _check
-from benchmarks.store.phases import OTHERS, PHASES, wanted
+from benchmarks.store.phases import OTHERS, PHASES, STORE, wanted
 from benchmarks.store.run import Loaded
 from benchmarks.store.sizes import SIZES
 from storage.query.weighing.estimates import Estimate, Interval
@@ -119,11 +119,11 @@ def test_the_report_has_bars_and_says_how_dense_the_history_is() -> None:
     ("only", "over", "run"),
     [
         ([], [], list(PHASES)),
-        ([], ["load", "land", "close", "lake"], [name for name in OTHERS if name != "lake"]),
-        (["questions"], [], ["load", "land", "close", "questions"]),
+        ([], [*STORE, "lake"], [name for name in OTHERS if name != "lake"]),
+        (["questions"], [], [*STORE, "questions"]),
         (["questions", "peers"], [*PHASES], ["questions", "peers"]),
         (["load"], [], ["load"]),
-        (["land", "close"], ["load"], ["land", "close"]),
+        (["land", "fold"], ["load"], ["land", "fold"]),
         (["load"], ["load"], []),
     ],
 )
