@@ -20,6 +20,7 @@ from storage.affinity import partition_of
 from storage.archive import Archive, capture_key
 from storage.captures import Due, NewCapture
 from storage.dictionary_sweep.errors import SweepOvertaken
+from storage.dictionary_sweep.seal_stacks import seal_stacks
 from storage.dictionary_sweep.sweep import sweep_if_due
 from storage.errors import ArchiveUnavailable, BadCapture, BlobMissing, BlobTooLarge, VisitEnded
 from storage.landing.decode import NEWEST_FORMAT, decode_capture
@@ -183,7 +184,9 @@ def drop_old(engine: Engine, archive: Archive, today: date, keep: Keep, stopping
 
 
 def free_dictionaries(engine: Engine, now: datetime, stopping: Callable[[], bool]) -> None:
-    """Delete dictionary rows that nothing uses any more, once a week, and tell the log."""
+    """Seal stacks when many are new; delete dictionary rows that nothing uses any more, once a week; and log it."""
+    if sealed := seal_stacks(engine, stopping=stopping):
+        _log.info("stacks sealed", stacks=sealed)
     try:
         swept = sweep_if_due(engine, now, stopping=stopping)
     except SweepOvertaken as error:

@@ -1,14 +1,15 @@
-"""The dictionary of stacks in a test: one more in it, and all there are."""
+"""The dictionary of stacks in a test: one more in it, all there are, and those that can be looked up."""
 
 from collections.abc import Sequence
 from uuid import uuid4
 
 import numpy as np
-from sqlalchemy import Connection, insert
+from sqlalchemy import Connection, insert, select
 
 from storage import stack_blocks
+from storage.landing import sealed_stacks
 from storage.query.stacks.stack_reading import read_stacks
-from storage.schema import stack, stack_block
+from storage.schema import stack, stack_block, stack_sealed
 
 
 def add_stack(connection: Connection, frames: Sequence[int]) -> int:
@@ -28,3 +29,11 @@ def functions_by_stack(connection: Connection) -> dict[int, list[int]]:
     ends = np.cumsum(lengths)[:-1] if len(lengths) else []
     parts = np.split(function, ends) if len(lengths) else []
     return {id_: part.tolist() for id_, part in zip(ids.tolist(), parts, strict=True)}
+
+
+def hashed_stacks(connection: Connection) -> set[int]:
+    """The ids of the stacks in the hash table, sealed or not."""
+    rows = [bytes(row) for row in connection.scalars(select(stack_sealed.c.data))]
+    return set(connection.scalars(select(stack.c.stack_id))) | set(
+        sealed_stacks.decode(rows)["stack_id"].tolist()
+    )

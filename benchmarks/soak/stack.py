@@ -35,7 +35,7 @@ _COUNTS: Final = text("""
            (SELECT coalesce(extract(epoch FROM now() - min(archived_at)), 0)::float8 FROM capture
              WHERE landed < wanted) AS lag_s,
            (SELECT count(*) FROM roll_queue) AS to_merge,
-           (SELECT count(*) FROM stack) AS stacks,
+           (SELECT coalesce(sum(stacks), 0) FROM stack_block) AS stacks,
            (SELECT count(DISTINCT v.machine_id)::float8 / (SELECT greatest(count(*), 1) FROM machine)
               FROM visit v WHERE v.outcome = 'answered') AS met,
            pg_database_size(current_database()) / 1048576.0::float8 AS database_mib

@@ -9,6 +9,7 @@ from sqlalchemy import text
 from benchmarks.store.cost import Cost
 from benchmarks.store.database import bytes_by_table, growth
 from benchmarks.store.loading import MICRO
+from storage.dictionary_sweep.seal_stacks import seal_stacks
 from storage.rolling.compact import compact
 from storage.rolling.fold import fold
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from benchmarks.store.run import Run
 
-DICTIONARIES: Final = ("stack", "stack_block", "function")
+DICTIONARIES: Final = ("stack", "stack_sealed", "stack_block", "function")
 _SMALL: Final = 0.01
 """Bytes a fact; smaller tables are counted, and not listed."""
 
@@ -42,11 +43,13 @@ def compact_days(run: Run) -> None:
     facts = run.loaded.facts
     run.say(f"compact: {facts:,} facts")
     _step(run, "compact", lambda: compact(run.engine, run.loaded.calendar.closed_at))
+    run.say("seal: the stacks' hash table")
+    _step(run, "seal", lambda: seal_stacks(run.engine))
     with run.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.execute(text("ANALYZE"))
     closed = grown(run)
     with run.engine.connect() as connection:
-        stacks = connection.scalar(text("SELECT count(*) FROM stack")) or 0
+        stacks = connection.scalar(text("SELECT sum(stacks) FROM stack_block")) or 0
         profiles, median = connection.execute(
             text("SELECT count(*), percentile_cont(0.5) WITHIN GROUP (ORDER BY facts) FROM profile")
         ).one()
@@ -59,7 +62,7 @@ def compact_days(run: Run) -> None:
     without = sum(size for name, size in closed.items() if name not in DICTIONARIES)
     run.add("bytes_per_fact_without_stacks", without / facts)
     tables(run, "bytes_per_fact_", closed, facts)
-    run.add("bytes_per_stack", (closed["stack"] + closed["stack_block"]) / stacks)
+    run.add("bytes_per_stack", sum(closed.get(name, 0) for name in DICTIONARIES[:3]) / stacks)
     run.add("stacks", stacks)
     run.add("profiles", profiles)
     run.add("median_facts_per_profile", float(median))

@@ -113,4 +113,4 @@ def _first(server: ApiServer, drawn: Draws) -> int:
 
 def _stacks(run: Run) -> int:
     with run.engine.connect() as connection:
-        return connection.scalar(text("SELECT count(*) FROM stack")) or 0
+        return connection.scalar(text("SELECT sum(stacks) FROM stack_block")) or 0

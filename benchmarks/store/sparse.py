@@ -13,6 +13,7 @@ from benchmarks.store.loading import parts, roll
 from benchmarks.store.made import make
 from storage import migrate
 from storage.database import open_engine
+from storage.dictionary_sweep.seal_stacks import seal_stacks
 from storage.rolling.compact import compact
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def keep_sparse(run: Run) -> None:
         visits += len(part)
     loader.close()
     compact(engine, calendar.closed_at)
+    seal_stacks(engine)
     with engine.connect() as connection:
         found = growth(bytes_by_table(connection), empty)
     engine.dispose()

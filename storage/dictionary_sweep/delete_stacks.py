@@ -1,4 +1,9 @@
-"""Deleting stacks: of each block that holds some nobody uses, the others are written anew."""
+"""Deleting stacks: first from the hash table, then their functions.
+
+Of each block of functions, and of each piece of `stack_sealed`, that holds some nobody uses the others are written
+anew. What is no longer in the hash table is never given to a landing again; a sweep that ends between the two
+leaves functions that the next one deletes.
+"""
 
 import logging
 from collections.abc import Callable
@@ -10,40 +15,91 @@ from sqlalchemy import delete as delete_from
 from storage import stack_blocks
 from storage.dictionary_sweep.epochs import alone
 from storage.dictionary_sweep.marks import Int64s, Marks
+from storage.dictionary_sweep.seal_stacks import (
+    Piece,
+    pieces_of,
+    read_fresh,
+    read_sealed,
+    vacuum,
+    within,
+    write_sealed,
+)
 from storage.landing.copying import copy_into
 from storage.landing.errors import CorruptChunk
-from storage.landing.stack_hash import Hashes, hash_runs
+from storage.landing.sealed_stacks import Records, records_of
 from storage.rolling.sorting import ranges
-from storage.schema import stack_block
+from storage.schema import stack, stack_block
 
 _log = logging.getLogger(__name__)
 _BLOCKS = 40
 """Looked at in one transaction: some 10 000 stacks, a fifth of a second in which no landing begins."""
-_DELETE = text(
-    "DELETE FROM stack s USING unnest(cast(:hashes AS uuid[]), cast(:ids AS int[])) AS gone (hash, id)"
-    " WHERE s.hash = gone.hash AND s.stack_id = gone.id"
-)
+
+
+def forget_unused_stacks(
+    engine: Engine, epoch: int, highest: int, *, marks: Marks, between: Callable[[], None]
+) -> int:
+    """Delete from the hash table the stacks up to `highest` that are neither marked nor touched; their number.
+
+    Raises `SweepOvertaken`.
+    """
+    deleted = 0
+    with engine.connect() as connection:
+        pieces = pieces_of(connection)
+    for piece in pieces:
+        with engine.connect() as connection:
+            ids = np.concatenate([found["stack_id"] for found in _hashed(connection, piece)]).astype(np.int64)
+        if len(marks.unused("stack", ids[ids <= highest])):
+            with alone(engine, epoch) as connection:
+                deleted += _forget(connection, piece, highest, marks)
+            vacuum(engine)
+        between()
+    return deleted
+
+
+def _hashed(connection: Connection, piece: Piece) -> tuple[Records, Records]:
+    """What is sealed in a piece of the hash table, and what is not."""
+    fresh = read_fresh(connection, piece)
+    return read_sealed(connection, piece), records_of(fresh["hash"].astype(np.uint64), fresh["id"])
+
+
+def _forget(connection: Connection, piece: Piece, highest: int, marks: Marks) -> int:
+    sealed, fresh = _hashed(connection, piece)
+    ids = np.union1d(sealed["stack_id"], fresh["stack_id"]).astype(np.int64)
+    gone = _untouched(connection, marks.unused("stack", ids[ids <= highest]))
+    stay = sealed[~np.isin(sealed["stack_id"], gone)]
+    if len(stay) < len(sealed):
+        write_sealed(connection, piece, stay)
+    dead = np.intersect1d(fresh["stack_id"], gone).tolist()
+    connection.execute(delete_from(stack).where(stack.c.stack_id.in_(dead), *within(stack.c.hash, piece)))
+    return len(gone)
+
+
+def _untouched(connection: Connection, unused: Int64s) -> Int64s:
+    """Those that no landing was given since the sweep began."""
+    touched = connection.scalars(
+        text("SELECT id FROM dictionary_touched WHERE dictionary = 'stack' AND id = ANY(:ids)"),
+        {"ids": unused.tolist()},
+    )
+    return np.setdiff1d(unused, np.array(list(touched), np.int64))
 
 
 def delete_unused_stacks(
     engine: Engine, epoch: int, highest: int, *, marks: Marks, between: Callable[[], None]
-) -> int:
-    """Delete the stacks up to `highest` that are neither marked nor touched; the number of them.
+) -> None:
+    """Delete the functions of the stacks up to `highest` that are neither marked nor touched.
 
-    Blocks beside a damaged one stay. Raises `SweepOvertaken`.
+    Call it after `forget_unused_stacks`. Blocks beside a damaged one stay. Raises `SweepOvertaken`.
     """
-    deleted = 0
     for low in range(0, highest // stack_blocks.SPAN + 1, _BLOCKS):
         try:
             with engine.connect() as connection:
                 ids, *_ = _read(connection, low)
             if len(marks.unused("stack", ids[ids <= highest])):
                 with alone(engine, epoch) as connection:
-                    deleted += _delete(connection, low, highest, marks)
+                    _delete(connection, low, highest, marks)
         except CorruptChunk as error:
             _log.warning("stacks that cannot be read stay: blocks=%d… why=%s", low, error)
         between()
-    return deleted
 
 
 def _read(
@@ -61,29 +117,12 @@ def _read(
     ]
 
 
-def _delete(connection: Connection, low: int, highest: int, marks: Marks) -> int:
+def _delete(connection: Connection, low: int, highest: int, marks: Marks) -> None:
     ids, function, depth, keys = _read(connection, low)
-    unused = marks.unused("stack", ids[ids <= highest])
-    touched = connection.scalars(
-        text("SELECT id FROM dictionary_touched WHERE dictionary = 'stack' AND id = ANY(:ids)"),
-        {"ids": unused.tolist()},
-    )
-    gone = np.isin(ids, np.setdiff1d(unused, np.array(list(touched), np.int64)))
+    gone = np.isin(ids, _untouched(connection, marks.unused("stack", ids[ids <= highest])))
     if not gone.any():
-        return 0
+        return
     first = np.cumsum(depth) - depth
-    dead = np.flatnonzero(gone)
-    # A hash is of the functions innermost first.
-    innermost_first = function[ranges(first[dead], depth[dead])][::-1]
-    hashes = hash_runs(
-        innermost_first,
-        np.arange(len(innermost_first)),
-        np.concatenate(([0], np.cumsum(depth[dead][::-1]))),
-    )[::-1]
-    parameters = {"hashes": _uuids(hashes), "ids": ids[dead].tolist()}
-    if connection.execute(_DELETE, parameters).rowcount < len(dead):
-        # Some hash is not that of its functions, so something is damaged: there is no index of ids, all are read.
-        connection.execute(text("DELETE FROM stack WHERE stack_id = ANY(:ids)"), parameters)
     c = stack_block.c
     connection.execute(delete_from(stack_block).where(tuple_(c.block, c.first_id).in_(keys)))
     kept = np.flatnonzero(~gone)
@@ -91,9 +130,3 @@ def _delete(connection: Connection, low: int, highest: int, marks: Marks) -> int
     left = stack_blocks.encode(ids[kept], depth[kept], function[ranges(first[kept], depth[kept])])
     rows = [(block.block, block.first_id, block.stacks, block.data) for block in left]
     copy_into(connection, stack_block, ("block", "first_id", "stacks", "data"), rows)
-    return len(dead)
-
-
-def _uuids(hashes: Hashes) -> list[str]:
-    data = np.ascontiguousarray(hashes).astype(">u8").tobytes()
-    return [data[at : at + 16].hex() for at in range(0, len(data), 16)]

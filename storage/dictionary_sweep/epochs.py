@@ -18,11 +18,20 @@ from storage.landing.interning import SWEPT
 from storage.schema import dictionary_epoch, stack_block
 from storage.stack_blocks import SPAN
 
+_LOCK = 0x666C_6565_7405
+"""Advisory lock of whoever sweeps or seals."""
 _PATIENCE_MS = 1_000
 """How long landings are held up at most by one that takes longer."""
 _TRIES = 120
 _PAUSE_S = 0.5
 """Between tries, so that what piled up gets done: together a minute or two of trying."""
+
+
+@contextmanager
+def the_only_one(engine: Engine) -> Iterator[bool]:
+    """Whether no other sweeps the dictionaries or seals stacks; none begins to before the block ends."""
+    with engine.begin() as connection:
+        yield bool(connection.scalar(text("SELECT pg_try_advisory_xact_lock(:key)"), {"key": _LOCK}))
 
 
 @contextmanager

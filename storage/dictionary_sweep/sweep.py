@@ -1,24 +1,21 @@
 """One sweep from its beginning to its end."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import Engine, text
+from sqlalchemy import Engine
 
 from storage.database import snapshot
 from storage.dictionary_sweep import epochs
 from storage.dictionary_sweep.delete import delete_unused
-from storage.dictionary_sweep.delete_stacks import delete_unused_stacks
+from storage.dictionary_sweep.delete_stacks import delete_unused_stacks, forget_unused_stacks
 from storage.dictionary_sweep.marks import Marks
 from storage.dictionary_sweep.scan import Scan
 
 EVERY = timedelta(days=7)
 """Unused rows do no harm but their size; a sweep reads everything."""
-_LOCK = 0x666C_6565_7405
-"""Advisory lock of whoever sweeps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +53,7 @@ def sweep(engine: Engine, *, rest: float = 0.0, stopping: Callable[[], bool] = l
     Rests `rest` seconds for every second of work, so that nobody else notices it. Raises
     `DatabaseError`; `SweepOvertaken` among them. Whatever ends it, no row in use is gone.
     """
-    with _the_only_one(engine) as is_mine:
+    with epochs.the_only_one(engine) as is_mine:
         if not is_mine:
             return None
         pace = _Pace(rest, stopping)
@@ -80,8 +77,10 @@ def _sweep(engine: Engine, epoch: int, highest: Mapping[str, int], pace: "_Pace"
         known = marks if name in marks.highest else None
         return delete_unused(engine, epoch, name, highest[name], marks=known, between=pace.between)
 
-    stacks = delete_unused_stacks(engine, epoch, highest["stack"], marks=marks, between=pace.between)
-    freed = {"stack": stacks}
+    freed = {
+        "stack": forget_unused_stacks(engine, epoch, highest["stack"], marks=marks, between=pace.between)
+    }
+    delete_unused_stacks(engine, epoch, highest["stack"], marks=marks, between=pace.between)
     with snapshot(engine) as connection:
         # Stacks that come later are made of functions that are touched or new.
         Scan(connection, marks, pace.between).functions()
@@ -108,9 +107,3 @@ class _Pace:
         if self._rest:
             time.sleep(worked * self._rest)
         self._began = time.monotonic()
-
-
-@contextmanager
-def _the_only_one(engine: Engine) -> Iterator[bool]:
-    with engine.begin() as connection:
-        yield bool(connection.scalar(text("SELECT pg_try_advisory_xact_lock(:key)"), {"key": _LOCK}))

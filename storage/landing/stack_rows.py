@@ -15,19 +15,23 @@ from sqlalchemy import Connection, text
 
 from storage import stack_blocks
 from storage.landing.copying import HEADER, TRAILER, copy_into, copy_ints, copy_stream
+from storage.landing.sealed_stacks import FIND
 from storage.landing.stack_hash import Hashes
 from storage.schema import stack_block
 
 Ids = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
 
-_ROW = np.dtype([
+ROW = np.dtype([
     ("fields", ">i2"), ("hash_length", ">i4"), ("hash", ">u8", 2), ("id_length", ">i4"), ("id", ">i4"),
 ])  # fmt: skip
 """A row of `stack` in COPY's binary format."""
 
 _ASKED = "asked_stacks"
-_THERE = f"SELECT a.n, d.stack_id FROM {_ASKED} a JOIN stack d ON d.hash = a.hash"  # noqa: S608 - names of the schema
+_THERE = (
+    f"SELECT a.n, d.stack_id FROM {_ASKED} a JOIN stack d ON d.hash = a.hash"  # noqa: S608 - names of the schema
+    f" UNION ALL {FIND.format(columns='a.n', asked=_ASKED)}"
+)
 _FRESH = "fresh_stacks"
 _COPY = "COPY {} (hash, stack_id) FROM STDIN WITH (FORMAT binary)"
 _INSERT = f"""
@@ -37,8 +41,7 @@ _INSERT = f"""
 """  # noqa: S608 - likewise
 _NOTE = f"""
     INSERT INTO dictionary_touched (dictionary, id)
-    SELECT 'stack', d.stack_id FROM {_ASKED} a JOIN stack d ON d.hash = a.hash
-    ORDER BY d.stack_id ON CONFLICT DO NOTHING
+    SELECT 'stack', d.stack_id FROM ({_THERE}) d ORDER BY d.stack_id ON CONFLICT DO NOTHING
 """  # noqa: S608 - likewise
 
 
@@ -100,7 +103,7 @@ def _insert(connection: Connection, ids: Ids, new: Int64s, rows: StackRows) -> N
     )[:, 0].astype(np.int32)
     # In the order of their hashes, whoever inserts them: two who wait for each other do so in one direction.
     by_hash = np.lexsort((rows.hashes[new, 1], rows.hashes[new, 0]))
-    body = b"".join((HEADER, _binary(numbers[by_hash], rows.hashes[new[by_hash]]), TRAILER))
+    body = binary_rows(numbers[by_hash], rows.hashes[new[by_hash]])
     try:
         with connection.begin_nested():
             copy_stream(connection, _COPY.format("stack"), io.BytesIO(body))
@@ -154,9 +157,9 @@ def _asked(hashes: Hashes) -> bytes:
     return halves.tobytes()
 
 
-def _binary(numbers: Ids, hashes: Hashes) -> bytes:
-    """The rows in COPY's binary format, all at once."""
-    rows = np.empty(len(numbers), _ROW)
+def binary_rows(numbers: Ids, hashes: Hashes) -> bytes:
+    """Rows of `stack` as a stream in COPY's binary format."""
+    rows = np.empty(len(numbers), ROW)
     rows["fields"], rows["hash_length"], rows["id_length"] = 2, 16, 4
     rows["hash"], rows["id"] = hashes, numbers
-    return rows.tobytes()
+    return b"".join((HEADER, rows.tobytes(), TRAILER))

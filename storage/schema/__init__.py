@@ -20,6 +20,7 @@ from storage.schema.dictionaries import (
     sample_type,
     stack,
     stack_block,
+    stack_sealed,
 )
 from storage.schema.experiments import experiment_run, experiment_set
 from storage.schema.facts import PARTITIONED, chunk, line_chunk, profile
@@ -91,6 +92,7 @@ __all__ = [
     "source_path",
     "stack",
     "stack_block",
+    "stack_sealed",
     "stratum",
     "symbol_absence",
     "symbol_answer",

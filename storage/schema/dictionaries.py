@@ -102,7 +102,25 @@ stack = Table(
     metadata,
     Column("hash", Uuid, primary_key=True, comment="of its function ids (storage/landing/stack_hash.py)"),
     Column("stack_id", Integer, Identity(always=True), nullable=False),
-    comment="which id a stack has; its functions are in stack_block",
+    comment="which id a stack has that has not moved to stack_sealed yet; its functions are in stack_block",
+)
+
+stack_sealed = Table(
+    "stack_sealed",
+    metadata,
+    Column(
+        "low",
+        Uuid,
+        primary_key=True,
+        comment="no hash of the row is less, none of the row before greater",
+    ),
+    Column(
+        "data",
+        LargeBinary,
+        nullable=False,
+        comment="ascending (80 bits of the hash, stack id) (storage/landing/sealed_stacks.py)",
+    ),
+    comment="which id a stack has, of those that moved here from stack",
 )
 
 stack_block = Table(
@@ -117,7 +135,7 @@ stack_block = Table(
         nullable=False,
         comment="ids and function ids, outermost first (storage/stack_blocks.py); a walk that did not reach its thread's start begins with a marker",
     ),
-    comment="the functions of stacks, neighbouring ids together; what is looked up by hash is in stack",
+    comment="the functions of stacks, neighbouring ids together; what is looked up by hash is in stack and stack_sealed",
 )
 
 dim_value = Table(

@@ -23,9 +23,8 @@ from storage.schema import (
     line_chunk,
     metadata,
     profile,
-    stack,
 )
-from tests.dictionary_stacks import functions_by_stack
+from tests.dictionary_stacks import functions_by_stack, hashed_stacks
 from tests.landed import BEFORE_MIDNIGHT, stored
 from tests.made_captures import MadeCapture, expected_stacks, named, nameless
 
@@ -70,15 +69,19 @@ def rows(engine: Engine) -> dict[str, int]:
         }
 
 
-def broken(engine: Engine) -> dict[str, set[int]]:
-    """Ids that something uses and no dictionary has; empty if all is well. An independent second scan."""
+def broken(engine: Engine, *, finished: bool = True) -> dict[str, set[int]]:
+    """Ids that something uses and no dictionary has; empty if all is well. An independent second scan.
+
+    A sweep that was not `finished` may leave functions of stacks that are not in the hash table any more.
+    """
     with engine.connect() as connection:
 
         def ids(statement: Select[tuple[int]]) -> set[int]:
             return set(connection.scalars(statement))
 
         stacks = functions_by_stack(connection)
-        assert set(stacks) == set(connection.scalars(select(stack.c.stack_id)))
+        assert hashed_stacks(connection) <= set(stacks)
+        assert not finished or hashed_stacks(connection) == set(stacks)
         used_stacks, used_functions, used_values, used_sets = set[int](), set[int](), set[int](), set[int]()
         for facts, data in connection.execute(
             select(profile.c.facts, chunk.c.data).where(

@@ -9,6 +9,7 @@ from sqlalchemy import Engine, func, select
 
 from storage.database import open_engine
 from storage.dictionary_sweep import delete
+from storage.dictionary_sweep.seal_stacks import seal_stacks
 from storage.dictionary_sweep.sweep import sweep
 from storage.landing.interning import Interner
 from storage.schema import (
@@ -22,11 +23,12 @@ pytestmark = pytest.mark.integration
 
 @pytest.mark.usefixtures("small_blocks")
 class TestLandingMeanwhile:
-    @pytest.mark.parametrize("remembers", [True, False])
-    def test_of_vanishing_stacks_at_every_moment_of_a_sweep(
+    @pytest.mark.parametrize(("remembers", "sealed"), [(True, False), (False, False), (True, True)])
+    def test_of_vanishing_stacks_at_every_moment_of_a_sweep(  # noqa: PLR0917 - fixtures
         self,
         engine: Engine,
         remembers: bool,
+        sealed: bool,
         interner: Interner,
         two_days: tuple[UUID, UUID],
         monkeypatch: pytest.MonkeyPatch,
@@ -45,6 +47,8 @@ class TestLandingMeanwhile:
 
         for wanted in range(1, len(visits)):
             moment = 0
+            if sealed:
+                seal_stacks(engine, least=1)
             assert sweep(engine, stopping=land_now) is not None
             if moment < wanted:
                 break
