@@ -10,6 +10,7 @@ from storage.errors import DatabaseBusy, DatabaseRefused, NotMigrated, Partition
 from storage.schema import PARTITIONED, chunk, metadata
 
 pytestmark = pytest.mark.integration
+REVISIONS = [f"{number:04}" for number in range(1, 11)]
 
 DAY = date(2026, 11, 21)
 
@@ -64,13 +65,13 @@ def test_an_empty_database_says_what_to_run(engine: Engine):
         connection.execute(text("DROP SCHEMA public CASCADE"))
         connection.execute(text("CREATE SCHEMA public"))
     url = engine.url.render_as_string(hide_password=False)
-    assert migrate.pending(url) == ["0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009"]
+    assert migrate.pending(url) == REVISIONS
     with engine.connect() as connection:
         with pytest.raises(NotMigrated, match="fleetprof db upgrade"):
             migrate.require_current(connection)
         with pytest.raises(NotMigrated, match="fleetprof db upgrade"):
             connection.execute(text("SELECT * FROM machine"))
-    assert migrate.upgrade(url) == ["0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009"]
+    assert migrate.upgrade(url) == REVISIONS
     with engine.connect() as connection:
         assert set(inspect(connection).get_table_names()) >= set(metadata.tables)
 
