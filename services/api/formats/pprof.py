@@ -7,6 +7,7 @@ root's. The numbers of fields are those of the public profile.proto.
 
 import zlib
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 import numpy as np
 
@@ -14,12 +15,14 @@ from services.api.formats import wire
 from services.api.formats.stack_profile import LEFT_OUT, StackProfile, Values, display_name
 from services.api.formats.wire import message, number, varint
 from services.api.replies import GZIP_WINDOW
-from storage.query.arrays import Int64, ranges, sum_at
+from storage.query.arrays import Bool, Int64, ranges
 from storage.query.shapes.stack_table import StackTable
 
 MEDIA_TYPE = "application/x-pprof"
 _FRAMES_AT_ONCE = 500_000
 """Of the stacks that are written together: some 100 MB of arrays."""
+_TEXTS_AT_ONCE = 20_000
+"""Joined before they are compressed: a call for each text takes as long as compressing it."""
 _LEVEL = 1
 
 
@@ -65,8 +68,9 @@ class _Texts:
         return self._numbers.setdefault(text, len(self._numbers))
 
     def fields(self) -> Iterator[bytes]:
-        for text in self._numbers:
-            yield message(6, text.encode("utf-8", "replace"))
+        texts = iter(self._numbers)
+        while some := list(islice(texts, _TEXTS_AT_ONCE)):
+            yield b"".join(message(6, text.encode("utf-8", "replace")) for text in some)
 
 
 def _labels(texts: _Texts, names: Sequence[str], values: Sequence[str]) -> bytes:
@@ -88,19 +92,29 @@ def _functions(profile: StackProfile, texts: _Texts) -> Iterator[bytes]:
         known = b"".join(number(field, 1) for field in (7, 8, 9, 10))
         yield message(3, number(1, id_) + number(5, texts[binary]) + build + known)
     count = len(table.functions)
-    left_out = [count] if table.remainder.stacks else []
-    for id_ in (*range(1, count), *left_out):
-        binary = table.functions[id_].binary if id_ < count else ""
-        line = message(4, number(1, id_))
-        yield message(4, number(1, id_) + number(2, number_of.get(binary, 0)) + line)
-    for id_ in range(1, count):
-        row, definition = table.functions[id_], table.definitions[id_]
+    ids = np.arange(1, count)
+    places = np.array([number_of.get(row.binary, 0) for row in table.functions[1:]], np.int64)
+    columns = np.array(list(_function_texts(table, texts)), np.int64).reshape(-1, 3).T
+    lines = np.array([definition.line for definition in table.definitions[1:]], np.int64)
+    if table.remainder.stacks:
+        left_out = texts[LEFT_OUT]
+        ids, places, lines = np.append(ids, count), np.append(places, 0), np.append(lines, 0)
+        columns = np.column_stack((columns, (left_out, 0, 0)))
+    of_number, of_message = wire.tag_of_number, wire.tag_of_message
+    inner = 1 + wire.varint_sizes(ids)
+    yield wire.records(
+        4, [(of_number(1), ids), (of_number(2), places), (of_message(4), inner), (of_number(1), ids)]
+    )
+    texts_of = [(of_number(field), column) for field, column in zip((2, 3, 4), columns, strict=True)]
+    yield wire.records(5, [(of_number(1), ids), *texts_of, (of_number(5), lines)])
+
+
+def _function_texts(table: StackTable, texts: _Texts) -> Iterator[tuple[int, int, int]]:
+    """Numbers of the texts of each function but the root's: name, raw name, file."""
+    for row, definition in zip(table.functions[1:], table.definitions[1:], strict=True):
         # Where both names are alike pprof takes f(int) and f(long) for C++ to be shortened, and makes them one f.
         raw = "" if definition.raw_name == row.name else definition.raw_name
-        names = number(2, texts[display_name(row)]) + number(3, texts[raw]) + number(4, texts[row.file])
-        yield message(5, number(1, id_) + names + number(5, definition.line))
-    for id_ in left_out:
-        yield message(5, number(1, id_) + number(2, texts[LEFT_OUT]))
+        yield texts[display_name(row)], texts[raw], texts[row.file]
 
 
 def _binaries(table: StackTable) -> list[str]:
@@ -118,20 +132,23 @@ def _binaries(table: StackTable) -> list[str]:
 def _samples(table: StackTable, values: Sequence[Values], labels: Sequence[bytes]) -> Iterator[bytes]:
     depth = table.depth[table.leaf]
     before = np.cumsum(depth) - depth
+    ids = wire.VarintTable.below(len(table.functions))
     start = 0
     while start < len(table):
         end = int(np.searchsorted(before, before[start] + _FRAMES_AT_ONCE))
         end = max(end, start + 1)
-        yield _some_samples(table, slice(start, end), [v.of_row[start:end] for v in values], labels)
+        yield _some_samples(table, slice(start, end), ids, [v.of_row[start:end] for v in values], labels)
         start = end
 
 
-def _some_samples(table: StackTable, rows: slice, values: Sequence[Int64], labels: Sequence[bytes]) -> bytes:
+def _some_samples(
+    table: StackTable, rows: slice, ids: wire.VarintTable, values: Sequence[Int64], labels: Sequence[bytes]
+) -> bytes:
     depth = table.depth[table.leaf[rows]]
-    ids = _innermost_first(table, table.leaf[rows], depth)
-    sample = np.repeat(np.arange(len(depth)), depth)
-    id_sizes = wire.varint_sizes(ids)
-    ids_size = sum_at(sample, id_sizes, len(depth))
+    frames = _innermost_first(table, table.leaf[rows], depth)
+    # Bytes of the ids up to each stack's end, and so of each stack.
+    ids_end = np.concatenate(([0], np.cumsum(ids.sizes[frames])))[np.cumsum(depth)]
+    ids_size = np.diff(ids_end, prepend=0)
     value_sizes = [wire.varint_sizes(column) for column in values]
     values_size = sum(value_sizes, start=np.zeros(len(depth), np.int64))
     of_ids = np.where(depth > 0, 1 + wire.varint_sizes(ids_size) + ids_size, 0)
@@ -145,27 +162,25 @@ def _some_samples(table: StackTable, rows: slice, values: Sequence[Int64], label
     at = np.cumsum(size) - size
     out = np.zeros(int(size.sum()), np.uint8)
 
-    at = _opened(out, at, 2, body)
+    at = wire.opened(out, at, 2, body)
     there = depth > 0
-    inner = at.copy()
-    inner[there] = _opened(out, at[there], 1, ids_size[there])
-    within = np.cumsum(id_sizes) - id_sizes
-    first = np.cumsum(ids_size) - ids_size
-    wire.put_varints(out, inner[sample] + within - first[sample], ids, id_sizes)
-    at = _opened(out, at + of_ids, 2, values_size)
+    inner = wire.opened(out, at[there], 1, ids_size[there])
+    out[_within(inner, inner + ids_size[there], len(out))] = ids.bytes_of(frames)
+    at = wire.opened(out, at + of_ids, 2, values_size)
     for column, sizes in zip(values, value_sizes, strict=True):
         wire.put_varints(out, at, column, sizes)
         at = at + sizes
-    out[ranges(at, at + label_size)] = label_bytes[ranges(label_starts[group], label_ends[group])]
+    if len(label_bytes):
+        out[ranges(at, at + label_size)] = label_bytes[ranges(label_starts[group], label_ends[group])]
     return out.tobytes()
 
 
-def _opened(out: wire.Bytes, at: Int64, field: int, size: Int64) -> Int64:
-    """Write the tags and lengths of messages of these sizes; returned is where their bodies begin."""
-    out[at] = field << 3 | 2
-    sizes = wire.varint_sizes(size)
-    wire.put_varints(out, at + 1, size, sizes)
-    return at + 1 + sizes
+def _within(starts: Int64, ends: Int64, size: int) -> Bool:
+    """Which of so many places lie in the ranges [start, end), which are not empty and ascend with a gap between each two."""
+    edges = np.zeros(size, np.int8)
+    edges[starts] = 1
+    edges[ends] = -1  # followed by the values of a sample, so a place there is
+    return np.cumsum(edges, dtype=np.int8).view(np.bool_)
 
 
 def _innermost_first(table: StackTable, leaf: Int64, depth: Int64) -> Int64:

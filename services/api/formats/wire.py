@@ -1,5 +1,8 @@
 """Protobuf's wire format written by numpy: for messages of which there are millions (varints, lengths, bytes)."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
@@ -9,6 +12,7 @@ Bytes = npt.NDArray[np.uint8]
 _BYTES, _VARINT = 2, 0
 _LONGEST = 9
 """Bytes of a varint of 63 bits."""
+_WORD = 8
 _NEGATIVE = 10
 """Bytes of a negative number: all 64 bits of its two's complement."""
 
@@ -52,3 +56,66 @@ def put_varints(out: Bytes, at: Int64, values: Int64, sizes: Int64) -> None:
         here = sizes > k
         byte = (bits[here] >> np.uint64(7 * k)).astype(np.int64) & 0x7F
         out[at[here] + k] = byte | np.where(sizes[here] > k + 1, 0x80, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class VarintTable:
+    """Numbers that are written millions of times, as the bytes they take."""
+
+    sizes: Int64
+    """Bytes by number."""
+    _bytes: npt.NDArray[np.uint64]
+    """By number, in the order of memory: one word for each is gathered three times as fast as a row of bytes."""
+    _used: npt.NDArray[np.uint64]
+    """Which of those bytes it takes, 1 or 0."""
+
+    @classmethod
+    def below(cls, count: int) -> "VarintTable":
+        """Of 0…count − 1, which is no more than 2⁵⁶."""
+        values = np.arange(count)
+        sizes = varint_sizes(values)
+        table = np.zeros(count * _WORD, np.uint8)
+        put_varints(table, values * _WORD, values, sizes)
+        used = (np.arange(_WORD) < sizes[:, None]).astype(np.uint8)
+        return cls(sizes, table.view(np.uint64), used.reshape(-1).view(np.uint64))
+
+    def bytes_of(self, values: Int64) -> Bytes:
+        """The numbers one after the other."""
+        found: Bytes = self._bytes[values].view(np.uint8)[self._used[values].view(np.bool_)]
+        return found
+
+
+def opened(out: Bytes, at: Int64, field: int, size: Int64) -> Int64:
+    """Write the tags and lengths of messages of these sizes; returned is where their bodies begin."""
+    out[at] = field << 3 | _BYTES
+    sizes = varint_sizes(size)
+    put_varints(out, at + 1, size, sizes)
+    return at + 1 + sizes
+
+
+def records(field: int, columns: Sequence[tuple[int, Int64]]) -> bytes:
+    """Messages of this field, one for each row of columns of numbers ≥ 0 with their tags, which are below 128.
+
+    A number 0 is left out. The length of a message within is a column, too: of a tag that says so.
+    """
+    sizes = [np.where(values != 0, 1 + varint_sizes(values), 0) for _, values in columns]
+    body = sum(sizes, start=np.zeros(len(columns[0][1]), np.int64))
+    size = 1 + varint_sizes(body) + body
+    out = np.zeros(int(size.sum()), np.uint8)
+    at = opened(out, np.cumsum(size) - size, field, body)
+    for (tag, values), taken in zip(columns, sizes, strict=True):
+        there = taken > 0
+        out[at[there]] = tag
+        put_varints(out, at[there] + 1, values[there], taken[there] - 1)
+        at = at + taken
+    return out.tobytes()
+
+
+def tag_of_number(field: int) -> int:
+    """What stands before a number of this field, for `records`."""
+    return field << 3 | _VARINT
+
+
+def tag_of_message(field: int) -> int:
+    """What stands before the length of a message of this field, for `records`."""
+    return field << 3 | _BYTES
