@@ -51,7 +51,7 @@ def series(  # noqa: PLR0917 - the command line is its signature
 
     from services import terminal  # noqa: PLC0415
     from services.api.parameters import keys_of  # noqa: PLC0415
-    from services.api.profiles.series import series_document  # noqa: PLC0415
+    from services.api.profiles.series import series_columns, series_document  # noqa: PLC0415
     from services.views import series as view  # noqa: PLC0415
     from storage.query.selections.times import parse_length  # noqa: PLC0415
     from storage.query.shapes.series import SeriesQuestion  # noqa: PLC0415
@@ -69,7 +69,7 @@ def series(  # noqa: PLR0917 - the command line is its signature
         )
         answer = series_document(selection, queries.ask(question))
     if as_json:
-        typer.echo(json.dumps(answer))
+        typer.echo(json.dumps(series_columns(answer)))
         return
     console = Console(highlight=False)
     console.print(terminal.totals_line(answer), soft_wrap=True)

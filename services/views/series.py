@@ -18,7 +18,7 @@ _NOTHING = "·"
 
 
 def series(answer: Answer) -> RenderableType:
-    """The whole step by step, and how each row's share went, of what `/api/v1/series` answers."""
+    """The whole step by step, and how each row's share went, of steps and points as rows (`services.api.profiles.series.series_document`)."""
     whole = next(line["points"] for line in answer["lines"] if line["role"] == "whole")
     parts: list[RenderableType] = [_steps(answer["steps"], whole)]
     if any(step["partial"] for step in answer["steps"]):

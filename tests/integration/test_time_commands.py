@@ -31,8 +31,8 @@ def test_series_and_movers_print_what_the_api_answers(
         return result.output
 
     series = SeriesAnswer.model_validate_json(printed("series", *TIMES, "--step", "1h", "--json"))
-    assert [step.start for step in series.steps] == ["2026-11-18T12:00:00Z", "2026-11-18T13:00:00Z"]
-    assert sum(point.units for point in series.lines[0].points) == fleet.units()
+    assert series.steps.start == ["2026-11-18T12:00:00Z", "2026-11-18T13:00:00Z"]
+    assert sum(series.lines[0].points.units) == fleet.units()
     shown = printed("series", *TIMES, "--by", "application", "--rows", "2")
     assert "2026-11-18 12:00" in shown
     assert "all others" in shown

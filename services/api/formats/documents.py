@@ -15,8 +15,10 @@ Document = Callable[[], Json]
 """Asks, and makes the document."""
 
 
-def forms_of(model: type[BaseModel], rows: str = "") -> Forms[Document]:
-    """The forms of a document that `model` describes.
+def forms_of(
+    model: type[BaseModel], rows: str = "", *, as_sent: Callable[[Json], Json] = lambda document: document
+) -> Forms[Document]:
+    """The forms of a document that `model` describes; `as_sent` makes its JSON of it, where rows are sent as columns.
 
     `rows` names the list of its rows, "labels.values" one within another; empty: the document is one row.
     Raises TypeError where a member is nothing that a column holds.
@@ -29,7 +31,7 @@ def forms_of(model: type[BaseModel], rows: str = "") -> Forms[Document]:
 
     return Forms(
         (
-            Form("json", "application/json", "json", lambda ask: as_json(ask())[0]),
+            Form("json", "application/json", "json", lambda ask: as_json(as_sent(ask()))[0]),
             arrow.form(table),
             csv_text.form(table),
         )

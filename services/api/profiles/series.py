@@ -1,6 +1,7 @@
 """A selection over time: /series."""
 
-from typing import Annotated, Literal
+from collections.abc import Sequence
+from typing import Annotated, Literal, TypeAlias
 
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
@@ -18,56 +19,61 @@ from storage.query.shapes.series import MOST_LINES, Point, SeriesQuestion, Step
 from storage.query.shapes.series import SeriesAnswer as FoundSeries
 from storage.query.shapes.steps import MOST_POINTS
 
+Role: TypeAlias = Literal["whole", "row", "remainder"]
 
-class SeriesStep(Answer):
-    """A piece of time, of whole minutes, hours, days or weeks of UTC."""
 
-    start: str = Field(description="RFC 3339, like `end`.")
-    end: str
-    partial: bool = Field(
+class SeriesSteps(Answer):
+    """Pieces of time, of whole minutes, hours, days or weeks of UTC, in order: all lists are of one length."""
+
+    start: list[str] = Field(description="RFC 3339, like `end`.")
+    end: list[str]
+    partial: list[bool] = Field(
         description="It reaches beyond the selection, or into the future: its totals are those of a part."
     )
-    covered_seconds: float = Field(
+    covered_seconds: list[float] = Field(
         description="Of it, those of the selection in which the campaign drew visits."
     )
-    weighed_seconds: float = Field(
-        description="Of those, seconds of the UTC days on which visits landed: what core-seconds are divided by to be cores. "
-        "0 if too few have landed."
+    weighed_seconds: list[float] = Field(
+        description="Of those, seconds of the UTC days on which visits landed: core-seconds divided by these are cores busy on "
+        "average. 0 if too few have landed."
     )
-    visits_drawn: int = Field(description="Whatever came of them.")
-    visits_waiting: int = Field(
+    visits_drawn: list[int] = Field(description="Whatever came of them.")
+    visits_waiting: list[int] = Field(
         description="Of those, visits that have not come to an end: under way, or archived and not landed yet. Those that landed "
         "stand for them."
     )
-    too_few_landed: bool = Field(
+    too_few_landed: list[bool] = Field(
         description="Visits wait, and too few have landed for estimates: the step has what was observed, and null for figures of the fleet."
     )
 
 
-class SeriesPoint(Answer):
-    """What a line has in one step; null: no visit of the step saw anything of the selection, or too few have landed.
+class IntervalColumns(Answer):
+    """Estimates for the fleet with their 95 % intervals, to nine digits; null: there is none."""
 
-    Of a step whose visits could have seen some of the selection, and none did, `core_seconds` and `cores` say how much there is at most.
+    value: list[float | None]
+    lo: list[float | None]
+    hi: list[float | None]
+
+
+class SeriesPoints(Answer):
+    """What a line has in each step; null: no visit of the step saw anything of the selection, or too few have landed.
+
+    Of a step whose visits could have seen some of the selection, and none did, `core_seconds` say how much there is at most.
     """
 
-    start: str = Field(description="The step's.")
-    units: int = Field(description="Units observed; a line's add up to those of the whole time.")
-    seconds: float | None
-    share: float | None = Field(
-        description="Estimated share of the whole selection in this step.", ge=0, le=1
+    units: list[int] = Field(description="Units observed; a line's add up to those of the whole time.")
+    share: IntervalColumns = Field(
+        description="Estimated share of the whole selection in this step; the ends are null without a random design."
     )
-    lo: float | None = Field(
-        description="95 % interval of the share; null without a random design.", ge=0, le=1
-    )
-    hi: float | None = Field(ge=0, le=1)
-    core_seconds: IntervalAnswer | None = Field(
+    core_seconds: IntervalColumns | None = Field(
         description="CPU time of the whole fleet in the step's weighed time; a line's add up to that of the whole time if no visits wait. "
         "Of what no visit of the step saw it is 0, at most hi; null where they saw nothing of the event, or could not have seen the "
-        "selection."
+        "selection. Null as a whole for events not counted in time."
     )
-    cores: IntervalAnswer | None = Field(description="The same as cores busy on average.")
-    few: bool = Field(description="Too few visits contribute for a narrow interval to be honest.")
-    visits: int | None = Field(
+    few: list[int] = Field(
+        description="Steps, from 0, to which too few visits contribute for a narrow interval to be honest."
+    )
+    visits: list[int | None] = Field(
         description="Visits with a sample of the line; null where merged cells do not know."
     )
 
@@ -75,12 +81,12 @@ class SeriesPoint(Answer):
 class SeriesLine(Answer):
     """A row over time."""
 
-    role: Literal["whole", "row", "remainder"] = Field(
+    role: Role = Field(
         description="whole: all that the selection's filters leave; remainder: what the rows leave of that."
     )
     key: dict[str, str] = Field(description="As in /table; empty unless it is a row.")
     function_id: int | None
-    points: list[SeriesPoint] = Field(description="One for each of `steps`.")
+    points: SeriesPoints = Field(description="Columns over the steps.")
 
 
 class SeriesAnswer(Answer):
@@ -90,7 +96,10 @@ class SeriesAnswer(Answer):
     totals: TotalsAnswer
     by: list[str]
     step_seconds: int
-    steps: list[SeriesStep]
+    seconds_per_unit: float | None = Field(
+        description="Observed seconds are units times this; null for events not counted in time."
+    )
+    steps: SeriesSteps
     lines: list[SeriesLine] = Field(
         description="The whole first, then rows, the heaviest of the whole time first, then the remainder; with share=total and "
         "rows that a sample may be in several of there is none."
@@ -98,8 +107,72 @@ class SeriesAnswer(Answer):
     lines_total: int = Field(description="Rows there are.")
 
 
+class PointRow(Answer):
+    """A point as a row of CSV or Arrow, behind the columns of its line."""
+
+    start: str
+    units: int
+    seconds: float | None
+    share: float | None
+    lo: float | None
+    hi: float | None
+    core_seconds: IntervalAnswer | None
+    cores: IntervalAnswer | None
+    few: bool
+    visits: int | None
+
+
+class LineRows(Answer):
+    """A line with its points as rows."""
+
+    role: Role
+    key: dict[str, str]
+    function_id: int | None
+    points: list[PointRow]
+
+
+class SeriesRows(Answer):
+    """What CSV and Arrow are made of."""
+
+    lines: list[LineRows]
+
+
+def series_columns(document: Json) -> Json:
+    """The answer of /series as JSON, made of `series_document`: the steps once, and columns over them for each line."""
+    timed = document["seconds_per_unit"] is not None
+    steps = document["steps"]
+    return {
+        **document,
+        "steps": {name: [step[name] for step in steps] for name in SeriesSteps.model_fields},
+        "lines": [{**line, "points": _columns(line["points"], timed=timed)} for line in document["lines"]],
+    }
+
+
+def _columns(points: Sequence[Json], *, timed: bool) -> Json:
+    shares = [{"value": point["share"], "lo": point["lo"], "hi": point["hi"]} for point in points]
+    return {
+        "units": [point["units"] for point in points],
+        "share": _intervals(shares),
+        "core_seconds": _intervals([point["core_seconds"] for point in points]) if timed else None,
+        "few": [place for place, point in enumerate(points) if point["few"]],
+        "visits": [point["visits"] for point in points],
+    }
+
+
+def _intervals(intervals: Sequence[Json | None]) -> Json:
+    return {
+        name: [None if each is None else _rounded(each[name]) for each in intervals]
+        for name in IntervalColumns.model_fields
+    }
+
+
+def _rounded(value: float | None) -> float | None:
+    """To nine significant digits, half as many bytes as seventeen: the interval is wider by a million times that."""
+    return None if value is None else float(f"{value:.9g}")
+
+
 def series_document(selection: Selection, found: FoundSeries) -> Json:
-    """The answer of /series."""
+    """Steps and points as rows, for tables: of the command line, CSV and Arrow."""
     series, scale = found.series, found.kind.seconds_per_unit
     named: list[tuple[str, Json, int | None, tuple[Point, ...]]] = [("whole", {}, None, series.whole)]
     named += [("row", dict(line.key), line.function_id, line.points) for line in series.lines]
@@ -110,6 +183,7 @@ def series_document(selection: Selection, found: FoundSeries) -> Json:
         "totals": totals_document(found.totals, scale),
         "by": list(found.by),
         "step_seconds": series.step_s,
+        "seconds_per_unit": scale,
         "steps": [
             {
                 "start": format_time(step.start),
@@ -138,7 +212,7 @@ def series_document(selection: Selection, found: FoundSeries) -> Json:
     }
 
 
-_FORMS = forms_of(SeriesAnswer, "lines.points")
+_FORMS = forms_of(SeriesRows, "lines.points", as_sent=series_columns)
 
 
 def add(router: APIRouter, asker: Asker) -> None:

@@ -1,7 +1,10 @@
 """What the API answers, in each of its forms."""
 
+import csv
 import gzip
 import json
+import math
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -262,7 +265,17 @@ def test_a_series_is_had_as_rows_of_points(client: TestClient, fleet: None):
     query = {**DESIGNED, "by": "application", "step": "20m"}
     answer = client.get("/api/v1/series", params=query).json()
     rows = client.get("/api/v1/series", params={**query, "format": "csv"}).text.splitlines()
-    assert len(rows) == 1 + sum(len(line["points"]) for line in answer["lines"]) == 1 + 3 * 3
+    assert len(rows) == 1 + sum(len(line["points"]["units"]) for line in answer["lines"]) == 1 + 3 * 3
+    read = list(csv.DictReader(rows))
+    for number, line in enumerate(answer["lines"]):
+        points, of_line = line["points"], read[3 * number : 3 * number + 3]
+        assert [row["start"] for row in of_line] == answer["steps"]["start"]
+        assert [int(row["units"]) for row in of_line] == points["units"]
+        assert [place for place, row in enumerate(of_line) if row["few"] == "true"] == points["few"]
+        for end in ("value", "lo", "hi"):
+            told = [float(row[f"core_seconds.{end}"] or "nan") for row in of_line]
+            wanted = [math.nan if value is None else value for value in points["core_seconds"][end]]
+            assert told == pytest.approx(wanted, rel=1e-8, nan_ok=True)
     assert (
         "step" in problem(client.get("/api/v1/series", params={**query, "step": "5"}), 400)["detail"] + "step"
     )

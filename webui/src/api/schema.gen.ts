@@ -2993,6 +2993,18 @@ export interface components {
             value: number;
         };
         /**
+         * IntervalColumns
+         * @description Estimates for the fleet with their 95 % intervals, to nine digits; null: there is none.
+         */
+        IntervalColumns: {
+            /** Hi */
+            hi: (number | null)[];
+            /** Lo */
+            lo: (number | null)[];
+            /** Value */
+            value: (number | null)[];
+        };
+        /**
          * KnownFiles
          * @description Which of the files that were asked about are stored.
          */
@@ -4121,11 +4133,15 @@ export interface components {
              * @description Rows there are.
              */
             lines_total: number;
+            /**
+             * Seconds Per Unit
+             * @description Observed seconds are units times this; null for events not counted in time.
+             */
+            seconds_per_unit: number | null;
             selection: components["schemas"]["SelectionEcho"];
             /** Step Seconds */
             step_seconds: number;
-            /** Steps */
-            steps: components["schemas"]["SeriesStep"][];
+            steps: components["schemas"]["SeriesSteps"];
             totals: components["schemas"]["TotalsAnswer"];
         };
         /**
@@ -4142,11 +4158,8 @@ export interface components {
             key: {
                 [key: string]: string;
             };
-            /**
-             * Points
-             * @description One for each of `steps`.
-             */
-            points: components["schemas"]["SeriesPoint"][];
+            /** @description Columns over the steps. */
+            points: components["schemas"]["SeriesPoints"];
             /**
              * Role
              * @description whole: all that the selection's filters leave; remainder: what the rows leave of that.
@@ -4155,93 +4168,74 @@ export interface components {
             role: "whole" | "row" | "remainder";
         };
         /**
-         * SeriesPoint
-         * @description What a line has in one step; null: no visit of the step saw anything of the selection, or too few have landed.
+         * SeriesPoints
+         * @description What a line has in each step; null: no visit of the step saw anything of the selection, or too few have landed.
          *
-         *     Of a step whose visits could have seen some of the selection, and none did, `core_seconds` and `cores` say how much there is at most.
+         *     Of a step whose visits could have seen some of the selection, and none did, `core_seconds` say how much there is at most.
          */
-        SeriesPoint: {
-            /** @description CPU time of the whole fleet in the step's weighed time; a line's add up to that of the whole time if no visits wait. Of what no visit of the step saw it is 0, at most hi; null where they saw nothing of the event, or could not have seen the selection. */
-            core_seconds: components["schemas"]["IntervalAnswer"] | null;
-            /** @description The same as cores busy on average. */
-            cores: components["schemas"]["IntervalAnswer"] | null;
+        SeriesPoints: {
+            /** @description CPU time of the whole fleet in the step's weighed time; a line's add up to that of the whole time if no visits wait. Of what no visit of the step saw it is 0, at most hi; null where they saw nothing of the event, or could not have seen the selection. Null as a whole for events not counted in time. */
+            core_seconds: components["schemas"]["IntervalColumns"] | null;
             /**
              * Few
-             * @description Too few visits contribute for a narrow interval to be honest.
+             * @description Steps, from 0, to which too few visits contribute for a narrow interval to be honest.
              */
-            few: boolean;
-            /** Hi */
-            hi: number | null;
-            /**
-             * Lo
-             * @description 95 % interval of the share; null without a random design.
-             */
-            lo: number | null;
-            /** Seconds */
-            seconds: number | null;
-            /**
-             * Share
-             * @description Estimated share of the whole selection in this step.
-             */
-            share: number | null;
-            /**
-             * Start
-             * @description The step's.
-             */
-            start: string;
+            few: number[];
+            /** @description Estimated share of the whole selection in this step; the ends are null without a random design. */
+            share: components["schemas"]["IntervalColumns"];
             /**
              * Units
              * @description Units observed; a line's add up to those of the whole time.
              */
-            units: number;
+            units: number[];
             /**
              * Visits
              * @description Visits with a sample of the line; null where merged cells do not know.
              */
-            visits: number | null;
+            visits: (number | null)[];
         };
         /**
-         * SeriesStep
-         * @description A piece of time, of whole minutes, hours, days or weeks of UTC.
+         * SeriesSteps
+         * @description Pieces of time, of whole minutes, hours, days or weeks of UTC, in order: all lists are of one length.
          */
-        SeriesStep: {
+        SeriesSteps: {
             /**
              * Covered Seconds
              * @description Of it, those of the selection in which the campaign drew visits.
              */
-            covered_seconds: number;
+            covered_seconds: number[];
             /** End */
-            end: string;
+            end: string[];
             /**
              * Partial
              * @description It reaches beyond the selection, or into the future: its totals are those of a part.
              */
-            partial: boolean;
+            partial: boolean[];
             /**
              * Start
              * @description RFC 3339, like `end`.
              */
-            start: string;
+            start: string[];
             /**
              * Too Few Landed
              * @description Visits wait, and too few have landed for estimates: the step has what was observed, and null for figures of the fleet.
              */
-            too_few_landed: boolean;
+            too_few_landed: boolean[];
             /**
              * Visits Drawn
              * @description Whatever came of them.
              */
-            visits_drawn: number;
+            visits_drawn: number[];
             /**
              * Visits Waiting
              * @description Of those, visits that have not come to an end: under way, or archived and not landed yet. Those that landed stand for them.
              */
-            visits_waiting: number;
+            visits_waiting: number[];
             /**
              * Weighed Seconds
-             * @description Of those, seconds of the UTC days on which visits landed: what core-seconds are divided by to be cores. 0 if too few have landed.
+             * @description Of those, seconds of the UTC days on which visits landed: core-seconds divided by these are cores busy on average. 0 if too few have landed.
              */
-            weighed_seconds: number;
+            weighed_seconds: number[];
         };
         /**
          * ServedAnswer

@@ -18,6 +18,34 @@ def answer(name: str) -> dict:
     return json.loads((GOLDEN / f"{name}.json").read_text())
 
 
+def series_answer() -> dict:
+    """The steps and points of /series as rows."""
+    found = answer("series")
+    steps, scale = found["steps"], found["seconds_per_unit"]
+    found["steps"] = [dict(zip(steps, row, strict=True)) for row in zip(*steps.values(), strict=True)]
+    for line in found["lines"]:
+        columns = line["points"]
+        line["points"] = [
+            {
+                "start": step["start"],
+                "units": units,
+                "seconds": units * scale,
+                "few": place in columns["few"],
+                "visits": columns["visits"][place],
+                "share": columns["share"]["value"][place],
+                "lo": columns["share"]["lo"][place],
+                "hi": columns["share"]["hi"][place],
+                "core_seconds": {name: values[place] for name, values in columns["core_seconds"].items()},
+                "cores": {
+                    name: values[place] / step["weighed_seconds"]
+                    for name, values in columns["core_seconds"].items()
+                },
+            }
+            for place, (step, units) in enumerate(zip(found["steps"], columns["units"], strict=True))
+        ]
+    return found
+
+
 def text_of(renderable, width=120) -> str:
     console = Console(width=width, record=True, file=io.StringIO())
     console.print(renderable)
@@ -25,7 +53,7 @@ def text_of(renderable, width=120) -> str:
 
 
 def test_a_series_has_a_line_for_each_step():
-    found = answer("series")
+    found = series_answer()
     found["steps"][1]["partial"] = True
     found["lines"][1]["key"]["function"] = "vec<[int]>::at"
     text = text_of(series.series(found))
@@ -39,7 +67,7 @@ def test_a_series_has_a_line_for_each_step():
 
 
 def test_where_there_is_little_room_bars_are_cut_and_no_number():
-    found = answer("series")
+    found = series_answer()
     found["steps"][0]["visits_drawn"] = 12_345
     for line in found["lines"]:
         line["points"][0] |= {"cores": {"value": 33_234.5, "lo": 30_460.5, "hi": 36_201.5}, "visits": 11_210}
@@ -51,7 +79,7 @@ def test_where_there_is_little_room_bars_are_cut_and_no_number():
 
 
 def test_a_step_that_nobody_saw_has_no_figure():
-    found = answer("series")
+    found = series_answer()
     for line in found["lines"]:
         line["points"][0] |= {"share": None, "lo": None, "hi": None, "core_seconds": None, "cores": None}
     text = text_of(series.series(found))
@@ -63,7 +91,7 @@ def test_a_step_that_nobody_saw_has_no_figure():
 
 
 def test_a_step_whose_visits_saw_none_of_it_says_how_much_there_may_be():
-    found = answer("series")
+    found = series_answer()
     assert "≤" not in text_of(series.series(found))
     for line in found["lines"]:
         line["points"][0] |= {"units": 0, "share": None, "lo": None, "hi": None, "few": False}
@@ -75,7 +103,7 @@ def test_a_step_whose_visits_saw_none_of_it_says_how_much_there_may_be():
 
 
 def test_a_step_of_which_too_little_has_landed_says_so():
-    found = answer("series")
+    found = series_answer()
     assert "landed yet" not in text_of(series.series(found))
     found["steps"][1]["too_few_landed"] = True
     for line in found["lines"]:
