@@ -3,9 +3,9 @@
 If nothing differs, a visit's stratum decides what it looks like, not the selection it is in. So the
 visits are shuffled within strata (`analysis.shuffle`), and a row's p-value is how often chance alone makes
 a difference as large as the one seen. The p-values pass Benjamini and Hochberg's step-up
-procedure: of the rows called significant at most 5 % are false on average. The interval of a difference is made of
-the two shares' intervals (Zou and Donner). Sources: docs/numbers.md; Benjamini and Hochberg, JRSS B 57 (1995);
-Zou and Donner, Statistics in Medicine 27 (2008).
+procedure: of the rows called significant at most 5 % are false on average. The interval of a difference has what the same test does not
+reject, at the level that this procedure implies (`analysis.discoveries`): it excludes 0 exactly where the row is significant.
+Sources: docs/numbers.md; Zou and Donner, Statistics in Medicine 27 (2008), for differences that no test is made of.
 """
 
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ import numpy as np
 from scipy import special
 
 from analysis.arrays import Bool, Float
-from analysis.discoveries import FALSE_DISCOVERIES, benjamini_hochberg
+from analysis.discoveries import FALSE_DISCOVERIES, benjamini_hochberg, error_rate
 from analysis.errors import BadShape
 from analysis.estimate import Estimates
 from analysis.pool_rows import entries
-from analysis.shuffle import p_values, pool
+from analysis.shuffle import FEWEST_SHUFFLES, pool, test
 from analysis.table_shares import shares
 from analysis.visit_part import part
 from analysis.visit_table import VisitTable
@@ -28,7 +28,6 @@ _WORK = 1_500_000_000
 _DEAL_COST = 25
 """Time to deal one visit, in entries."""
 _MOST_SHUFFLES = 5_000
-_LEAST_SHUFFLES = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +50,16 @@ class Diff:
     delta: Float
     """a − b."""
     lo: Float
-    """95 % interval of delta."""
+    """Interval of delta at `level`, −1…1."""
     hi: Float
+    level: float
+    """Of all rows' intervals, 0.95…1: higher, the fewer rows of many are significant."""
     p: Float
     """Two-sided p-values; 1 where there is nothing to compare."""
     q: Float
     """The smallest false-discovery rate at which the row is significant."""
     significant: Bool
+    """The interval excludes 0."""
     few: Bool
     """Too few contributing visits in the selection or its base."""
     power: Power
@@ -68,30 +70,40 @@ class Diff:
 def compare(a: VisitTable, b: VisitTable, *, seed: int, factor: float = 1.5, share: float = 0.01) -> Diff:
     """Compare all rows of two tables with the same rows; the same seed gives the same answer.
 
-    Shares and intervals are always of all visits. p-values are of a random part of them (`Diff.part`) where
+    Shares are always of all visits. p-values and intervals of differences are of a random part of them (`Diff.part`) where
     visits × rows × shuffles are more than about two seconds' work; `power` is that of this part.
     """
     if a.rows != b.rows:
         raise BadShape("Two tables are compared row by row: they need the same rows.")
     shares_a, shares_b = (shares(table) for table in (a, b))
     parts = a, b
-    p = np.ones(a.rows)
+    p, lo, hi = np.ones(a.rows), np.full(a.rows, -np.inf), np.full(a.rows, np.inf)
+    tested = None
     if a.visits and b.visits:
         parts = part(a, b, most) if (most := _most_visits(a, b)) < a.visits + b.visits else parts
-        shuffles = int(np.clip(_WORK / _cost(*parts), _LEAST_SHUFFLES, _MOST_SHUFFLES))
-        p = p_values(pool(*parts), shuffles, np.random.default_rng(seed))
+        shuffles = int(np.clip(_WORK / _cost(*parts), FEWEST_SHUFFLES, _MOST_SHUFFLES))
+        tested = test(pool(*parts), shuffles, np.random.default_rng(seed))
+        p = tested.p
     kept = [now.visits / max(whole.visits, 1) for now, whole in zip(parts, (a, b), strict=True)]
     q = benjamini_hochberg(p)
-    delta, lo, hi = difference(shares_a, shares_b)
+    wrong = error_rate(q)
+    if tested is not None:
+        lo, hi = tested.interval(wrong)
+    if not (known := np.isfinite(lo) & np.isfinite(hi)).all():
+        # One or two visits show the row, or chance has too few ways to deal them out: it may always differ by nothing.
+        _, below, above = difference(*(shares(table, 1 - wrong) for table in (a, b)))
+        lo, hi = np.where(known, lo, np.minimum(below, 0.0)), np.where(known, hi, np.maximum(above, 0.0))
+    lo, hi = np.maximum(lo, -1.0), np.minimum(hi, 1.0)
     return Diff(
         a=shares_a,
         b=shares_b,
-        delta=delta,
-        lo=np.maximum(lo, -1.0),
-        hi=np.minimum(hi, 1.0),
+        delta=shares_a.value - shares_b.value,
+        lo=lo,
+        hi=hi,
+        level=1 - wrong,
         p=p,
         q=q,
-        significant=q <= FALSE_DISCOVERIES,
+        significant=(lo > 0) | (hi < 0),
         few=shares_a.few | shares_b.few,
         power=Power(factor, share, _power((shares_a, shares_b), kept, factor, share)),
         part=sum(table.visits for table in parts) / max(a.visits + b.visits, 1),
@@ -114,7 +126,7 @@ def _cost(a: VisitTable, b: VisitTable) -> float:
 
 def _most_visits(a: VisitTable, b: VisitTable) -> int:
     """Visits of both that can be shuffled often enough."""
-    return int((a.visits + b.visits) * min(1.0, _WORK / _LEAST_SHUFFLES / _cost(a, b)))
+    return int((a.visits + b.visits) * min(1.0, _WORK / FEWEST_SHUFFLES / _cost(a, b)))
 
 
 def _power(sides: tuple[Estimates, Estimates], kept: list[float], factor: float, share: float) -> float:

@@ -33,6 +33,11 @@ class PoolRows:
             return cls(rows, squared, crossed, x)
         return cls(rows.toarray(), squared.toarray(), crossed.toarray(), x)
 
+    @property
+    def count(self) -> int:
+        """R."""
+        return int(self.y.shape[0])
+
     def take(self, chosen: Bool) -> "PoolRows":
         """Only the chosen rows."""
         return PoolRows(self.y[chosen], self.yy[chosen], self.yx[chosen], self.x)

@@ -1,10 +1,11 @@
-"""p-values by shuffling visits between two selections, within strata.
+"""One test of differences, by shuffling visits between two selections within strata: p-values and intervals.
 
 Every visit of a selection holds a *slot*: the side (a or b) and the mean weight there. A shuffle deals the
 slots of a stratum out again at random; a visit of both selections only swaps its own two. Rows whose p-value is
 plainly large drop out early (Besag and Clifford's sequential p-values stay valid), so that
-many shuffles are spent only where they decide something. Sources: docs/numbers.md; Chung and Romano, Annals of
-Statistics 41 (2013); Besag and Clifford, Biometrika 78 (1991).
+many shuffles are spent only where they decide something. The interval has the differences that the same test does not reject.
+Sources: docs/numbers.md; Chung and Romano, Annals of Statistics 41 (2013); Pauly, Asendorf, Konietschke, Biometrical Journal 58 (2016), for
+intervals by inverting studentised permutation tests; Besag and Clifford, Biometrika 78 (1991).
 """
 
 from dataclasses import dataclass
@@ -17,10 +18,12 @@ from analysis.arrays import Bool, Float, Int, sums
 from analysis.pool_rows import PoolRows
 from analysis.visit_table import VisitTable
 
+FEWEST_SHUFFLES = 1_000
+"""Of any row: an interval needs the tails, also where chance explains the difference."""
 _ENOUGH_EXCEEDANCES = 40
 """Shuffles as extreme as what was seen after which a row's p-value is known well enough: ± 16 %."""
-_TAIL = 200
-"""Largest statistics that a tail is fitted to."""
+_TAIL = 25
+"""A tail is fitted to one in so many statistics, the largest."""
 _LARGEST_BLOCK = 1 << 19
 """Visits × shuffles of a block: 4 MB an array."""
 _FEWEST_VISITS = 3
@@ -91,34 +94,76 @@ def _mean_of(number: Int, values: Float) -> Float:
     return means[counted]
 
 
-def p_values(visits: Pool, shuffles: int, random: np.random.Generator) -> Float:
-    """Two-sided p-values of the rows; 1 for those that fewer than three visits show."""
+@dataclass(frozen=True, slots=True)
+class Shuffled:
+    """Differences of R rows beside what shuffles make of them: one test, read as a p-value and as an interval."""
+
+    delta: Float
+    """Share in a less share in b; (R,)."""
+    error: Float
+    """Its standard error; (R,)."""
+    statistics: tuple[tuple[Int, Float], ...]
+    """Rows, each in one group, and their studentised differences in n shuffles, (r, n)."""
+    least: Float
+    """Chance that the visits which show a row fell where they did; 1 where fewer than three do; (R,)."""
+
+    @property
+    def p(self) -> Float:
+        """Two-sided p-values; 1 for rows that fewer than three visits show."""
+        p = np.ones(len(self.delta))
+        seen = _studentised(self.delta, self.error)
+        for rows, found in self.statistics:
+            p[rows] = np.minimum(_above(found, seen[rows]), _above(-found, -seen[rows]))
+        return np.asarray(np.minimum(1.0, 2 * np.maximum(p, self.least)), np.float64)
+
+    def interval(self, wrong: float) -> tuple[Float, Float]:
+        """The differences that the test does not reject at `wrong`, its two-sided error rate; (R,) each.
+
+        It excludes 0 exactly if p ≤ `wrong`. The shuffles' statistics stand for those of any difference, as they are studentised. Infinite where
+        the visits have too few different shuffles for any difference to be rejected at `wrong`.
+        """
+        lo, hi = np.full(len(self.delta), -np.inf), np.full(len(self.delta), np.inf)
+        for rows, found in self.statistics:
+            delta, error = self.delta[rows], self.error[rows]
+            above, below = _critical(found, wrong / 2), _critical(-found, wrong / 2)
+            some = error > 0
+            lo[rows] = delta - np.multiply(above, error, out=np.full(len(rows), np.inf), where=some)
+            hi[rows] = delta + np.multiply(below, error, out=np.full(len(rows), np.inf), where=some)
+        untestable = 2 * self.least > wrong
+        return np.where(untestable, -np.inf, lo), np.where(untestable, np.inf, hi)
+
+
+def test(visits: Pool, shuffles: int, random: np.random.Generator) -> Shuffled:
+    """The differences seen, and those in `shuffles` shuffles; fewer, but a thousand, for rows that chance plainly explains."""
     rows = PoolRows.of(visits.y, visits.x)
-    count = visits.y.shape[0]
-    seen = _statistics(rows, *sides(visits, np.arange(len(visits.x))[None, :]))[:, 0]
-    slack = _CLOSE * np.maximum(np.abs(seen), 1.0)
-    below, above, done = np.zeros(count), np.zeros(count), np.zeros(count)
+    delta, error = (
+        one[:, 0] for one in _differences(rows, *sides(visits, np.arange(len(visits.x))[None, :]))
+    )
     least = _least(visits)
     active = np.flatnonzero(least < 1)
     rows = rows.take(least < 1)
-    found = np.zeros((len(active), 0))
-    block = max(1, min(shuffles, _LARGEST_BLOCK // max(len(visits.x), 1)))
-    left = shuffles
-    while left and len(active):
-        now = min(block, left)
-        left -= now
-        new = _statistics(rows, *sides(visits, deals(visits, now, random)))
-        below[active] += (new <= (seen + slack)[active, None]).sum(axis=1)
-        above[active] += (new >= (seen - slack)[active, None]).sum(axis=1)
-        done[active] += now
-        unsure = np.minimum(below, above)[active] < _ENOUGH_EXCEEDANCES
-        active, found = active[unsure], np.concatenate([found, new], axis=1)[unsure]
-        if not unsure.all():
-            rows = rows.take(unsure)
-    p = (np.minimum(below, above) + 1) / (done + 1)
-    upward = above[active] <= below[active]
-    p[active] = np.minimum(p[active], _tail(np.where(upward, 1, -1)[:, None] * found, np.abs(seen[active])))
-    return np.asarray(np.minimum(1.0, 2 * np.maximum(p, least)), np.float64)
+    found = _shuffled(visits, rows, min(shuffles, FEWEST_SHUFFLES), random)
+    seen = _studentised(delta, error)[active]
+    n = found.shape[1]
+    extreme = np.minimum(_above(found, seen), _above(-found, -seen)) * (n + 1)
+    unsure = extreme <= _ENOUGH_EXCEEDANCES
+    groups = [(active[~unsure], found[~unsure])]
+    if unsure.any():
+        more = _shuffled(visits, rows.take(unsure), shuffles - n, random)
+        groups.append((active[unsure], np.concatenate([found[unsure], more], axis=1)))
+    return Shuffled(delta, error, tuple(groups), least)
+
+
+def _shuffled(visits: Pool, rows: PoolRows, count: int, random: np.random.Generator) -> Float:
+    """Studentised differences of the rows in so many shuffles; (R, count)."""
+    found = np.zeros((rows.count, count))
+    block = max(1, _LARGEST_BLOCK // max(len(visits.x), 1))
+    for first in range(0, count, block) if rows.count else ():
+        some = min(block, count - first)
+        found[:, first : first + some] = _studentised(
+            *_differences(rows, *sides(visits, deals(visits, some, random)))
+        )
+    return found
 
 
 def _least(visits: Pool) -> Float:
@@ -156,20 +201,41 @@ def _log_choose(n: Int, k: Int) -> Float:
     return np.asarray(gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0), np.float64)
 
 
-def _tail(statistics: Float, seen: Float) -> Float:
-    """Chance of `seen` or more, where few or none of the shuffled statistics reach it; 1 where many do.
+def _above(statistics: Float, seen: Float) -> Float:
+    """Chance of `seen` or more by the shuffles; beyond most of them by their exponential tail; (R, n), (R,)."""
+    count = (statistics >= (seen - _CLOSE * np.maximum(np.abs(seen), 1.0))[:, None]).sum(axis=1)
+    p = (count + 1) / (statistics.shape[1] + 1)
+    share, start, excess = _tail(statistics)
+    beyond = np.divide(seen - start, excess, out=np.zeros(len(seen)), where=excess > 0)
+    by_tail = np.where(beyond > 0, share * np.exp(-np.maximum(beyond, 0)), 1.0)
+    return np.asarray(np.minimum(p, by_tail), np.float64)
+
+
+def _critical(statistics: Float, wrong: float) -> Float:
+    """The statistic from which on `_above` is `wrong` or less, ≥ 0, for each row; ∞ where shuffles are too few to say."""
+    rows, n = statistics.shape
+    critical = np.full(rows, np.inf)
+    if (more := int(wrong * (n + 1) * (1 + _CLOSE)) - 1) >= 0 and rows:
+        largest = np.partition(statistics, n - 1 - more, axis=1)[:, n - 1 - more]
+        critical = largest + _CLOSE * np.maximum(np.abs(largest), 1.0)
+    share, start, excess = _tail(statistics)
+    by_tail = start + excess * max(np.log(share / wrong), 0.0) if share > 0 else critical
+    return np.maximum(np.where(excess > 0, np.minimum(critical, by_tail), critical), 0.0)
+
+
+def _tail(statistics: Float) -> tuple[float, Float, Float]:
+    """Share of the shuffles in each row's tail, where it begins, and its mean excess; excess 0 where there is none.
 
     The mean excess of the largest ones over the one below them makes an exponential tail, which falls more
     slowly than that of a normal distribution: p-values are too large rather than too small.
     """
-    rows, shuffles = statistics.shape
-    if not rows or shuffles <= _TAIL:
-        return np.ones(rows)
-    largest = -np.partition(-statistics, _TAIL, axis=1)[:, : _TAIL + 1]
+    rows, n = statistics.shape
+    most = n // _TAIL
+    if not rows or not most:
+        return 0.0, np.zeros(rows), np.zeros(rows)
+    largest = -np.partition(-statistics, most, axis=1)[:, : most + 1]
     start = largest.min(axis=1)
-    excess = (largest - start[:, None]).sum(axis=1) / _TAIL
-    beyond = np.divide(seen - start, excess, out=np.zeros(rows), where=excess > 0)
-    return np.where((beyond > 0) & (excess > 0), _TAIL / shuffles * np.exp(-np.maximum(beyond, 0)), 1.0)
+    return most / n, start, (largest - start[:, None]).sum(axis=1) / most
 
 
 def deals(visits: Pool, count: int, random: np.random.Generator) -> Int:
@@ -195,9 +261,12 @@ def sides(visits: Pool, slot: Int) -> tuple[Float, Float]:
     return np.where(side, 0.0, weight), np.where(side, weight, 0.0)
 
 
-def _statistics(rows: PoolRows, in_a: Float, in_b: Float) -> Float:
-    """Studentised difference of shares of each row in each shuffle; (R, count)."""
+def _differences(rows: PoolRows, in_a: Float, in_b: Float) -> tuple[Float, Float]:
+    """Difference of shares of each row in each shuffle, and its standard error; (R, count) each."""
     p_a, v_a = rows.shares(in_a)
     p_b, v_b = rows.shares(in_b)
-    error = np.sqrt(v_a + v_b)
-    return np.divide(p_a - p_b, error, out=np.zeros_like(error), where=error > 0)
+    return p_a - p_b, np.sqrt(v_a + v_b)
+
+
+def _studentised(delta: Float, error: Float) -> Float:
+    return np.divide(delta, error, out=np.zeros_like(error), where=error > 0)

@@ -5,7 +5,7 @@ from dataclasses import fields
 import numpy as np
 
 from analysis import estimate, moments
-from analysis.estimate import Estimates
+from analysis.estimate import LEVEL, Estimates
 from analysis.visit_table import VisitTable
 from analysis.weights import CLASSES, equal
 
@@ -13,11 +13,11 @@ _PAIRS_AT_ONCE = 400_000
 """Pairs of row and visit that moments are made of at once: 80 MB."""
 
 
-def shares(table: VisitTable) -> Estimates:
+def shares(table: VisitTable, level: float = LEVEL) -> Estimates:
     """Shares of all visits, some rows at a time: making moments takes about 200 bytes a pair."""
     at_once = max(1, _PAIRS_AT_ONCE * table.rows // max(len(table.y), 1))
     some = [
-        estimate.shares(moments_of(table, first, min(at_once, table.rows - first)))
+        estimate.shares(moments_of(table, first, min(at_once, table.rows - first)), level)
         for first in range(0, max(table.rows, 1), at_once)
     ]
     return Estimates(

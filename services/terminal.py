@@ -83,6 +83,12 @@ def sides(answer: Answer) -> RenderableType:
     )
 
 
+def level_of(answer: Answer) -> str:
+    """Of a comparison's intervals: `95 %`, `99.98 %`."""
+    level = answer["interval_level"]
+    return "" if level is None else f"{100 * level:.4g} %"
+
+
 def differences(answer: Answer, *, rows: int = 20) -> RenderableType:
     """Table of two selections' self shares compared; what chance explains is grey.
 
@@ -96,7 +102,7 @@ def differences(answer: Answer, *, rows: int = 20) -> RenderableType:
             )
     table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
     table.add_column("change", justify="right", no_wrap=True, width=9)
-    table.add_column("95 %", justify="right", no_wrap=True, width=15, style="dim")
+    table.add_column(level_of(answer), justify="right", no_wrap=True, width=15, style="dim")
     table.add_column("self, now", justify="right", no_wrap=True, width=9)
     table.add_column("base", justify="right", no_wrap=True, width=7)
     table.add_column(", ".join(answer["by"]), no_wrap=True, overflow="ellipsis", ratio=3)

@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from services.terminal import share
+from services.terminal import level_of, share
 
 Answer = Mapping[str, Any]
 _NONE = "(none)"
@@ -64,7 +64,7 @@ def cause(mover: Answer) -> Text:
 def _table(answer: Answer) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
     table.add_column("change", justify="right", no_wrap=True, width=9)
-    table.add_column("95 %", justify="right", no_wrap=True, width=13, style="dim")
+    table.add_column(level_of(answer), justify="right", no_wrap=True, width=13, style="dim")
     table.add_column("now", justify="right", no_wrap=True, width=7)
     table.add_column("base", justify="right", no_wrap=True, width=7)
     table.add_column(", ".join(answer["by"]), no_wrap=True, overflow="ellipsis", ratio=2)

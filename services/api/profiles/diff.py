@@ -40,9 +40,15 @@ class DiffAnswer(Answer):
     rows_total: int = Field(description="Rows that either has.")
     power: Power | None = Field(description="Null without a random design.")
     part: float = Field(
-        description="Share of the visits that p-values and power are of: a random part where shuffling all of them "
-        "would take too long. Shares and intervals are of all.",
+        description="Share of the visits that p-values, intervals of differences and power are of: a random part where shuffling "
+        "all of them would take too long. Shares are of all.",
         ge=0,
+        le=1,
+    )
+    interval_level: float | None = Field(
+        description="Of the intervals of all differences; higher than 0.95 where many rows are compared and few differ. Null without "
+        "a random design.",
+        ge=0.95,
         le=1,
     )
 
@@ -63,6 +69,7 @@ def diff_document(selection: Selection, base: Selection, found: FoundDiff) -> Js
         "rows_total": found.comparison.rows_total,
         "power": power and {"factor": power.factor, "share": power.share, "power": power.power},
         "part": found.comparison.part,
+        "interval_level": found.comparison.level,
     }
 
 

@@ -15,7 +15,11 @@ class DiffRow(Answer):
     a_share: float = Field(description="Estimated share of the selection.", ge=0, le=1)
     b_share: float = Field(description="Estimated share of its base.", ge=0, le=1)
     delta: float = Field(description="a_share - b_share: positive is heavier now.", ge=-1, le=1)
-    lo: float | None = Field(description="95 % interval of delta.", ge=-1, le=1)
+    lo: float | None = Field(
+        description="Interval of delta at `interval_level`; it excludes 0 exactly if the row is significant.",
+        ge=-1,
+        le=1,
+    )
     hi: float | None = Field(ge=-1, le=1)
     p: float | None = Field(
         description="How often chance among visits alone makes a difference as large: visits shuffled within strata.",
@@ -27,7 +31,9 @@ class DiffRow(Answer):
         ge=0,
         le=1,
     )
-    significant: bool = Field(description="q ≤ 0.05: of rows called so at most 5 % are chance, on average.")
+    significant: bool = Field(
+        description="The interval excludes 0 (q ≤ 0.05): of rows called so at most 5 % are chance, on average."
+    )
     few: bool = Field(description="Too few visits contribute on one side for a narrow interval to be honest.")
     a_cores: IntervalAnswer | None = Field(
         description="Cores busy with the row on average in the weighed time of the selection; null for events not counted in "

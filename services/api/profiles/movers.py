@@ -102,9 +102,15 @@ class MoversAnswer(Answer):
         le=1,
     )
     compared_part: float = Field(
-        description="Share of the visits that p-values and power are of: a random part where shuffling all of them "
-        "would take too long. Shares and intervals are of all.",
+        description="Share of the visits that p-values, intervals of differences and power are of: a random part where shuffling "
+        "all of them would take too long. Shares are of all.",
         ge=0,
+        le=1,
+    )
+    interval_level: float | None = Field(
+        description="Of the intervals of all differences; higher than 0.95 where many rows are compared and few differ. Null without "
+        "a random design.",
+        ge=0.95,
         le=1,
     )
     part: float = Field(
@@ -131,6 +137,7 @@ def movers_document(question: MoversQuestion, found: FoundMovers) -> Json:
         "labels": list(found.labels),
         "power": power and power.power,
         "compared_part": found.comparison.part,
+        "interval_level": found.comparison.level,
         "part": found.part,
         "unsaid": found.unsaid and _unsaid(found.unsaid),
     }

@@ -33,7 +33,7 @@ class Evidence:
 
     lo: float
     hi: float
-    """95 % interval of the difference."""
+    """Interval of the difference at `Comparison.level`; it excludes 0 exactly if the row is significant."""
     p: float
     q: float
     """Smallest rate of false discoveries at which it is significant."""
@@ -80,7 +80,9 @@ class Comparison:
     """Rows that either has."""
     power: Power | None
     part: float
-    """Share of the visits that p-values and power are of, 0…1."""
+    """Share of the visits that p-values, intervals of differences and power are of, 0…1."""
+    level: float | None
+    """Of the intervals of all rows' differences, 0.95…1; None: one of the selections is no random sample."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,10 +167,13 @@ class Compared:
     @property
     def comparison(self) -> Comparison:
         """By descending difference, of the same ones by key: of two rows one gains what the other loses."""
-        power, part = (None, 1.0) if self.result is None else (self.result.power, self.result.part)
+        result = self.result
+        power, part, level = (
+            (None, 1.0, None) if result is None else (result.power, result.part, result.level)
+        )
         # Sums in another order differ by their last bits, which are no reason for another order of rows.
         rows = sorted(self.rows, key=lambda row: (-round(abs(row.delta), 12), *row.key.values()))
-        return Comparison(tuple(rows), self.rows_total, power, part)
+        return Comparison(tuple(rows), self.rows_total, power, part, level)
 
 
 def compared(

@@ -273,6 +273,7 @@ COMPARED = {
     "rows": [],
     "power": None,
     "part": 1.0,
+    "interval_level": 0.9998,
 }
 
 
@@ -316,7 +317,7 @@ def test_differences_by_chance_are_said_to_be_so():
     power = {"factor": 1.5, "share": 0.01, "power": 0.83}
     answer = {**COMPARED, "rows": [row, chance], "power": power}
     lines = [" ".join(line.split()) for line in text_of(terminal.differences(answer)).splitlines()]
-    assert lines[0] == "change 95 % self, now base function"
+    assert lines[0] == "change 99.98 % self, now base function"
     assert lines[1] == "+10.00 pp +5.00…+15.00 20.0 % 10.0 % f b"
     assert "+15.00 ?" in lines[2]
     assert lines[3].startswith("1 of 2 rows differ by more than chance")

@@ -1817,8 +1817,13 @@ export interface components {
             /** By */
             by: string[];
             /**
+             * Interval Level
+             * @description Of the intervals of all differences; higher than 0.95 where many rows are compared and few differ. Null without a random design.
+             */
+            interval_level: number | null;
+            /**
              * Part
-             * @description Share of the visits that p-values and power are of: a random part where shuffling all of them would take too long. Shares and intervals are of all.
+             * @description Share of the visits that p-values, intervals of differences and power are of: a random part where shuffling all of them would take too long. Shares are of all.
              */
             part: number;
             /** @description Null without a random design. */
@@ -1964,7 +1969,7 @@ export interface components {
             };
             /**
              * Lo
-             * @description 95 % interval of delta.
+             * @description Interval of delta at `interval_level`; it excludes 0 exactly if the row is significant.
              */
             lo: number | null;
             /**
@@ -1979,7 +1984,7 @@ export interface components {
             q: number | null;
             /**
              * Significant
-             * @description q ≤ 0.05: of rows called so at most 5 % are chance, on average.
+             * @description The interval excludes 0 (q ≤ 0.05): of rows called so at most 5 % are chance, on average.
              */
             significant: boolean;
         };
@@ -3510,7 +3515,7 @@ export interface components {
             };
             /**
              * Lo
-             * @description 95 % interval of delta.
+             * @description Interval of delta at `interval_level`; it excludes 0 exactly if the row is significant.
              */
             lo: number | null;
             /**
@@ -3525,7 +3530,7 @@ export interface components {
             q: number | null;
             /**
              * Significant
-             * @description q ≤ 0.05: of rows called so at most 5 % are chance, on average.
+             * @description The interval excludes 0 (q ≤ 0.05): of rows called so at most 5 % are chance, on average.
              */
             significant: boolean;
             /** @description Why there is no cause; null if there is one. */
@@ -3542,7 +3547,7 @@ export interface components {
             by: string[];
             /**
              * Compared Part
-             * @description Share of the visits that p-values and power are of: a random part where shuffling all of them would take too long. Shares and intervals are of all.
+             * @description Share of the visits that p-values, intervals of differences and power are of: a random part where shuffling all of them would take too long. Shares are of all.
              */
             compared_part: number;
             /**
@@ -3550,6 +3555,11 @@ export interface components {
              * @description Rows that were compared; of those called significant at most 5 % are chance.
              */
             examined: number;
+            /**
+             * Interval Level
+             * @description Of the intervals of all differences; higher than 0.95 where many rows are compared and few differ. Null without a random design.
+             */
+            interval_level: number | null;
             /**
              * Labels
              * @description That causes were looked for in: those asked for that have several values.

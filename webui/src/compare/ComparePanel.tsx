@@ -113,7 +113,7 @@ function Limits({ totals, unit }: { totals: Totals; unit: string }) {
 /** What the colours are worth: false alarms are held down, and missed changes are admitted. */
 function Verdict({ answer }: { answer: DiffAnswer }) {
   const significant = answer.rows.filter((row) => row.significant).length;
-  const { power, part } = answer;
+  const { power, part, interval_level: level } = answer;
   if (answer.rows.every((row) => row.q === null)) {
     return (
       <p className="bar-bottom note wrap">
@@ -127,6 +127,8 @@ function Verdict({ answer }: { answer: DiffAnswer }) {
       {significant > 0 && '; about 1 in 20 of those is expected to be chance all the same'}.
       {power &&
         ` Had a row of ${percentOf(power.share)} become ${power.factor} times as heavy, it would be found in ${Math.round(100 * power.power)} of 100 such samplings.`}
+      {level !== null &&
+        ` Intervals are of ${Number((100 * level).toPrecision(4))} %: those that exclude 0 are of the rows that differ.`}
       {part < 1 && ` Chance was judged by a random ${percentOf(part)} of the visits.`}
     </p>
   );

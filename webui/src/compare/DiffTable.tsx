@@ -51,7 +51,7 @@ export function DiffTable({ rows, rowsTotal, by, go, missing }: Props) {
             <span role="columnheader" className="number">
               selection
             </span>
-            <span role="columnheader" className="number" title="in percentage points, with its 95 % interval">
+            <span role="columnheader" className="number" title="in percentage points, with its interval">
               change, points
             </span>
           </div>

@@ -35,7 +35,7 @@ export function probability(p: number): string {
 /** The row's verdict as a sentence. */
 export function judged(row: DiffRow): string {
   const interval =
-    row.lo === null || row.hi === null ? '' : `, 95 % interval ${points(row.lo)} to ${points(row.hi)}`;
+    row.lo === null || row.hi === null ? '' : `, interval ${points(row.lo)} to ${points(row.hi)}`;
   const change = `${points(row.delta)} points${interval}`;
   if (row.q === null) return change;
   const q = `q ${row.q < 0.001 ? '' : '= '}${probability(row.q)}`;

@@ -28,7 +28,7 @@ describe('a change', () => {
       verdictOf(row({ delta: -0.01 })),
       verdictOf(row({ significant: false })),
     ]).toEqual(['more', 'less', 'unsure']);
-    expect(judged(row({}))).toBe('+1.00 points, 95 % interval +0.40 to +1.60; q = 0.004: significant');
+    expect(judged(row({}))).toBe('+1.00 points, interval +0.40 to +1.60; q = 0.004: significant');
     expect(judged(row({ q: 0.4, significant: false }))).toContain('q = 0.40: may well be chance');
     expect(judged(row({ q: 1e-5 }))).toContain('q < 0.001');
     expect(judged(row({ q: null, lo: null, hi: null }))).toBe('+1.00 points');
