@@ -4,7 +4,6 @@ import csv
 import gzip
 import json
 import math
-import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
