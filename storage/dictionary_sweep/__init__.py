@@ -8,8 +8,9 @@ is no longer in any chunk or cell is only found by reading them all, so that is 
    `dictionary_touched`; what he inserts has a higher id.
 2. **Mark** what one snapshot taken after that holds (`scan`). Whatever is used later was in it, or was
    touched, or is new: cells are made of chunks, and chunks by landings of this epoch.
-3. **Sweep** stacks that are old, not marked and not touched, in short batches, each alone. Then functions
-   in none of the stacks left, then the other dictionaries.
+3. **Sweep** stacks that are old, not marked and not touched, in short batches, each alone: first from the hash
+   table, so that no landing is given one any more, then their functions. Then functions in none of the stacks
+   left, then the other dictionaries.
 4. **End**: `marking` off, the notes deleted.
 
 A sweep that is killed has deleted only what nobody used. The next one begins a new epoch; an old one
