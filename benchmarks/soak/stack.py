@@ -45,7 +45,7 @@ _CACHE: Final = re.compile(r'^fleetprof_cache_(rows|bytes)\{cache="(\w+)"\} (\S+
 # A window that is full long before the end: what is read for an answer then stays the same.
 _QUERIES: Final = (
     "table?by=function&limit=50&from=now-5m",
-    "flame?from=now-5m&max_nodes=20000",
+    "flame?from=now-5m&nodes=20000",
     "table?by=application&from=now-5m",
     "status",
 )
