@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 STATIC := services/api/static/index.html
 WEB_SOURCES := $(shell find webui -path webui/node_modules -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help setup up web test check check-types check-sources format pins proto bundle bundle-check bench-smallest soak fuzz-elf fuzz-api fuzz-gateway clean
+.PHONY: help setup up web test check check-types check-sources format pins proto bundle bundle-check bench-smallest bench-start soak fuzz-elf fuzz-api fuzz-gateway clean
 
 help: ## this list
 	@grep -hE '^[a-z%-]+:.*?## ' $(MAKEFILE_LIST) | awk -F ':.*?## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -50,6 +50,9 @@ bench-%: $(VENV)/.dev ## measure: bench-gateway, bench-overhead, bench-store, be
 
 bench-smallest: $(VENV)/.dev $(STATIC) ## every benchmark at its smallest size: does it work (ARGS="store lake")
 	@$(BIN)/python -m benchmarks.smallest $(ARGS)
+
+bench-start: $(VENV)/.dev $(STATIC) ## how long `up` takes to be ready, and its memory and CPU time while idle
+	@$(BIN)/python -m benchmarks.start $(ARGS)
 
 soak: $(VENV)/.dev $(STATIC) ## half an hour of a simulated fleet: memory, lag, errors (ARGS="--minutes 5")
 	@$(BIN)/python -m benchmarks.soak $(ARGS)

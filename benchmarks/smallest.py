@@ -19,7 +19,7 @@ from typing import Final
 from benchmarks.size import SKIPPED, Size
 
 NAMES: Final = (
-    "agreement", "coverage", "gateway", "lake", "models", "overhead", "soak", "store", "symbolizer", "unwind",
+    "agreement", "coverage", "gateway", "lake", "models", "overhead", "soak", "start", "store", "symbolizer", "unwind",
 )  # fmt: skip
 _LONGEST_S: Final = 300.0
 
