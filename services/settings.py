@@ -214,6 +214,11 @@ class Settings(BaseSettings):
         ge=1 << 20,
         description="Memory one question may take, in bytes: what it reads and unpacks. Four are answered at the same time.",
     )
+    decoded_cache_bytes: int = Field(
+        default=512 << 20,
+        ge=0,
+        description="Bytes of the API's cache of decoded cells and chunks; the least recently used are evicted first. 0: none are cached.",
+    )
     answer_seconds: float = Field(
         default=5.0,
         ge=0,

@@ -31,6 +31,7 @@ from services.symbols.desk import SymbolDesk
 from storage.archive import Archive
 from storage.database import open_engine
 from storage.query.budget import Limits
+from storage.query.decoded_cache import DEFAULT_BYTES
 from storage.query.engine import QueryEngine
 from storage.query.stacks.files import StackFiles
 from storage.symbols.sources import MAX_SOURCE_BYTES
@@ -117,6 +118,7 @@ def serve(
     allowed_hosts: Sequence[str] = (),
     price_per_core_hour: float | None = None,
     limits: Limits | None = None,
+    decoded_bytes: int = DEFAULT_BYTES,
     cache: ResponseCache | None = None,
     symbols: SymbolStore,
     data: DataListen | None = None,
@@ -124,7 +126,8 @@ def serve(
     """Answer requests until SIGTERM or SIGINT; those under way are finished first.
 
     `stack_files`: the folder with this machine's files of stacks and names.
-    `limits` bound each question, `cache` is of responses; `tokens` are `role:token`; `data`: where to stream data by gRPC, None: by HTTP only. Raises
+    `limits` bound each question, `decoded_bytes` the cache of decoded cells and chunks, `cache` is of responses; `tokens` are `role:token`;
+    `data`: where to stream data by gRPC, None: by HTTP only. Raises
     SettingsProblem before anything is opened, CannotStart when the address is taken.
     """
     check_exposure(listen, tokens)
@@ -140,7 +143,7 @@ def serve(
     engine = open_engine(
         database_url, application="api", pool_size=CONCURRENT_QUERIES + CONCURRENT_SOURCES + 6
     )
-    queries = QueryEngine(engine, limits=limits, files=StackFiles(stack_files))
+    queries = QueryEngine(engine, limits=limits, files=StackFiles(stack_files), cache_bytes=decoded_bytes)
     archive = Archive(symbols.archive_url)
     desk = open_desk(database_url, archive)
     try:

@@ -60,6 +60,7 @@ def api(
         allowed_hosts=settings.api_allowed_hosts,
         price_per_core_hour=settings.price_per_core_hour,
         limits=Limits(settings.query_seconds, settings.query_bytes),
+        decoded_bytes=settings.decoded_cache_bytes,
         cache=ResponseCache(settings.answer_bytes, ttl_s=settings.answer_seconds),
         symbols=SymbolStore(
             settings.archive,

@@ -64,7 +64,7 @@ def read_applications(
         connection,
         selection,
         kind,
-        blocks=source.blocks,
+        cache=source.cache,
         planner=source.planner,
     )
     return make(ApplicationSamples(kind, seen, evidence, gathered.units, told.quality))

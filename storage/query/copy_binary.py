@@ -72,6 +72,11 @@ class Blobs:
     def __len__(self) -> int:
         return len(self._starts)
 
+    @property
+    def lengths(self) -> Int64:
+        """Bytes of each."""
+        return self._lengths
+
     def of(self, places: Int64) -> "Blobs":
         """Some of them."""
         return Blobs(self._buffer, self._starts[places], self._lengths[places])

@@ -16,8 +16,7 @@ from storage.database import snapshot
 from storage.errors import StorageError
 from storage.query.budget import Budget, Limits, budget_of
 from storage.query.cache_size import CacheSize
-from storage.query.cells.kept import KeptBlocks
-from storage.query.facts.kept_chunks import KeptChunks
+from storage.query.decoded_cache import DEFAULT_BYTES, DecodedCache
 from storage.query.planner import Planner
 from storage.query.reader import Question, Reading
 from storage.query.remembered import remembering
@@ -27,8 +26,6 @@ from storage.query.stacks.files import StackFiles
 _OVERLAY_LEAST = 5_000
 """Nodes the overlay may have before the file is built again, if they are also that share of the tree."""
 _OVERLAY_SHARE = 8
-_KEPT_PART = 8
-"""Cells of closed days are kept in such a part of what one question may take, and chunks of single applications in another."""
 _FIRST_REST_S = 60.0
 """Until a build is tried again after one failed; each further failure doubles it."""
 _LONGEST_REST_S = 3600.0
@@ -51,14 +48,14 @@ class QueryEngine:
         *,
         limits: Limits | None = None,
         files: StackFiles | None = None,
+        cache_bytes: int = DEFAULT_BYTES,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`limits` bound each question; `files` are where `warm` finds stacks and names; `clock` tells seconds."""
+        """`limits` bound each question, `cache_bytes` the decoded cells and chunks; `files` are where `warm` finds stacks and names; `clock` tells seconds."""
         self._engine = engine
         self._limits = limits or Limits()
-        self._blocks = KeptBlocks(self._limits.bytes // _KEPT_PART)
-        self._chunks = KeptChunks(self._limits.bytes // _KEPT_PART)
-        self._source = SampleSource(blocks=self._blocks, chunks=self._chunks)
+        self._decoded = DecodedCache(cache_bytes)
+        self._source = SampleSource(cache=self._decoded)
         self._files = files
         self._builder = ThreadPoolExecutor(1, thread_name_prefix="stack-file")
         self._building = threading.Lock()
@@ -92,8 +89,7 @@ class QueryEngine:
 
     def forget_decoded(self) -> None:
         """Keep no decoded cells and chunks of the questions so far: the next one reads and decodes its own."""
-        self._blocks.clear()
-        self._chunks.clear()
+        self._decoded.clear()
 
     def caches(self) -> dict[str, CacheSize]:
         """What is kept between queries, by name."""
@@ -102,8 +98,7 @@ class QueryEngine:
             "stacks": source.stacks.size,
             "stack_file": CacheSize(source.file.stacks, source.file.bytes),
             "functions": source.functions.size,
-            "cells": source.blocks.size,
-            "chunks": source.chunks.size,
+            "decoded": self._decoded.size,
         }
 
     def warm(self) -> None:
@@ -149,7 +144,7 @@ class QueryEngine:
             file = files.open(connection)
             outdated = file is None or files.outdated(connection, file)
         if file is not None and file.token != self._source.file.token:
-            self._source = SampleSource(file, self._blocks, self._chunks, self._source.planner)
+            self._source = SampleSource(file, self._decoded, self.planner)
         return outdated
 
     def _renew(self, files: StackFiles) -> None:

@@ -90,7 +90,7 @@ def read_functions(
         connection,
         selection,
         kind,
-        blocks=source.blocks,
+        cache=source.cache,
         planner=source.planner,
     )
     return make(FunctionSamples(kind, told.sums, told.shape, seen, evidence, gathered.units, told.quality))
@@ -103,7 +103,7 @@ def gathered_sums(
     campaign_id = campaign_of(connection, selection)
     if campaign_id is None:
         return None
-    return gather(connection, selection, kind, campaign_id, plan, source.blocks)
+    return gather(connection, selection, kind, campaign_id, plan, source.cache)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,9 @@ from storage.query import budget
 from storage.query.arrays import Bool, Float, Int64, distinct, sorting, sum_at
 from storage.query.cells.evidence import Merged
 from storage.query.cells.gathered import gather
-from storage.query.cells.kept import KEPT_BYTES, KeptBlocks
 from storage.query.cells.samples import CellSamples, samples_of
 from storage.query.copy_binary import TooMuch
-from storage.query.facts.kept_chunks import KeptChunks
+from storage.query.decoded_cache import DecodedCache
 from storage.query.facts.scan import (
     MAX_BYTES,
     WHOLE,
@@ -131,16 +130,14 @@ class SampleSource:
     def __init__(
         self,
         file: StackFile | None = None,
-        blocks: KeptBlocks | None = None,
-        chunks: KeptChunks | None = None,
+        cache: DecodedCache | None = None,
         planner: Planner | None = None,
     ) -> None:
-        """`file` has stacks and functions to begin with; `blocks` and `chunks` are those kept already; `planner` chooses access paths."""
+        """`file` has stacks and functions to begin with, `cache` cells and chunks; `planner` chooses access paths."""
         self.planner = planner or Planner()
         self.file = file = file or stack_file_of(NO_STACKS, names_of({}))
         self.functions = Functions(file.names)
-        self.blocks = blocks or KeptBlocks(KEPT_BYTES)
-        self.chunks = chunks or KeptChunks()
+        self.cache = cache or DecodedCache()
         self.stacks = StackTree(file.state)
         self.marks = NodeMarks(self.functions, file.marks)
 
@@ -170,7 +167,7 @@ class SampleSource:
         parts: int,
     ) -> Samples:
         """As `read`, of so many of the `WHOLE` parts of the visits. Raises `TooMuch`."""
-        profiles, facts = scan(connection, selection, kind, labels, parts=parts, kept=self.chunks)
+        profiles, facts = scan(connection, selection, kind, labels, parts=parts, cache=self.cache)
         design, weights = read_design(
             connection,
             selection,
@@ -183,7 +180,7 @@ class SampleSource:
         shape, _ = self.shape(connection, facts.stack)
         visits = _visits(design, weights, profiles, facts)
         if parts == WHOLE:
-            visits = bounded(visits, connection, selection, kind, blocks=self.blocks, planner=self.planner)
+            visits = bounded(visits, connection, selection, kind, cache=self.cache, planner=self.planner)
         weighted = facts.units * visits.weight[profiles.visit[facts.profile]]
         samples = Samples(kind, profiles, facts, weighted, shape, visits)
         return self._filtered(samples, selection) if selection.filters_stacks else samples
@@ -195,12 +192,12 @@ class SampleSource:
         campaign_id = campaign_of(connection, selection)
         if campaign_id is None:
             return None
-        gathered = gather(connection, selection, kind, campaign_id, plan, self.blocks)
+        gathered = gather(connection, selection, kind, campaign_id, plan, self.cache)
         if gathered is None:
             return None
         samples = self.merged(connection, kind, plan, samples_of(gathered))
         evidence = bounded(
-            samples.evidence, connection, selection, kind, blocks=self.blocks, planner=self.planner
+            samples.evidence, connection, selection, kind, cache=self.cache, planner=self.planner
         )
         return replace(samples, evidence=evidence)
 

@@ -24,8 +24,8 @@ from storage.query import budget
 from storage.query.arrays import sum_at
 from storage.query.cells.evidence import Merged
 from storage.query.cells.gathered import CannotTell, gather
-from storage.query.cells.kept import KeptBlocks
 from storage.query.copy_binary import TooMuch
+from storage.query.decoded_cache import DecodedCache
 from storage.query.facts.scan import SampleType, campaign_of, scan_profiles
 from storage.query.planner import Planner, Shape
 from storage.query.selections.selection import Selection
@@ -43,16 +43,16 @@ def bounded(
     selection: Selection,
     kind: SampleType,
     *,
-    blocks: KeptBlocks,
+    cache: DecodedCache,
     planner: Planner,
 ) -> _Evidence:
     """The evidence of a selection, with what it can be at most if the visits saw nothing of what its labels choose.
 
-    `blocks` are those of `gather`.
+    `cache` is that of `gather`.
     """
     if evidence.design.weights is None or evidence.whole > 0 or not could_be_seen(selection):
         return evidence
-    return replace(evidence, unseen=_most(connection, selection, kind, blocks, planner))
+    return replace(evidence, unseen=_most(connection, selection, kind, cache, planner))
 
 
 def could_be_seen(selection: Selection) -> bool:
@@ -83,13 +83,13 @@ def unless_too_much(read: Callable[[], _Found | None]) -> _Found | None:
 
 
 def _most(
-    connection: Connection, selection: Selection, kind: SampleType, blocks: KeptBlocks, planner: Planner
+    connection: Connection, selection: Selection, kind: SampleType, cache: DecodedCache, planner: Planner
 ) -> float:
     """Units of the fleet, of a gauge its level; NaN where the visits saw nothing at all, or more than is read for one answer."""
     event = event_of(selection)
 
     def read() -> Moments | None:
-        moments = _of_cells(connection, event, kind, blocks, planner)
+        moments = _of_cells(connection, event, kind, cache, planner)
         if moments is None:
             visits = read_event(connection, event, kind)
             moments = None if visits is None else visits.nothing()
@@ -100,7 +100,7 @@ def _most(
 
 
 def _of_cells(
-    connection: Connection, event: Selection, kind: SampleType, blocks: KeptBlocks, planner: Planner
+    connection: Connection, event: Selection, kind: SampleType, cache: DecodedCache, planner: Planner
 ) -> Moments | None:
     """The moments of a row that nobody saw; None: cells cannot tell."""
     plan = planner.plan(connection, event, kind, Shape(frame="function", stacks=False))
@@ -108,7 +108,7 @@ def _of_cells(
     if plan.cells is None or campaign_id is None:
         return None
     with suppress(CannotTell):
-        gathered = gather(connection, event, kind, campaign_id, plan.cells, blocks)
+        gathered = gather(connection, event, kind, campaign_id, plan.cells, cache)
         return None if gathered is None else gathered.evidence(np.zeros(0, np.int64)).nothing()
     return None
 

@@ -68,7 +68,7 @@ def test_chunks_that_were_decoded_are_not_read_again(engine, queries, copied):
     assert by_function(queries, '{application="a"}') == {"f": 3, "g": 20, "h": 7}
     assert by_function(queries, '{application="b"}') == {"f": 200}
     assert by_function(queries, '{application=~"a|b"}') == {"f": 203, "g": 20, "h": 7}
-    assert queries.caches()["chunks"].rows == 4
+    assert queries.caches()["decoded"].rows == 4
 
 
 def test_a_profile_that_is_written_anew_is_read_anew(engine, queries):
@@ -100,6 +100,6 @@ def test_what_is_kept_can_be_forgotten(engine, queries, copied):
         landed(connection)
     by_function(queries, '{application="a"}')
     queries.forget_decoded()
-    assert queries.caches()["chunks"].rows == 0
+    assert queries.caches()["decoded"].rows == 0
     by_function(queries, '{application="a"}')
     assert len(copied) == 2

@@ -7,9 +7,10 @@ from typing import TypeVar
 import numpy as np
 from sqlalchemy import Connection
 
+from storage.query import budget
 from storage.query.arrays import Bool, Int64, group_starts
-from storage.query.cells.blocks import ClosedBlock, OpenBlock, within
-from storage.query.cells.kept import BlockKey, KeptBlocks
+from storage.query.cells.blocks import ClosedBlock, KnownBlock, OpenBlock, within
+from storage.query.decoded_cache import DecodedCache
 from storage.rolling import reading
 from storage.rolling.cover import Cover
 from storage.rolling.cubes import DAY, HOUR, Source
@@ -41,10 +42,22 @@ CLOSED = (*_KEY, *_COUNTED, "weighted_total")
 """Columns of the rows, doubles bit by bit."""
 
 _Cells = TypeVar("_Cells", Cells, WeightedCells)
-_Block = TypeVar("_Block", OpenBlock, ClosedBlock)
+_Block = TypeVar("_Block", OpenBlock, ClosedBlock, KnownBlock)
 Key = tuple[int, int]
 """Level and bucket."""
 Places = dict[Key, slice]
+
+
+@dataclass(frozen=True, slots=True)
+class BlockKey:
+    """Which cells a block has: those of a bucket, of all keys or of some."""
+
+    source: Source
+    k1: tuple[int, ...] | None
+    level: int
+    bucket: int
+    chosen: bool = False
+    """It has a few functions alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +65,21 @@ class BlockSource:
     """Where blocks are looked for, and read from."""
 
     connection: Connection
-    kept: KeptBlocks
+    cache: DecodedCache
     source: Source
     k1: tuple[int, ...] | None
 
     def key(self, of: Key) -> BlockKey:
         """What the block of a level and bucket is kept by."""
         return BlockKey(self.source, self.k1, *of)
+
+    def cached(self, kind: type[_Block], key: BlockKey, rows: Int64) -> _Block | None:
+        """The block of a key that is cached, if it is of these rows; charged as if these had been read."""
+        block = self.cache.get(kind, key)
+        if block is None or not np.array_equal(block.rows, rows):
+            return None
+        budget.take(block.stored)
+        return block
 
     def keeps(self, of: Key) -> bool:
         """Whether such a block is worth its room: hours and days of one application are hardly asked for twice.
@@ -108,19 +129,19 @@ class BlockSource:
             limit=ANSWER_BYTES,
         )
 
-    def still_kept(
+    def still_cached(
         self,
         kind: type[_Block],
         keys: Sequence[Key],
         read: Callable[[Sequence[Key], Functions], Cells | WeightedCells],
     ) -> dict[Key, _Block]:
-        """Those of the blocks that are kept and whose rows are still the same."""
-        there = [key for key in keys if self.kept.has(self.key(key))]
+        """Those of the blocks that are cached and whose rows are still the same."""
+        there = [key for key in keys if self.cache.has(self.key(key))]
         if not there:
             return {}
         now = self.arranged(read(there, Functions.NONE))
         found = {
-            key: self.kept.get(kind, self.key(key), now.rows[:, place]) for key, place in now.places.items()
+            key: self.cached(kind, self.key(key), now.rows[:, place]) for key, place in now.places.items()
         }
         return {key: block for key, block in found.items() if block is not None}
 

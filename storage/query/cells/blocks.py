@@ -61,12 +61,29 @@ class OpenBlock:
     """In units."""
     stored: int = 0
     """Bytes that the cells take as they are stored."""
+    unpacked: int = 0
+    """Bytes that they take unpacked: what a question is charged that finds the block cached."""
 
     def amounts(self, weight: Float) -> FunctionSums:
         """What the functions have; `weight` is that of each cell."""
         own, total = self.spread.weighted(weight * float(self.divisor))
         units, units_in_all = (column.astype(np.int64) * self.divisor for column in (self.own, self.total))
         return FunctionSums(self.function.astype(np.int64), units, units_in_all, own, total)
+
+
+@dataclass(frozen=True, slots=True)
+class KnownBlock:
+    """The cells of an hour or a day as far as a few functions go, in the order of their keys: what a series asks again and again."""
+
+    rows: Int64
+    """As those of `OpenBlock`."""
+    known: Int64
+    """Functions of which `sums` has whatever the cells have; ascending."""
+    sums: Sums
+    """In units."""
+    stored: int
+    """As that of `OpenBlock`, and the next one."""
+    unpacked: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +100,8 @@ class ClosedBlock:
     parts: Parts
     stored: int = 0
     """Bytes that the cell takes as it is stored."""
+    unpacked: int = 0
+    """As that of `OpenBlock`."""
 
     @property
     def function(self) -> Int64:
@@ -138,7 +157,9 @@ class Entries:
         return Entries(self.cell[lead], self.function[lead], own, total)
 
 
-def open_block(rows: Int64, heads: Sums, entries: Entries, *, stored: int = 0) -> OpenBlock:
+def open_block(
+    rows: Int64, heads: Sums, entries: Entries, *, stored: int = 0, unpacked: int = 0
+) -> OpenBlock:
     """A block of these entries, whose cells are counted from 0; squares of none of its functions are known."""
     e = entries.by_function()
     divisor = int(np.gcd.reduce(np.concatenate((e.own, e.total)), initial=0)) or 1
@@ -166,14 +187,17 @@ def open_block(rows: Int64, heads: Sums, entries: Entries, *, stored: int = 0) -
         np.zeros(0, np.int64),
         heads,
         stored,
+        unpacked,
     )
 
 
-def closed_block(rows: Int64, heads: Parts, amounts: WeightedAmounts, *, stored: int = 0) -> ClosedBlock:
+def closed_block(
+    rows: Int64, heads: Parts, amounts: WeightedAmounts, *, stored: int = 0, unpacked: int = 0
+) -> ClosedBlock:
     """A block of what its one cell has of functions; squares of none are known."""
     a = amounts
     # What is kept for days must not hold columns of what was unpacked beside it.
     sums = FunctionSums(
         a.function.copy(), a.own_units.copy(), a.total_units.copy(), a.own.copy(), a.total.copy()
     )
-    return ClosedBlock(rows, heads, sums, np.zeros(0, np.int64), heads, stored)
+    return ClosedBlock(rows, heads, sums, np.zeros(0, np.int64), heads, stored, unpacked)

@@ -11,10 +11,17 @@ import numpy as np
 
 from storage.query import budget
 from storage.query.arrays import Bool, Int64, group_starts
-from storage.query.cells.block_source import OPEN, TOGETHER_ROWS, BlockSource, Key, mask_of, square_bytes
-from storage.query.cells.blocks import OpenBlock, lacking
-from storage.query.cells.kept import BlockKey
-from storage.query.cells.known_block import KnownBlock
+from storage.query.cache_size import array_bytes
+from storage.query.cells.block_source import (
+    OPEN,
+    TOGETHER_ROWS,
+    BlockKey,
+    BlockSource,
+    Key,
+    mask_of,
+    square_bytes,
+)
+from storage.query.cells.blocks import KnownBlock, OpenBlock, lacking
 from storage.query.cells.room import Room
 from storage.rolling import moments
 from storage.rolling.cover import Cover
@@ -83,14 +90,18 @@ class ChosenCells:
 
     def _kept(self, part: _Part, ids: Int64) -> tuple[Sums | None, Int64]:
         """What is kept of these functions; else None, and the functions to be read."""
-        there = self._of.kept.get(OpenBlock, self._of.key(part.key), part.rows)
+        there = self._of.cached(OpenBlock, self._of.key(part.key), part.rows)
         if there is not None and not lacking(there, ids):
+            budget.take(array_bytes(there.sums))
+            self._room.take(there.unpacked)
             return there.sums, ids
-        known = self._of.kept.get(KnownBlock, self._key(part.key), part.rows)
+        known = self._of.cached(KnownBlock, self._key(part.key), part.rows)
         if known is None:
             return None, ids
         every = np.union1d(known.known, ids)
         if len(every) == len(known.known):
+            budget.take(array_bytes(known.sums))
+            self._room.take(known.unpacked)
             return known.sums, ids
         return None, every if len(every) <= MOST_KNOWN else ids
 
@@ -117,7 +128,10 @@ class ChosenCells:
                 if len(known) < len(ids):
                     of_part = of_part.of_functions(mask_of(known))
                 if self._of.keeps(part.key):
-                    self._of.kept.put(self._key(part.key), KnownBlock(part.rows.copy(), known, of_part))
+                    known_block = KnownBlock(
+                        part.rows.copy(), known, of_part, unpacked.stored // len(together), unpacked.size
+                    )
+                    self._of.cache.put(self._key(part.key), known_block)
                 yield part.key, of_part
 
 

@@ -43,7 +43,10 @@ class ClosedBlocks:
         self._room = Room()
         self._fresh: _Fresh | None = None
         keys = list(cover.weighted)
-        blocks = of.still_kept(ClosedBlock, keys, of.closed)
+        blocks = of.still_cached(ClosedBlock, keys, of.closed)
+        for block in blocks.values():
+            budget.take(block.unpacked // 2)
+            self._room.take(block.unpacked - block.unpacked // 2)
         blocks |= self._read([key for key in keys if key not in blocks])
         self._blocks = {key: blocks[key] for key in sorted(blocks)}
 
@@ -101,7 +104,7 @@ class ClosedBlocks:
         self._room.take(unpacked.whole_size + 2 * squares)
         self._blocks[key] = replace(block, known=known, parts=unpacked.parts(mask_of(known)))
         if keep:
-            self._of.kept.put(self._of.key(key), self._blocks[key])
+            self._of.cache.put(self._of.key(key), self._blocks[key])
 
     def _read(self, keys: list[Key]) -> dict[Key, ClosedBlock]:
         if not keys:
@@ -120,6 +123,7 @@ class ClosedBlocks:
                 heads.of(np.arange(place.start, place.stop)),
                 unpacked.amounts(),
                 stored=unpacked.stored,
+                unpacked=unpacked.size,
             )
-            self._of.kept.put(self._of.key(key), blocks[key])
+            self._of.cache.put(self._of.key(key), blocks[key])
         return blocks

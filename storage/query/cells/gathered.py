@@ -18,7 +18,6 @@ from storage.query.cells.block_source import BlockSource
 from storage.query.cells.chosen_cells import ChosenCells
 from storage.query.cells.closed_blocks import ClosedBlocks
 from storage.query.cells.evidence import CellRows, Merged
-from storage.query.cells.kept import KeptBlocks
 from storage.query.cells.moments import ClosedCells, LooseVisits, OpenCells
 from storage.query.cells.open_blocks import OpenBlocks
 from storage.query.cells.unmerged import (
@@ -29,6 +28,7 @@ from storage.query.cells.unmerged import (
     read_seconds,
     read_visits,
 )
+from storage.query.decoded_cache import DecodedCache
 from storage.query.facts.scan import SampleType
 from storage.query.planner import CellPlan, cheapest, worth
 from storage.query.selections.selection import Selection
@@ -147,15 +147,15 @@ def gather(  # noqa: PLR0917 - what a selection is, and what is kept
     kind: SampleType,
     campaign_id: int,
     plan: CellPlan,
-    blocks: KeptBlocks,
+    cache: DecodedCache,
 ) -> Gathered | None:
-    """The selection by cells, with their sums by stack or by function, as the plan says; `blocks` are those kept of the latter.
+    """The selection by cells, with their sums by stack or by function, as the plan says; `cache` has blocks of the latter.
 
     In a plan with a `longest` time what is known of functions is what they are asked for one by one.
 
     None: the campaign draws nobody at random, or too little is merged yet.
     """
-    kept = None if plan.stacks else blocks
+    kept = None if plan.stacks else cache
     if kind.id is None:
         return None
     facts_kept = facts_from(connection)
@@ -332,7 +332,7 @@ class _Read:
         covered: Cover,
         visits: UnmergedVisits,
         *,
-        kept: KeptBlocks | None,
+        kept: DecodedCache | None,
         chosen: bool,
     ) -> "_Read":
         blocks = None

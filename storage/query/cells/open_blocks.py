@@ -57,7 +57,12 @@ class OpenBlocks:
         self._room = Room()
         self._fresh: _Fresh | None = None
         keys = [*((HOUR, hour) for hour in cover.hours), *((DAY, day) for day in cover.days)]
-        blocks = of.still_kept(OpenBlock, keys, of.open)
+        self._held = 0
+        blocks = of.still_cached(OpenBlock, keys, of.open)
+        for block in blocks.values():
+            self._room.take(block.unpacked + block_source.ENTRY_BYTES * len(block.spread.cell))
+            budget.take(array_bytes(block))
+            self._hold(block.unpacked)
         blocks |= self._read([key for key in keys if key not in blocks])
         self._blocks = {key: blocks[key] for key in sorted(blocks)}
 
@@ -120,9 +125,17 @@ class OpenBlocks:
         if keep:
             self._keep(key, self._blocks[key])
 
+    def _hold(self, size: int) -> bool:
+        """Whether so much more that is unpacked is held for squares; of a cached block it is charged alike, though nothing is held."""
+        if self._held + size > _HELD_BYTES:
+            return False
+        budget.take(size)
+        self._held += size
+        return True
+
     def _keep(self, key: Key, block: OpenBlock) -> None:
         if self._of.keeps(key):
-            self._of.kept.put(self._of.key(key), block)
+            self._of.cache.put(self._of.key(key), block)
 
     def _read(self, keys: list[Key]) -> dict[Key, OpenBlock]:
         if not keys:
@@ -132,19 +145,18 @@ class OpenBlocks:
         fresh = self._fresh = _Fresh(cells, arranged, {})
         heads = (cells.moments or moments.empty(0)).of(arranged.order)
         blocks = {}
-        held = 0
         for key, place in arranged.places.items():
             unpacked = fresh.of(key)
             size = unpacked.size
             entries = _entries(unpacked, self._room)
             heads_here = heads.of(np.arange(place.start, place.stop))
-            block = open_block(arranged.rows[:, place].copy(), heads_here, entries, stored=unpacked.stored)
+            block = open_block(
+                arranged.rows[:, place].copy(), heads_here, entries, stored=unpacked.stored, unpacked=size
+            )
             budget.take(array_bytes(block))
             blocks[key] = block
             self._keep(key, block)
-            if held + size <= _HELD_BYTES:
-                budget.take(size)
-                held += size
+            if self._hold(size):
                 fresh.held[key] = unpacked
         return blocks
 

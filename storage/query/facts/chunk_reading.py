@@ -1,4 +1,4 @@
-"""The facts of one application's profiles: those that are kept decoded, and the others read and kept."""
+"""The facts of one application's profiles: those that are cached, and the others read and cached."""
 
 import itertools
 from dataclasses import dataclass
@@ -11,8 +11,9 @@ from storage.landing.errors import CorruptChunk
 from storage.query import budget
 from storage.query.arrays import Int64, group_starts, ranges
 from storage.query.copy_binary import read_rows
+from storage.query.decoded_cache import DecodedCache
 from storage.query.facts.chunks import FACT_BYTES, decode_chunks
-from storage.query.facts.kept_chunks import ChunkKey, Decoded, KeptChunks, decoded
+from storage.query.facts.decoded_day import NOTHING, ChunkKey, Decoded, decoded
 from storage.schema import chunk
 
 EPOCH = date(1970, 1, 1)
@@ -58,7 +59,7 @@ def facts_of(
     *,
     application: int,
     sample_type_id: int,
-    kept: KeptChunks,
+    cache: DecodedCache,
     limit: int,
 ) -> tuple[Int64, Int64]:
     """Stacks and samples of the profiles, all of this application and sample type, one profile after the other.
@@ -70,8 +71,10 @@ def facts_of(
     days: list[tuple[slice, ChunkKey, Decoded]] = []
     for low, high in itertools.pairwise(bounds):
         here, key = slice(low, high), ChunkKey(int(written.day[low]), application, sample_type_id)
-        found = kept.get(key)
-        missing[here] = ~found.has(written.profile[here], written.version[here])
+        found = cache.get(Decoded, key) or NOTHING
+        there = found.has(written.profile[here], written.version[here])
+        missing[here] = ~there
+        budget.take(found.bytes_of(written.profile[here][there]))
         days.append((here, key, found))
     budget.take(FACT_BYTES * int(written.facts[~missing].sum()))
     read = _Read.of(connection, written.of(np.flatnonzero(missing)), limit)
@@ -79,7 +82,7 @@ def facts_of(
     for here, key, found in days:
         if missing[here].any():
             found = found.joined(read.of_day(key.day))  # noqa: PLW2901 - what there is now
-            kept.put(key, found)
+            cache.put(key, found)
         for column, more in zip((stacks, samples), found.facts(written.profile[here]), strict=True):
             column.append(more)
     return np.concatenate(stacks), np.concatenate(samples)
@@ -92,6 +95,8 @@ class _Read:
     written: Written
     first: Int64
     """Where the facts of each begin."""
+    stored: Int64
+    """Bytes of the chunk of each."""
     stack: Int64
     samples: Int64
 
@@ -99,7 +104,7 @@ class _Read:
     def of(cls, connection: Connection, written: Written, limit: int) -> "_Read":
         nothing = np.zeros(0, np.int64)
         if not len(written.profile):
-            return cls(written, nothing, nothing, nothing)
+            return cls(written, nothing, nothing, nothing, nothing)
         days = [date.fromordinal(EPOCH.toordinal() + day) for day in written.day.tolist()]
         given = {
             "first_day": days[0],
@@ -116,11 +121,14 @@ class _Read:
         stack, samples = decode_chunks([rows.blobs.of(order)], counts)
         begins = np.empty(len(by_id), np.int64)
         begins[by_id] = np.cumsum(counts) - counts
-        return cls(written, begins, stack, samples)
+        stored = np.empty(len(by_id), np.int64)
+        stored[by_id] = rows.blobs.lengths[order]
+        return cls(written, begins, stored, stack, samples)
 
     def of_day(self, day: int) -> Decoded:
         """Those of a day."""
         low, high = np.searchsorted(self.written.day, (day, day + 1)).tolist()
         some = self.written.of(slice(low, high))
         at = ranges(self.first[low:high], self.first[low:high] + some.facts)
-        return decoded(some.profile, some.version, some.facts, self.stack[at], self.samples[at])
+        stored = self.stored[low:high]
+        return decoded(some.profile, some.version, stored, some.facts, self.stack[at], self.samples[at])

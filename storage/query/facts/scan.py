@@ -24,10 +24,10 @@ from sqlalchemy.sql.elements import ColumnElement
 from storage.errors import BadSelection, UnknownCampaign
 from storage.query.arrays import Bool, Int64
 from storage.query.copy_binary import Rows, TooMuch, among_given, read_fixed, read_rows
+from storage.query.decoded_cache import DecodedCache
 from storage.query.elsewhere import elsewhere
 from storage.query.facts.chunk_reading import EPOCH, Written, facts_of
 from storage.query.facts.chunks import decode_chunks
-from storage.query.facts.kept_chunks import KeptChunks
 from storage.query.remembered import once_a_snapshot
 from storage.query.selections import label_names
 from storage.query.selections.selection import DEFAULT_CAMPAIGN, DEFAULT_EVENT, Selection
@@ -191,11 +191,11 @@ def scan(
     labels: tuple[str, ...],
     *,
     parts: int = WHOLE,
-    kept: KeptChunks | None = None,
+    cache: DecodedCache | None = None,
 ) -> tuple[Profiles, Facts]:
     """The profiles of a selection, with the ids of these labels, and their facts; of a part of the visits.
 
-    What is `kept` of the chunks of a single application is not read again. Raises `TooMuch` when they are too many to read for one answer.
+    What is in the `cache` of the chunks of a single application is not read again. Raises `TooMuch` when they are too many to read for one answer.
     """
     asked = _asked(connection, selection, kind, labels)
     if asked is None:
@@ -213,8 +213,8 @@ def scan(
         return profiles_of(rows, keep, labels), Facts(
             of, stacks, samples, samples * rows.ints("period")[keep][of]
         )
-    if kept is not None and parts == WHOLE and asked.application is not None:
-        return _scan_kept(connection, asked, asked.application, labels, kept)
+    if cache is not None and parts == WHOLE and asked.application is not None:
+        return _scan_cached(connection, asked, asked.application, labels, cache)
     statement = _in_part(_with_chunks(*asked.structure), parts)
     rows = read_rows(connection, statement, asked.given, limit=MAX_BYTES)
     keep = _one_depth(rows)
@@ -331,8 +331,8 @@ _DAY, _VERSION = (
 )  # labels that are asked for are columns too, one of them `version`
 
 
-def _scan_kept(
-    connection: Connection, asked: _Asked, application: int, labels: tuple[str, ...], kept: KeptChunks
+def _scan_cached(
+    connection: Connection, asked: _Asked, application: int, labels: tuple[str, ...], cache: DecodedCache
 ) -> tuple[Profiles, Facts]:
     """As `scan`, of one application: only those chunks are read that no question has read before."""
     rows = read_fixed(connection, _versions(*asked.structure), asked.given, limit=MAX_BYTES)
@@ -346,7 +346,7 @@ def _scan_kept(
         Written(ids[keep], day[keep], rows.ints(_VERSION)[keep], counts),
         application=application,
         sample_type_id=asked.given["sample_type"],
-        kept=kept,
+        cache=cache,
         limit=MAX_BYTES,
     )
     of = np.repeat(np.arange(len(counts)), counts)

@@ -139,7 +139,7 @@ class _Asked:
         if plan.cells is None or campaign_id is None:
             return None
         found = gather(
-            reading.connection, self.selection, kind, campaign_id, plan.cells, reading.source.blocks
+            reading.connection, self.selection, kind, campaign_id, plan.cells, reading.source.cache
         )
         # Of a day that has landed in part, hours are weighed visit by visit (`step_weights`).
         return None if found is None or (found.strata.waiting and step_s % DAY_S) else found

@@ -155,7 +155,7 @@ def test_what_landed_since_is_in_the_next_answer_though_cells_are_kept(
 
     for number in range(5):
         before = sums(asked(queries, selection, PAGES[0], by_function=None))
-        assert queries.caches()["cells"].rows > 0
+        assert queries.caches()["decoded"].rows > 0
         change(number)
         fresh = QueryEngine(engine)
         fresh.planner = BY_CELLS

@@ -7,9 +7,9 @@ from sqlalchemy import Engine
 
 from storage.errors import BudgetExceeded
 from storage.query.cells.gathered import Gathered
-from storage.query.cells.kept import KeptBlocks
 from storage.query.cells.open_blocks import OpenBlocks
 from storage.query.copy_binary import TooMuch
+from storage.query.decoded_cache import DecodedCache
 from storage.query.engine import QueryEngine
 from storage.query.planner import Costs, Planner
 from storage.query.samples import SampleSource
@@ -42,7 +42,7 @@ pytestmark = pytest.mark.integration
 def test_what_does_not_fit_by_function_is_answered_by_stacks_and_else_by_visits(
     engine: Engine, queries: QueryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(KeptBlocks, "has", lambda *_: False)  # as if all was asked for the first time
+    monkeypatch.setattr(DecodedCache, "has", lambda *_: False)  # as if all was asked for the first time
     store = store_of(engine, [(MAIN, WORK), (CUT, OTHER)])
     store.land(seen((0, 3), (1, 5)))
     store.roll_all()

@@ -14,8 +14,8 @@ from storage.query.cells.block_source import BlockSource
 from storage.query.cells.closed_blocks import ClosedBlocks
 from storage.query.cells.functions import sums_of
 from storage.query.cells.gathered import Blocks, Gathered
-from storage.query.cells.kept import KeptBlocks
 from storage.query.cells.open_blocks import OpenBlocks
+from storage.query.decoded_cache import DecodedCache
 from storage.rolling import moment_heads, moments_codec
 from storage.rolling.cover import Cover
 from storage.rolling.cubes import EVENT, Source
@@ -69,7 +69,7 @@ def source_of(cells: Cells, closed: tuple[bytes, ...] = ()) -> BlockSource:
         def closed(self, *_: object) -> WeightedCells:
             return closed_of(closed)
 
-    return Given(cast(Connection, None), KeptBlocks(1 << 20), SOURCE, None)
+    return Given(cast(Connection, None), DecodedCache(1 << 20), SOURCE, None)
 
 
 def gathered_of(sums: Sums, closed: tuple[bytes, ...] = ()) -> Gathered:

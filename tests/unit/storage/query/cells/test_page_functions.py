@@ -11,11 +11,11 @@ from storage.errors import BudgetExceeded, QuestionDropped
 from storage.query.arrays import Int64
 from storage.query.budget import Budget, Limits, Stop
 from storage.query.cells import block_source, open_blocks
-from storage.query.cells.block_source import BlockSource, Key
+from storage.query.cells.block_source import BlockKey, BlockSource, Key
 from storage.query.cells.blocks import ClosedBlock, OpenBlock
 from storage.query.cells.closed_blocks import ClosedBlocks
-from storage.query.cells.kept import BlockKey, KeptBlocks
 from storage.query.cells.open_blocks import OpenBlocks
+from storage.query.decoded_cache import DecodedCache
 from storage.rolling import moment_heads, moments_codec, visit_list_codec, weighted_codec
 from storage.rolling.cover import Cover
 from storage.rolling.cubes import DAY, EVENT, Source
@@ -77,11 +77,11 @@ def a_bucket(bucket: int) -> bytes:
 class Store:
     """Days and buckets of these blobs, and what was read of them."""
 
-    def __init__(self, kept: KeptBlocks, k1: tuple[int, ...] | None = None, *, day: Any = a_visit) -> None:
+    def __init__(self, kept: DecodedCache, k1: tuple[int, ...] | None = None, *, day: Any = a_visit) -> None:
         self.read: list[list[Key]] = []
         self.of = self._source(kept, k1, day)
 
-    def _source(self, kept: KeptBlocks, k1: tuple[int, ...] | None, day: Any) -> BlockSource:
+    def _source(self, kept: DecodedCache, k1: tuple[int, ...] | None, day: Any) -> BlockSource:
         read = self.read
 
         class Given(BlockSource):
@@ -122,23 +122,25 @@ def few_are_hot(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def kept() -> KeptBlocks:
+def kept() -> DecodedCache:
     """All there is, of no function more than sums."""
-    made = KeptBlocks(1 << 30)
+    made = DecodedCache(1 << 30)
     of = Store(made).of
     OpenBlocks(of, COVER)
     ClosedBlocks(of, COVER)
     return made
 
 
-def kept_block(kept: KeptBlocks, key: Key) -> OpenBlock | ClosedBlock:
-    return kept._blocks[BlockKey(SOURCE, None, *key)][0]
+def kept_block(kept: DecodedCache, key: Key) -> OpenBlock | ClosedBlock:
+    block = kept.get(ClosedBlock if key in BUCKETS else OpenBlock, BlockKey(SOURCE, None, *key))
+    assert block is not None
+    return block
 
 
 @pytest.mark.parametrize("closed", [False, True])
 @pytest.mark.parametrize(("most", "parts"), [(1, 4), (1 << 20, 1)])
 def test_what_a_page_lacks_is_read_a_part_at_a_time(
-    kept: KeptBlocks, monkeypatch: pytest.MonkeyPatch, most: int, parts: int, *, closed: bool
+    kept: DecodedCache, monkeypatch: pytest.MonkeyPatch, most: int, parts: int, *, closed: bool
 ) -> None:
     monkeypatch.setattr(block_source, "PART_BYTES", most)
     store = Store(kept)
@@ -158,21 +160,21 @@ def test_what_a_page_lacks_is_read_a_part_at_a_time(
 
 @pytest.mark.parametrize(("kind", "unpacks"), [(OpenBlocks, Unpacked), (ClosedBlocks, WeightedMoments)])
 def test_what_a_page_lacks_is_counted_before_it_is_unpacked(
-    kept: KeptBlocks, monkeypatch: pytest.MonkeyPatch, kind: Any, unpacks: Any
+    kept: DecodedCache, monkeypatch: pytest.MonkeyPatch, kind: Any, unpacks: Any
 ) -> None:
     def never(*_: object) -> Any:
         raise AssertionError
 
     blocks = kind(Store(kept).of, COVER)
     monkeypatch.setattr(unpacks, "sums" if unpacks is Unpacked else "parts", never)
-    with Budget(Limits(bytes=1000)).running(), pytest.raises(BudgetExceeded) as caught:
+    with Budget(Limits(bytes=100)).running(), pytest.raises(BudgetExceeded) as caught:
         blocks.of_functions(wanted(RARE))
     assert caught.value.limit == "memory"
 
 
 @pytest.mark.parametrize(("kind", "unpacks"), [(OpenBlocks, Unpacked), (ClosedBlocks, WeightedMoments)])
 def test_whoever_goes_away_is_noticed_between_blocks(
-    kept: KeptBlocks, monkeypatch: pytest.MonkeyPatch, kind: Any, unpacks: Any
+    kept: DecodedCache, monkeypatch: pytest.MonkeyPatch, kind: Any, unpacks: Any
 ) -> None:
     budget, times = Budget(Limits()), 0
     name = "sums" if unpacks is Unpacked else "parts"
@@ -193,7 +195,7 @@ def test_whoever_goes_away_is_noticed_between_blocks(
 
 @pytest.mark.parametrize(("kind", "key"), [(OpenBlocks, (DAY, 2)), (ClosedBlocks, (1, 2))])
 def test_the_hot_functions_are_known_always_and_those_of_the_last_page(
-    kept: KeptBlocks, kind: Any, key: Key
+    kept: DecodedCache, kind: Any, key: Key
 ) -> None:
     for page in (RARE, RARER):
         kind(Store(kept).of, COVER).of_functions(wanted(page))
@@ -205,7 +207,7 @@ def test_the_hot_functions_are_known_always_and_those_of_the_last_page(
 
 @pytest.mark.parametrize(("kind", "key"), [(OpenBlocks, (DAY, 2)), (ClosedBlocks, (1, 2))])
 def test_a_large_page_leaves_what_is_kept_as_it_was(
-    kept: KeptBlocks, monkeypatch: pytest.MonkeyPatch, kind: Any, key: Key
+    kept: DecodedCache, monkeypatch: pytest.MonkeyPatch, kind: Any, key: Key
 ) -> None:
     kind(Store(kept).of, COVER).of_functions(wanted(RARE))
     before = kept_block(kept, key)
@@ -223,7 +225,7 @@ def test_what_is_hot_is_not_asked_before_a_page_shows_functions(monkeypatch: pyt
         raise AssertionError
 
     monkeypatch.setattr(block_source, "hottest", never)
-    of = Store(KeptBlocks(1 << 30)).of
+    of = Store(DecodedCache(1 << 30)).of
     OpenBlocks(of, COVER)
     ClosedBlocks(of, COVER)
 
@@ -236,7 +238,7 @@ def test_room_for_a_block_is_taken_before_it_is_unpacked(monkeypatch: pytest.Mon
     monkeypatch.setattr(Unpacked, "amounts", never)
     # All that is unpacked fits, but not what is made of it.
     with Budget(Limits(bytes=size)).running(), pytest.raises(BudgetExceeded):
-        OpenBlocks(Store(KeptBlocks(1 << 30), (1,)).of, COVER)
+        OpenBlocks(Store(DecodedCache(1 << 30), (1,)).of, COVER)
 
 
 @pytest.mark.parametrize("held", [0, 1 << 30])
@@ -244,7 +246,7 @@ def test_visits_are_added_up_as_they_are_unpacked(monkeypatch: pytest.MonkeyPatc
     """Thousands of visits have forty functions: what takes room in the end is these."""
     monkeypatch.setattr(open_blocks, "_HELD_BYTES", held)
     expected = [
-        s.own.tolist() for s in OpenBlocks(Store(KeptBlocks(0)).of, COVER).amounts(np.ones(len(DAYS)))
+        s.own.tolist() for s in OpenBlocks(Store(DecodedCache(0)).of, COVER).amounts(np.ones(len(DAYS)))
     ]
     days = {day: visits_one_by_one(day) for day in DAYS}
     size = max(Unpacked([blob]).size for blob in days.values())
@@ -253,7 +255,7 @@ def test_visits_are_added_up_as_they_are_unpacked(monkeypatch: pytest.MonkeyPatc
     entries = block_source.ENTRY_BYTES * int(sum(own_of(max(DAYS))))
     limit = size + entries + 100_000 + (size if held else 0)
     with Budget(Limits(bytes=limit)).running():
-        blocks = OpenBlocks(Store(KeptBlocks(0), (1,), day=days.__getitem__).of, COVER)
+        blocks = OpenBlocks(Store(DecodedCache(0), (1,), day=days.__getitem__).of, COVER)
         amounts = list(blocks.amounts(np.ones(len(DAYS))))
         squares = blocks.of_functions(wanted(RARE))
     assert np.sum([one.own for one in amounts], axis=0).tolist() == np.sum(expected, axis=0).tolist()
@@ -265,7 +267,7 @@ def test_days_that_are_not_kept_are_blocks_of_a_bounded_size(
     monkeypatch: pytest.MonkeyPatch, most: int, blocks: int
 ) -> None:
     monkeypatch.setattr(block_source, "TOGETHER_ROWS", most)
-    kept = KeptBlocks(1 << 30)
+    kept = DecodedCache(1 << 30)
     found = OpenBlocks(Store(kept, (1,)).of, COVER)
     weight = found.cells.bucket.astype(np.float64)
     amounts = list(found.amounts(weight))
@@ -279,7 +281,7 @@ def test_days_that_are_not_kept_are_blocks_of_a_bounded_size(
     assert kept.size.rows == 0
 
 
-def test_what_is_kept_of_a_bucket_holds_nothing_besides(kept: KeptBlocks) -> None:
+def test_what_is_kept_of_a_bucket_holds_nothing_besides(kept: DecodedCache) -> None:
     """Neither columns of other buckets nor those of the table it was cut from."""
     for key in BUCKETS:
         block = kept_block(kept, key)
@@ -288,3 +290,19 @@ def test_what_is_kept_of_a_bucket_holds_nothing_besides(kept: KeptBlocks) -> Non
             column = getattr(block.sums, name)
             assert column.base is None or column.base.nbytes == column.nbytes
             assert len(column) == FUNCTIONS
+
+
+def test_a_question_is_charged_alike_whatever_is_cached(kept: DecodedCache) -> None:
+    """Else it were exact or approximate by what others asked before."""
+
+    def taken(cache: DecodedCache) -> tuple[int, int]:
+        budget, store = Budget(Limits()), Store(cache)
+        with budget.running():
+            OpenBlocks(store.of, COVER)
+            ClosedBlocks(store.of, COVER)
+        return budget.limits.bytes - budget.bytes_left, len(store.read)
+
+    (first, read), (again, read_again) = taken(DecodedCache(0)), taken(kept)
+    assert (read, read_again) == (2, 0)
+    stored = sum(len(blob) for blob in (*map(a_visit, DAYS), *(a_bucket(bucket) for _, bucket in BUCKETS)))
+    assert again == first + stored, "what the made store reads costs nothing"

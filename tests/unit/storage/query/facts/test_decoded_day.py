@@ -3,11 +3,10 @@
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.query.facts.kept_chunks import NOTHING, ChunkKey, Decoded, KeptChunks, decoded
+from storage.query.facts.decoded_day import NOTHING, Decoded, decoded
 
 some_profiles = st.dictionaries(
     st.integers(1, 40),
@@ -25,6 +24,7 @@ def of(profiles: dict[int, Any]) -> Decoded:
     return decoded(
         np.array([id_ for id_, _ in rows], np.int64),
         np.array([version for _, (version, _) in rows], np.int64),
+        np.array([10 * id_ for id_, _ in rows], np.int64),
         np.array([len(found) for _, (_, found) in rows], np.int64),
         np.array([stack for stack, _ in facts], np.int64),
         np.array([samples for _, samples in facts], np.int64),
@@ -40,38 +40,10 @@ def test_what_is_joined_has_the_newer_of_each(older, newer, data):
     expected = [fact for id_ in asked for fact in now[id_][1]]
     stacks, samples = day.facts(np.array(asked, np.int64))
     assert list(zip(stacks.tolist(), samples.tolist(), strict=True)) == expected
+    assert day.bytes_of(np.array([*asked, 99], np.int64)) == 10 * sum(asked)
     ids = np.arange(1, 42)
     versions = np.array([data.draw(st.integers(1, 3)) for _ in ids])
     assert day.has(ids, versions).tolist() == [
         id_ in now and now[id_][0] == version
         for id_, version in zip(ids.tolist(), versions.tolist(), strict=True)
     ]
-
-
-def a_day(facts: int) -> Decoded:
-    return of({1: (1, [(stack, 1) for stack in range(1, facts + 1)])})
-
-
-def test_days_used_longest_ago_make_room():
-    size = KeptChunks(1 << 20)
-    size.put(ChunkKey(0, 1, 1), a_day(1000))
-    kept = KeptChunks(5 * size.size.bytes)
-    for day in range(5):
-        kept.put(ChunkKey(day, 1, 1), a_day(1000))
-    kept.get(ChunkKey(0, 1, 1))
-    kept.put(ChunkKey(5, 1, 1), a_day(1000))
-    assert kept.get(ChunkKey(1, 1, 1)) is NOTHING
-    assert kept.get(ChunkKey(0, 1, 1)) is not NOTHING
-    assert kept.size.bytes <= 5 * size.size.bytes
-    kept.clear()
-    assert (kept.size.rows, kept.size.bytes) == (0, 0)
-
-
-@pytest.mark.parametrize("before", [0, 10])
-def test_a_day_that_is_too_large_is_not_kept(before):
-    kept = KeptChunks(1 << 15)
-    if before:
-        kept.put(ChunkKey(1, 1, 1), a_day(before))
-    kept.put(ChunkKey(1, 1, 1), a_day(10_000))
-    assert kept.get(ChunkKey(1, 1, 1)) is NOTHING
-    assert kept.size.bytes == 0
