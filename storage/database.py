@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, ExceptionContext, make_url
 
 from storage import errors
+from storage.query import budget, copy_binary
 
 CONNECT_TIMEOUT_S = 10
 _TEMP_BUFFERS = "2MB"
@@ -93,6 +94,8 @@ def open_engine(url: str, *, application: str, pool_size: int = 5) -> Engine:
         },
     )
     event.listen(engine, "handle_error", _translate_in_engine)
+    copy_binary.allow_copying(engine)
+    budget.count_waits(engine)
     return engine
 
 

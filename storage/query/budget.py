@@ -226,6 +226,12 @@ def note_samples(samples: int) -> None:
         budget.fewest_samples = samples if before is None else min(before, samples)
 
 
+def count_waits(engine: Engine) -> None:
+    """Have this engine's statements counted in `Budget.database_s` of the question that executes them."""
+    event.listen(engine, "before_cursor_execute", _statement_begins)
+    event.listen(engine, "after_cursor_execute", _statement_has_run)
+
+
 def _statement_begins(connection: Connection, *_: Any) -> None:
     if _CURRENT.get() is not None:
         connection.info[_BEGUN] = perf_counter()
@@ -237,10 +243,6 @@ def _statement_has_run(connection: Connection, *_: Any) -> None:
     begun = connection.info.pop(_BEGUN, None)
     if budget is not None and begun is not None:
         budget.database_s += perf_counter() - begun
-
-
-event.listen(Engine, "before_cursor_execute", _statement_begins)
-event.listen(Engine, "after_cursor_execute", _statement_has_run)
 
 
 @contextmanager

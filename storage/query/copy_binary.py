@@ -193,20 +193,24 @@ def copy_out(
     buffer = _Bounded(limit)
     # Executed as any other, so that it is compiled once: that took longer than the rows of a small question.
     connection.execute(statement, parameters, execution_options={_INTO: buffer}).close()
+    if not buffer.tell():  # COPY writes a header even of no rows
+        raise TypeError("rows are copied by engines that `allow_copying` was called for")
     return buffer.getbuffer()[_HEADER:-_TRAILER]
 
 
+def allow_copying(engine: Engine) -> None:
+    """Have this engine execute as COPY what `copy_out` gives it."""
+    event.listen(engine, "do_execute", _copied)
+
+
 def _copied(cursor: Any, statement: str, parameters: Any, context: ExecutionContext | None) -> bool:
-    """Have the rows of a statement copied, if it says where to; the event `do_execute` of every engine."""
+    """Have the rows of a statement copied, if it says where to; the event `do_execute`."""
     into = None if context is None else context.execution_options.get(_INTO)
     if into is None:
         return False
     query = cursor.mogrify(statement, parameters)
     cursor.copy_expert(b"COPY (" + query + b") TO STDOUT WITH (FORMAT binary)", into, size=1 << 18)
     return True
-
-
-event.listen(Engine, "do_execute", _copied)
 
 
 def read_rows(

@@ -1,9 +1,10 @@
 import psycopg2
 import pytest
 from psycopg2 import errorcodes
+from sqlalchemy import Engine, create_engine
 
 from storage import errors
-from storage.database import normalized, translate, translated
+from storage.database import normalized, open_engine, translate, translated
 
 
 @pytest.mark.parametrize(
@@ -102,3 +103,16 @@ def test_mistakes_of_ours_are_not_dressed_up(error):
     assert translate(error) is None
     with pytest.raises(type(error)), translated():
         raise error
+
+
+def hooks(engine: Engine) -> list[bool]:
+    """Whether there are any: of copying, and of counting waits."""
+    of_engine, of_dialect = engine.dispatch, engine.dialect.dispatch
+    listeners = (of_dialect.do_execute, of_engine.before_cursor_execute, of_engine.after_cursor_execute)
+    return [bool(list(each)) for each in listeners]
+
+
+def test_only_engines_opened_here_have_hooks():
+    url = "postgresql+psycopg2://nobody@localhost/nothing"
+    assert hooks(open_engine(url, application="test")) == [True] * 3
+    assert hooks(create_engine(url)) == [False] * 3
