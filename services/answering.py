@@ -9,7 +9,7 @@ from services.engines import By
 from services.hottest import Json, Queries, postgres
 from services.lake import limits_of, needed_lake
 from services.settings import Settings
-from storage.query.reader import Question
+from storage.query.reading import Question
 from storage.segments.engine import LakeEngine
 
 _Answer = TypeVar("_Answer")

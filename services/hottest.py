@@ -9,7 +9,8 @@ from services.api.profiles.reliability import reliability_document
 from services.api.profiles.table import table_document
 from storage.database import open_engine
 from storage.query.engine import QueryEngine
-from storage.query.reader import Question
+from storage.query.reader import StoreQuestion
+from storage.query.reading import Question
 from storage.query.selections.selection import Selection, parse_selection
 from storage.query.shapes.diff import DiffQuestion
 from storage.query.shapes.reliability import ReliabilityQuestion
@@ -24,6 +25,14 @@ class Queries(Protocol):
     """Whoever answers questions."""
 
     def ask(self, question: Question[_Answer]) -> _Answer:
+        """The question's answer."""
+        ...
+
+
+class StoreQueries(Protocol):
+    """As `Queries`, for questions of what only PostgreSQL keeps too."""
+
+    def ask(self, question: StoreQuestion[_Answer]) -> _Answer:
         """The question's answer."""
         ...
 
@@ -64,7 +73,7 @@ def reliability(queries: Queries, selection: Selection, by: tuple[str, ...]) -> 
 
 
 @contextmanager
-def postgres(database_url: str) -> Iterator[Queries]:
+def postgres(database_url: str) -> Iterator[StoreQueries]:
     """PostgreSQL's answers."""
     engine = open_engine(database_url, application="query", pool_size=2)
     queries = QueryEngine(engine)

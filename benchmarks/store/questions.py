@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from benchmarks.store.draws import Draws
-    from storage.query.reader import Question
+    from storage.query.reading import Question
 
 PATIENCE_S: Final = 300.0
 _NODES: Final = 20_000

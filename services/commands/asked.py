@@ -10,7 +10,7 @@ from services.engines import By
 from services.pointing import Typed, pointing
 
 if TYPE_CHECKING:
-    from services.hottest import Queries
+    from services.hottest import Queries, StoreQueries
     from services.settings import Settings
     from storage.query.selections.selection import Selection
 
@@ -41,6 +41,27 @@ def asking(
     A mistake in it, or in one of `others` by parameter, ends the command and is pointed at.
     """
     from services.answering import FromLake, answering  # noqa: PLC0415 - a command imports what it runs
+
+    with _selected(asked, others) as selection, answering(settings, engine) as queries:
+        yield queries, selection
+    if isinstance(queries, FromLake):
+        typer.echo(queries.remark, err=True)
+
+
+@contextmanager
+def asking_store(
+    settings: "Settings", asked: Mapping[str, str], others: Mapping[str, Typed]
+) -> Iterator[tuple["StoreQueries", "Selection"]]:
+    """As `asking`, of PostgreSQL, for questions of what the lake does not have."""
+    from services.hottest import postgres  # noqa: PLC0415
+
+    with _selected(asked, others) as selection, postgres(settings.needed_database_url()) as queries:
+        yield queries, selection
+
+
+@contextmanager
+def _selected(asked: Mapping[str, str], others: Mapping[str, Typed]) -> Iterator["Selection"]:
+    """The selection that `asked` means; a mistake in it or in the block is pointed at."""
     from storage.query.selections.selection import parse_selection  # noqa: PLC0415
 
     called = {"select": "SELECT", "start": "--from", "end": "--to"}
@@ -51,8 +72,4 @@ def asking(
     }
     with pointing({**typed, **others}):
         given: dict[str, Any] = dict(asked)
-        selection = parse_selection(**given)
-        with answering(settings, engine) as queries:
-            yield queries, selection
-    if isinstance(queries, FromLake):
-        typer.echo(queries.remark, err=True)
+        yield parse_selection(**given)

@@ -38,7 +38,6 @@ from sqlalchemy.types import TypeEngine
 from storage.errors import BadSelection
 from storage.query import budget
 from storage.query.arrays import Int64
-from storage.query.elsewhere import elsewhere
 
 _HEADER = 19
 """Signature, flags and an empty extension (PostgreSQL documentation, COPY, Binary Format)."""
@@ -185,11 +184,6 @@ def copy_out(
     Raises `BadSelection` past `limit` bytes, `storage.errors.DatabaseError`.
     """
     budget.checkpoint()
-    if elsewhere(connection) is not None:
-        raise BadSelection(
-            "The lake does not keep what this question needs.",
-            hint="Ask PostgreSQL, which has it for a shorter time.",
-        )
     buffer = _Bounded(limit)
     # Executed as any other, so that it is compiled once: that took longer than the rows of a small question.
     connection.execute(statement, parameters, execution_options={_INTO: buffer}).close()
@@ -245,9 +239,6 @@ def read_fixed(
 ) -> Rows:
     """The rows of a statement whose columns are all non-null and of fixed width; no Python for each row."""
     columns = list(statement.selected_columns)
-    if (reads := elsewhere(connection)) is not None:
-        found = reads.columns(statement.params(parameters or {}), limit)
-        return Rows(len(found[columns[0].name]), found)
     rows = np.frombuffer(copy_out(connection, statement, parameters, limit=limit), np.dtype(_fields(columns)))
     return Rows(len(rows), {column.name: rows[column.name] for column in columns})
 

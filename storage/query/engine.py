@@ -18,7 +18,7 @@ from storage.query.budget import Budget, Limits, budget_of
 from storage.query.cache_size import CacheSize
 from storage.query.decoded_cache import DEFAULT_BYTES, DecodedCache
 from storage.query.planner import Planner
-from storage.query.reader import Question, Reading
+from storage.query.reader import StoreQuestion, StoreReading
 from storage.query.remembered import remembering
 from storage.query.samples import SampleSource
 from storage.query.stacks.files import StackFiles
@@ -65,7 +65,7 @@ class QueryEngine:
         self._not_before = math.inf
         """By the clock: when queries may have it built again; never before `warm`."""
 
-    def ask(self, question: Question[_Answer]) -> _Answer:
+    def ask(self, question: StoreQuestion[_Answer]) -> _Answer:
         """The question's answer. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`, `BudgetExceeded`.
 
         And `QuestionDropped`, where a budget was offered (`storage.query.budget`) and stopped.
@@ -124,7 +124,7 @@ class QueryEngine:
         self._builder.shutdown(cancel_futures=True)
 
     @contextmanager
-    def _reading(self, budget: Budget) -> Iterator[Reading]:
+    def _reading(self, budget: Budget) -> Iterator[StoreReading]:
         source = self._source
         # Should this process die with a statement under way, nobody else would end that.
         most_ms = max(1, int(self._limits.seconds * 1000))
@@ -132,7 +132,7 @@ class QueryEngine:
             connection.execute(text(f"SET LOCAL statement_timeout = {most_ms}"))
             partitions.keep(connection)
             with remembering(connection):
-                yield Reading(connection, source)
+                yield StoreReading(connection, source)
         stacks = self._source.stacks
         large = stacks.overlay_nodes > max(_OVERLAY_LEAST, stacks.nodes // _OVERLAY_SHARE)
         if large and self._files is not None and self._clock() >= self._not_before:

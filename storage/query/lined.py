@@ -9,7 +9,6 @@ from storage.errors import BadSelection
 from storage.query import budget
 from storage.query.arrays import Int64, distinct
 from storage.query.copy_binary import TooMuch
-from storage.query.elsewhere import elsewhere
 from storage.query.facts.line_scan import LineFacts, line_parts_to_read, scan_lines
 from storage.query.facts.scan import WHOLE, campaign_of, parts_to_read, sample_type_of
 from storage.query.samples import Samples, SampleSource, of_fewer
@@ -48,8 +47,6 @@ def read_lined(
     Raises `BadSelection` for one that narrows stacks: lines know none. `connection` must be a snapshot.
     """
     refuse_frames(selection)
-    if elsewhere(connection) is not None:
-        raise BadSelection("A lake keeps no source lines.", hint="Ask the database, or go by function.")
     try:
         with budget.given_back():
             return _read_part(source, connection, selection, labels, WHOLE)

@@ -1,7 +1,8 @@
-"""One snapshot of the store, as the shapes of answers read it."""
+"""The reading of PostgreSQL: merged cells where they can tell, else the chunks of every visit."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import Protocol, TypeVar
 
@@ -14,7 +15,7 @@ from storage.query.arrays import Int64
 from storage.query.builds import Builds, read_builds, read_contents
 from storage.query.cells.gathered import CannotTell
 from storage.query.copy_binary import TooMuch
-from storage.query.facts.scan import Profiles, SampleType, campaign_of, sample_type_of
+from storage.query.facts.scan import Profiles, SampleType, campaign_of, sample_type_of, scan_profiles
 from storage.query.function_samples import FunctionSamples, read_functions
 from storage.query.lined import LinedSamples, read_lined
 from storage.query.planner import Access, CellPlan, Shape
@@ -23,7 +24,10 @@ from storage.query.selections import label_names
 from storage.query.selections.selection import Selection
 from storage.query.stacks.definitions import Definition, build_ids, definitions
 from storage.query.stacks.functions import Functions
-from storage.query.weighing.visit_times import VisitTimes, read_visit_times
+from storage.query.unseen import read_event
+from storage.query.weighing.design import VisitWeights, read_design
+from storage.query.weighing.evidence import Visits
+from storage.query.weighing.visit_times import DrawnVisits, VisitTimes, read_drawn, read_visit_times
 from storage.rolling.cubes import APPLICATION
 
 _Answer_co = TypeVar("_Answer_co", covariant=True)
@@ -44,8 +48,8 @@ def _by_stack(
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """A snapshot, and what its answer is made by from beginning to end."""
+class StoreReading:
+    """A snapshot of PostgreSQL, and what its answer is made by from beginning to end; a `storage.query.reading.Reading`."""
 
     connection: Connection
     source: SampleSource
@@ -54,6 +58,15 @@ class Reading:
     def functions(self) -> Functions:
         """What the functions of the samples read here are called."""
         return self.source.functions
+
+    @property
+    def cells(self) -> "StoreReading":
+        """This one."""
+        return self
+
+    def sample_type(self, selection: Selection) -> SampleType:
+        """The sample type that a selection means. Raises `BadSelection` for an event that was never sampled."""
+        return sample_type_of(self.connection, selection)
 
     def samples(
         self, selection: Selection, labels: tuple[str, ...] = (), frame: str | None = None
@@ -125,6 +138,31 @@ class Reading:
         """As `visits`, with the samples' source lines. Raises `BadSelection` for a selection that narrows stacks."""
         return read_lined(self.source, self.connection, selection, labels)
 
+    def profiles(
+        self, selection: Selection, kind: SampleType, labels: tuple[str, ...]
+    ) -> tuple[Profiles, VisitWeights | None]:
+        """The selection's profiles without their samples, and what their visits weigh; None: they were not drawn at random."""
+        profiles = scan_profiles(self.connection, selection, kind, labels)
+        _, weights = read_design(
+            self.connection,
+            selection,
+            campaign_of(self.connection, selection),
+            kind.id,
+            stacks=profiles.stacks,
+            gauge=kind.gauge,
+        )
+        return profiles, weights
+
+    def event_visits(self, event: Selection, kind: SampleType) -> Visits | None:
+        """All visits with what each saw of an event; None: they were not drawn at random."""
+        return read_event(self.connection, event, kind)
+
+    def drawn(self, selection: Selection, start: datetime, end: datetime) -> DrawnVisits:
+        """The visits of the selection's campaign, which has begun, that were drawn at random in [start, end)."""
+        campaign_id = campaign_of(self.connection, selection)
+        assert campaign_id is not None, "a campaign without visits has no steps to weigh"
+        return read_drawn(self.connection, campaign_id, start, end)
+
     def visit_times(self, selection: Selection) -> VisitTimes:
         """When the visits of the selection's time and campaign were drawn, and which of its hours are covered. Raises `UnknownCampaign`."""
         campaign_id = campaign_of(self.connection, selection)
@@ -142,6 +180,10 @@ class Reading:
         """What the stored ids of a label mean, in their order."""
         return label_names.values_of(self.connection, label, ids)
 
+    def user_labels(self) -> Sequence[str]:
+        """Names of the labels that label sets have, sorted."""
+        return label_names.user_labels(self.connection)
+
     def definitions(self, ids: Int64) -> Mapping[int, Definition]:
         """Names in symbol tables and first lines, by function, of those functions that are there."""
         return definitions(self.connection, ids)
@@ -151,9 +193,9 @@ class Reading:
         return build_ids(self.connection, names)
 
 
-class Question(Protocol[_Answer_co]):
-    """What can be asked of the store: a frozen dataclass, so that equal questions are equal."""
+class StoreQuestion(Protocol[_Answer_co]):
+    """What can be asked of PostgreSQL: as `storage.query.reading.Question`, or of what only PostgreSQL keeps."""
 
-    def answer(self, reading: Reading) -> _Answer_co:
+    def answer(self, reading: StoreReading) -> _Answer_co:
         """The answer, all of it of one snapshot."""
         ...

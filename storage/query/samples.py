@@ -178,12 +178,12 @@ class SampleSource:
             only=None if parts == WHOLE else in_part(visit.c.visit_id, parts),
         )
         shape, _ = self.shape(connection, facts.stack)
-        visits = _visits(design, weights, profiles, facts)
+        visits = visits_of(design, weights, profiles, facts)
         if parts == WHOLE:
             visits = bounded(visits, connection, selection, kind, cache=self.cache, planner=self.planner)
         weighted = facts.units * visits.weight[profiles.visit[facts.profile]]
         samples = Samples(kind, profiles, facts, weighted, shape, visits)
-        return self._filtered(samples, selection) if selection.filters_stacks else samples
+        return filtered(self.functions, samples, selection)
 
     def read_merged(
         self, connection: Connection, selection: Selection, kind: SampleType, plan: CellPlan
@@ -257,14 +257,19 @@ class SampleSource:
         self.functions.load(connection, np.unique(stacks.frames).astype(np.int64))
         return replace(stacks, frames=self.functions.canonical(stacks.frames).astype(np.int32))
 
-    def _filtered(self, samples: Samples, selection: Selection) -> Samples:
-        left = filter_stacks(self.functions, samples.shape, selection)
-        if left.shape is not samples.shape:
-            samples = replace(samples, shape=left.shape, sampled=samples.shape)
-        return samples.of(left.keep)
+
+def filtered(functions: Functions, samples: Samples, selection: Selection) -> Samples:
+    """Those of a selection's samples, read by its labels, that it asks for by their frames."""
+    if not selection.filters_stacks:
+        return samples
+    left = filter_stacks(functions, samples.shape, selection)
+    if left.shape is not samples.shape:
+        samples = replace(samples, shape=left.shape, sampled=samples.shape)
+    return samples.of(left.keep)
 
 
-def _visits(design: Design, weights: VisitWeights | None, profiles: Profiles, facts: Facts) -> Visits:
+def visits_of(design: Design, weights: VisitWeights | None, profiles: Profiles, facts: Facts) -> Visits:
+    """The visits of profiles and their facts, as the design weighs them."""
     visits = len(profiles.visits)
     machine = np.zeros(visits, np.int64)
     machine[profiles.visit] = profiles.machine

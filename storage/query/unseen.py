@@ -26,10 +26,10 @@ from storage.query.cells.evidence import Merged
 from storage.query.cells.gathered import CannotTell, gather
 from storage.query.copy_binary import TooMuch
 from storage.query.decoded_cache import DecodedCache
-from storage.query.facts.scan import SampleType, campaign_of, scan_profiles
+from storage.query.facts.scan import Profiles, SampleType, campaign_of, scan_profiles
 from storage.query.planner import Planner, Shape
 from storage.query.selections.selection import Selection
-from storage.query.weighing.design import read_design
+from storage.query.weighing.design import Design, VisitWeights, read_design
 from storage.query.weighing.evidence import Visits
 
 _OF_THE_MACHINE = {*OF_THE_MACHINE, "machine"}
@@ -95,7 +95,11 @@ def _most(
             moments = None if visits is None else visits.nothing()
         return moments
 
-    nothing = unless_too_much(read)
+    return most(unless_too_much(read))
+
+
+def most(nothing: Moments | None) -> float:
+    """Units that a row can have at most whose moments, those of a row that nobody saw, are these; NaN for None."""
     return math.nan if nothing is None else float(estimate.totals(nothing).hi[0])
 
 
@@ -120,8 +124,11 @@ def read_event(connection: Connection, event: Selection, kind: SampleType) -> Vi
     design, weights = read_design(
         connection, event, campaign_id, kind.id, stacks=profiles.stacks, gauge=kind.gauge
     )
-    if weights is None:
-        return None
+    return None if weights is None else visits_of_event(profiles, design, weights)
+
+
+def visits_of_event(profiles: Profiles, design: Design, weights: VisitWeights) -> Visits:
+    """The visits of an event's profiles with what each saw of it."""
     weight, group, stratum = weights.of(profiles.visits)
     visits = len(profiles.visits)
     return Visits(

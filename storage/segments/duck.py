@@ -1,56 +1,32 @@
-"""An embedded DuckDB whose tables are the lake's days under the names that the store's queries know."""
+"""An embedded DuckDB whose tables are those of the lake's days, and for tables of names their newest rows (`newest_…`)."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
 
 import duckdb
 
-from storage.segments.dialect import translated
 from storage.segments.manifest import Manifest
 from storage.segments.place import Lake
+from storage.segments.session import translated
 from storage.segments.tables import TABLES
-from storage.visits import BY_HAND
 
-_MARK = -(2**31)
-"""An hour before all others: the campaign drew machines before the first day the lake has."""
-_VIEWS = (
-    (
-        "visit",
-        "SELECT * REPLACE (CAST(visit_id AS UUID) AS visit_id, drawn_at AT TIME ZONE 'UTC' AS drawn_at) FROM visits",
-    ),
-    (
-        "profile",
-        "SELECT p.*, CAST(v.visit_id AS UUID) AS visit_id FROM profiles p JOIN visits v ON v.day = p.day AND v.visit = p.visit",
-    ),
-    (
-        "capture_segment",
-        "SELECT s.*, CAST(v.visit_id AS UUID) AS visit_id FROM segments s JOIN visits v ON v.day = s.day AND v.visit = s.visit",
-    ),
-)
 _LOOK_S = 0.2
 """Between looks whether DuckDB is to stop."""
 _NEWEST = (
-    # (view, table, key): the same row may stand in many days; the one exported last has the best name.
-    ("function", "functions", "function_id"),
-    ("dim_value", "values", "value_id"),
-    ("label_set", "label_sets", "label_set_id"),
-    ("machine", "machines", "machine_id"),
-    ("stratum", "strata", "stratum_id"),
-    ("campaign", "campaigns", "campaign_id"),
-    ("sample_type", "sample_types", "sample_type_id"),
+    # (table, key): the same row may stand in many days; the one exported last has the best name.
+    ("functions", "function_id"),
+    ("values", "value_id"),
+    ("label_sets", "label_set_id"),
+    ("machines", "machine_id"),
+    ("strata", "stratum_id"),
+    ("campaigns", "campaign_id"),
+    ("sample_types", "sample_type_id"),
 )
-_MACROS = (
-    "CREATE MACRO uuid_send(x) AS unhex(replace(CAST(x AS VARCHAR), '-', ''))",
-    "CREATE MACRO get_byte(b, n) AS CAST('0x' || substr(hex(b), CAST(2 * n + 1 AS BIGINT), 2) AS INTEGER)",
-    "CREATE MACRO jsonb_object_keys(j) AS unnest(json_keys(j))",
-)
-"""PostgreSQL's functions that the store's queries use and DuckDB lacks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +59,14 @@ def opened(
         system = lake.file_system()
         if system is not None:
             connection.register_filesystem(system)
-        for macro in _MACROS:
-            connection.execute(macro)
         with translated():
             for name in TABLES:
-                view = "covered" if name == "coverage" else name
-                connection.execute(f'CREATE VIEW "{view}" AS {table_of(lake, name, manifests)}')
-            _create_views(connection, manifests)
+                connection.execute(f'CREATE VIEW "{name}" AS {table_of(lake, name, manifests)}')
+            for name, key in _NEWEST:
+                connection.execute(
+                    f'CREATE VIEW newest_{name} AS SELECT * FROM "{name}"'  # noqa: S608 - our own names
+                    f" QUALIFY row_number() OVER (PARTITION BY {key} ORDER BY parse_filename(filename) DESC) = 1"
+                )
         if system is None:
             connection.execute(f"SET allowed_directories = [{_quoted(lake.root)}]")
             connection.execute("SET enable_external_access = false")
@@ -129,60 +106,6 @@ def table_of(lake: Lake, name: str, manifests: Sequence[Manifest]) -> str:
         f"SELECT * FROM read_parquet([{files}], hive_partitioning = true,"  # noqa: S608 - paths are checked
         " hive_types = {'day': DATE}, filename = true)"
     )
-
-
-def _create_views(connection: duckdb.DuckDBPyConnection, manifests: Sequence[Manifest]) -> None:
-    for name, select in _VIEWS:
-        connection.execute(f"CREATE VIEW {name} AS {select}")
-    for name, table, key in _NEWEST:
-        replaced = " REPLACE (CAST(labels AS JSON) AS labels)" if name == "label_set" else ""
-        connection.execute(
-            f'CREATE VIEW {name} AS SELECT *{replaced} FROM "{table}"'  # noqa: S608 - our own names
-            f" QUALIFY row_number() OVER (PARTITION BY {key} ORDER BY parse_filename(filename) DESC) = 1"
-        )
-    marks = "".join(
-        f" UNION ALL BY NAME SELECT {campaign:d} AS campaign_id, 0 AS stratum_id, {_MARK} AS hour,"
-        " -1 AS utilisation_class, 0 AS population, 1 AS drawn"
-        for campaign in _begun_before(manifests)
-    )
-    connection.execute(f"CREATE VIEW coverage AS SELECT * FROM covered{marks}")  # noqa: S608 - numbers
-    _create_covered_time(connection, manifests)
-
-
-def _create_covered_time(connection: duckdb.DuckDBPyConnection, manifests: Sequence[Manifest]) -> None:
-    connection.execute("CREATE TABLE covered_time (campaign_id INTEGER, begins TIMESTAMP, ends TIMESTAMP)")
-    runs = [
-        (campaign, *run)
-        for each in manifests
-        for campaign, runs in (each.covered or {}).items()
-        for run in runs
-    ]
-    if runs:
-        connection.execute(
-            "INSERT INTO covered_time SELECT run[1], make_timestamp(run[2]), make_timestamp(run[3])"
-            " FROM (SELECT unnest(CAST(? AS BIGINT[][])) AS run)",
-            [runs],
-        )
-    # Days exported before runs were recorded: a campaign's first hour began with its first visit. A later day without
-    # a run has hours that count whole, as in PostgreSQL.
-    for manifest in manifests:
-        begun = sorted(manifest.begun.items()) if manifest.covered is None else []
-        for campaign, hour in begun:
-            connection.execute(
-                "INSERT INTO covered_time SELECT campaign_id, min(drawn_at), make_timestamp(CAST(? AS BIGINT)) FROM visit"
-                " WHERE campaign_id = ? AND hour = ? AND round <> ? GROUP BY campaign_id",
-                [(hour + 1) * 3_600_000_000, campaign, hour, BY_HAND],
-            )
-
-
-def _begun_before(manifests: Sequence[Manifest]) -> list[int]:
-    """The campaigns whose first draw was on none of these days, so before one that has any."""
-    first: dict[int, int] = {}
-    for manifest in manifests:
-        for campaign, hour in manifest.begun.items():
-            first[campaign] = min(hour, first.get(campaign, hour))
-    known = {(manifest.day - date(1970, 1, 1)).days for manifest in manifests}
-    return sorted(campaign for campaign, hour in first.items() if hour // 24 not in known)
 
 
 def _limit(connection: duckdb.DuckDBPyConnection, limits: Limits) -> None:

@@ -5,26 +5,27 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, timedelta
 from itertools import groupby
+from threading import Lock
 from typing import Any, Generic, TypeVar
 
 from storage.errors import BadSelection
-from storage.query.elsewhere import set_elsewhere
-from storage.query.reader import Question, Reading
-from storage.query.samples import Samples, SampleSource
+from storage.query.reading import Question
 from storage.query.selections.selection import Selection
-from storage.rolling.cubes import APPLICATION
 from storage.segments import manifest
-from storage.segments.bulk import LakeReads
-from storage.segments.dialect import connected
+from storage.segments.dictionary import Dictionary
 from storage.segments.duck import DEFAULT, Limits, opened
 from storage.segments.errors import LakeChanged
 from storage.segments.manifest import Manifest
 from storage.segments.place import Lake
+from storage.segments.reading import SegmentReading
+from storage.segments.session import Session
 
 _Answer = TypeVar("_Answer")
 _TRIES = 3
 """Of an answer whose files are replaced while it is made."""
 _RUNS_TOLD = 6
+_DICTIONARIES = 4
+"""Sets of days whose stacks and functions are kept between answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,39 +42,18 @@ class LakeAnswer(Generic[_Answer]):
     last: date
 
 
-class LakeReading(Reading):
-    """A reading that knows every visit, and no merged cells."""
-
-    def samples(
-        self,
-        selection: Selection,
-        labels: tuple[str, ...] = (),
-        frame: str | None = None,  # noqa: ARG002 - as `Reading`
-    ) -> Samples:
-        """The selection's samples, visit by visit. Raises `BadSelection`, `UnknownCampaign`, `LakeError`."""
-        return self.visits(selection, labels)
-
-    def functions_of(self, selection: Selection, make: object) -> Samples:  # noqa: ARG002 - as `Reading`
-        """As `samples`."""
-        return self.visits(selection)
-
-    def applications_of(self, selection: Selection, make: object) -> Samples:  # noqa: ARG002 - as `Reading`
-        """As `samples`."""
-        return self.visits(selection, APPLICATION.keys)
-
-
 class LakeEngine:
     """Answers selections out of a lake; each answer is of the files that counted when it began.
 
-    Between answers it remembers stacks and functions, which never change but for names that become better.
+    Between answers it remembers stacks and functions. Safe to share between threads.
     """
 
     def __init__(self, lake: Lake, limits: Limits = DEFAULT) -> None:
         """`limits` bound DuckDB; what is made of its rows takes as much memory as with PostgreSQL."""
         self._lake = lake
         self._limits = limits
-        self._database = ""
-        self._source = SampleSource()
+        self._lock = Lock()
+        self._dictionaries: dict[tuple[str, ...], Dictionary] = {}
 
     def ask(self, question: Question[_Answer]) -> LakeAnswer[_Answer]:
         """The question's answer. Raises `BadSelection` also where the lake has none of its days, `UnknownCampaign`, `LakeError`.
@@ -88,10 +68,15 @@ class LakeEngine:
                     raise
         raise AssertionError("the last try raises")
 
-    def _source_of(self, database: str) -> SampleSource:
-        if database != self._database:
-            self._database, self._source = database, SampleSource()
-        return self._source
+    def _dictionary_of(self, days: Sequence[Manifest]) -> Dictionary:
+        """That of exactly these files; of sets of days those used last are kept."""
+        key = tuple(manifest.stamp for manifest in days)
+        with self._lock:
+            found = self._dictionaries.pop(key, None) or Dictionary()
+            self._dictionaries[key] = found
+            while len(self._dictionaries) > _DICTIONARIES:
+                self._dictionaries.pop(next(iter(self._dictionaries)))
+        return found
 
     def _ask(self, question: Question[_Answer]) -> LakeAnswer[_Answer]:
         there = manifest.days(self._lake)
@@ -107,19 +92,15 @@ class LakeEngine:
                 f"The lake has nothing of that time: it has {there[0]} to {there[-1]}.",
                 hint="A day is exported when it is over for 48 hours; ask PostgreSQL for later ones.",
             )
-        source = self._source_of(_one_database(known))
-        with (
-            opened(self._lake, known, self._limits) as duck,
-            connected(duck) as connection,
-        ):
-            set_elsewhere(connection, LakeReads(connection, duck))
-            answer = question.answer(LakeReading(connection, source))
+        _check_database(known)
+        with opened(self._lake, known, self._limits) as duck:
+            answer = question.answer(SegmentReading(Session(duck), known, self._dictionary_of(known)))
         days = tuple(found.day for found in known)
         return LakeAnswer(answer, days, tuple(_missing(ranges, there, days)), there[0], there[-1])
 
 
-def _one_database(known: Sequence[Manifest]) -> str:
-    """The database that all the days are of. Raises `BadSelection`: the ids of two cannot be told apart."""
+def _check_database(known: Sequence[Manifest]) -> None:
+    """Raises `BadSelection` for days of several databases, whose ids mean different things."""
     runs = [list(days) for _, days in groupby(known, key=lambda found: found.database)]
     if len({found.database for found in known}) > 1:
         spelled = [f"{run[0].day} to {run[-1].day}" if len(run) > 1 else str(run[0].day) for run in runs]
@@ -129,7 +110,6 @@ def _one_database(known: Sequence[Manifest]) -> str:
             f" of functions, stacks and machines differ: {told}.",
             hint="Ask for the days of one. SQL over the lake's `samples`, which goes by names, may have them all.",
         )
-    return known[0].database
 
 
 def _selections(question: Any) -> list[Selection]:

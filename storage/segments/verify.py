@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import duckdb
 
-from storage.segments.dialect import translated
 from storage.segments.duck import DEFAULT, Limits, opened, table_of
 from storage.segments.facts import DIMENSIONS
 from storage.segments.manifest import Manifest, TypeTotals
 from storage.segments.place import Lake
+from storage.segments.session import translated
 
 _TOTALS = """
 SELECT c.name, t.event, t.unit, p.stacks, p.profiles, coalesce(s.facts, 0), coalesce(s.samples, 0), coalesce(s.units, 0)
@@ -61,10 +61,10 @@ _DANGLING = (
             ("machines", "visits", "machines", "machine_id"),
             ("strata", "profiles", "strata", "stratum_id"),
             ("strata", "visits", "strata", "stratum_id"),
-            ("strata", "covered", "strata", "stratum_id"),
+            ("strata", "coverage", "strata", "stratum_id"),
             ("campaigns", "profiles", "campaigns", "campaign_id"),
             ("campaigns", "visits", "campaigns", "campaign_id"),
-            ("campaigns", "covered", "campaigns", "campaign_id"),
+            ("campaigns", "coverage", "campaigns", "campaign_id"),
             ("events", "profiles", "sample_types", "sample_type_id"),
             ("events", "segments", "sample_types", "sample_type_id"),
             ("visits", "segments", "visits", "visit"),

@@ -11,7 +11,7 @@ from storage.query.budget import Limits, Stop, offered
 from storage.query.copy_binary import copy_out
 from storage.query.deadlines import Deadlines
 from storage.query.engine import QueryEngine
-from storage.query.reader import Reading
+from storage.query.reader import StoreReading
 from storage.schema import campaign
 
 pytestmark = pytest.mark.integration
@@ -24,7 +24,7 @@ class Sleeping:
 
     begun: threading.Event
 
-    def answer(self, reading: Reading) -> None:
+    def answer(self, reading: StoreReading) -> None:
         self.begun.set()
         reading.connection.execute(_FOREVER)
 
@@ -33,7 +33,7 @@ class Sleeping:
 class Backend:
     """Which server process answers."""
 
-    def answer(self, reading: Reading) -> int:
+    def answer(self, reading: StoreReading) -> int:
         pid: int = reading.connection.execute(text("SELECT pg_backend_pid()")).scalar_one()
         return pid
 
@@ -42,7 +42,7 @@ class Backend:
 class Copying:
     """A question that reads by COPY."""
 
-    def answer(self, reading: Reading) -> int:
+    def answer(self, reading: StoreReading) -> int:
         return len(copy_out(reading.connection, campaign.select(), limit=1 << 20))
 
 
@@ -112,7 +112,7 @@ def test_bytes_that_are_read_count(engine: Engine):
 class Dozing:
     """A question whose statement takes a while."""
 
-    def answer(self, reading: Reading) -> None:
+    def answer(self, reading: StoreReading) -> None:
         reading.connection.execute(text("SELECT pg_sleep(0.05)"))
 
 

@@ -14,7 +14,7 @@ from storage.query.facts.scan import Facts, Profiles, sample_type_of
 from storage.query.models import labelled
 from storage.query.models.labelled import Labelled, read_labelled
 from storage.query.planner import Planner, Shape
-from storage.query.reader import Reading
+from storage.query.reader import StoreReading
 from storage.query.samples import SampleSource
 from storage.query.selections.grammar import parse_matchers
 from storage.query.selections.selection import Selection
@@ -48,7 +48,7 @@ def pairs(found: Labelled) -> dict[tuple[str, bytes], int]:
 def test_profiles_say_what_their_stacks_do(fleet: Engine, label: str, matchers: str) -> None:
     selection = replace(WHOLE, matchers=parse_matchers(matchers))
     with snapshot(fleet) as connection:
-        reading = Reading(connection, SampleSource())
+        reading = StoreReading(connection, SampleSource())
         kind = sample_type_of(connection, selection)
         plan = Planner().plan(connection, selection, kind, Shape(frame="function")).cells
         assert plan is not None
@@ -83,7 +83,7 @@ def test_a_part_is_read_for_shares_of_stacks_and_everything_else_is_of_all(
 
     monkeypatch.setattr(samples, "scan", noted)
     with snapshot(fleet) as connection:
-        reading = Reading(connection, SampleSource())
+        reading = StoreReading(connection, SampleSource())
         whole = read_labelled(reading, WHOLE, "version", MOST)
         monkeypatch.setattr(labelled, "_FACTS", facts[0] // 2)
         part = read_labelled(reading, WHOLE, "version", MOST)
@@ -98,7 +98,7 @@ def test_a_part_is_read_for_shares_of_stacks_and_everything_else_is_of_all(
 
 def test_what_narrows_stacks_reads_them(fleet: Engine) -> None:
     with snapshot(fleet) as connection:
-        reading = Reading(connection, SampleSource())
+        reading = StoreReading(connection, SampleSource())
         whole, parse = (
             read_labelled(reading, replace(WHOLE, focus=focus), "version", MOST) for focus in ("", "parse")
         )
@@ -108,7 +108,7 @@ def test_what_narrows_stacks_reads_them(fleet: Engine) -> None:
 
 def test_the_heaviest_values_are_shown(fleet: Engine) -> None:
     with snapshot(fleet) as connection:
-        reading = Reading(connection, SampleSource())
+        reading = StoreReading(connection, SampleSource())
         every, three = (read_labelled(reading, WHOLE, "machine", most) for most in (MOST, 3))
     assert three.names == every.names[:3]
     assert three.count == every.count == 16

@@ -10,7 +10,7 @@ from services.commands.reports.printing import Asked, Json, report
 By = Annotated[str, typer.Option(help="What rows go by, as of `fleetprof query`: function, application, …")]
 
 if TYPE_CHECKING:
-    from services.hottest import Queries
+    from services.hottest import StoreQueries
     from storage.query.selections.selection import Selection
 
 
@@ -37,7 +37,7 @@ def composition(  # noqa: PLR0917 - the command line is its signature
     from services.views.reports.composition import composition as view  # noqa: PLC0415
     from storage.query.models.composition import CompositionQuestion  # noqa: PLC0415
 
-    def make(queries: "Queries", selection: "Selection") -> Json:
+    def make(queries: "StoreQueries", selection: "Selection") -> Json:
         question = CompositionQuestion(selection, by, step_of(step), 60, rows)
         return composition_document(selection, queries.ask(question))
 
@@ -69,7 +69,7 @@ def feature(  # noqa: PLR0917 - the command line is its signature
     from services.views.reports.feature import feature as view  # noqa: PLC0415
     from storage.query.models.feature import FeatureQuestion  # noqa: PLC0415
 
-    def make(queries: "Queries", selection: "Selection") -> Json:
+    def make(queries: "StoreQueries", selection: "Selection") -> Json:
         question = FeatureQuestion(selection, functions, speedup, rows)
         return feature_document(question, queries.ask(question))
 
@@ -107,7 +107,7 @@ def load_test(  # noqa: PLR0917 - the command line is its signature
     from storage.query.models.load_test import LoadTestQuestion  # noqa: PLC0415
     from storage.query.selections.selection import parse_selection  # noqa: PLC0415
 
-    def make(queries: "Queries", selection: "Selection") -> Json:
+    def make(queries: "StoreQueries", selection: "Selection") -> Json:
         base = parse_selection(
             event=event,
             start=production_since or since,
@@ -142,7 +142,7 @@ def stability(  # noqa: PLR0917 - the command line is its signature
     from services.views.reports.stability import stability as view  # noqa: PLC0415
     from storage.query.models.stability import StabilityQuestion  # noqa: PLC0415
 
-    def make(queries: "Queries", selection: "Selection") -> Json:
+    def make(queries: "StoreQueries", selection: "Selection") -> Json:
         return stability_document(selection, queries.ask(StabilityQuestion(selection, keys_of(by))))
 
     report(Asked(select, since, until, campaign, event), {"by": by}, make, view, as_json=as_json)

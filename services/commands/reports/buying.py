@@ -9,7 +9,7 @@ from services.commands.asked import AsJson, Campaign, Since, Until
 from services.commands.reports.printing import Asked, Json, OfMachines, report
 
 if TYPE_CHECKING:
-    from services.hottest import Queries
+    from services.hottest import StoreQueries
     from storage.query.selections.selection import Selection
 
 Coefficient = Annotated[
@@ -73,7 +73,7 @@ def capacity(  # noqa: PLR0917 - the command line is its signature
 
     source = rate_source(rates, prometheus, ("--rates", "--prometheus"))
 
-    def make(queries: "Queries", selection: "Selection") -> Json:
+    def make(queries: "StoreQueries", selection: "Selection") -> Json:
         length = step_of(step) or 3600
         means = source.means(selection, steps(selection, MOST_STEPS, length))
         question = CapacityQuestion(selection, means, length, full, coefficient)
@@ -128,7 +128,7 @@ def machine_types(  # noqa: PLR0917 - the command line is its signature
         rate_source(file, query, names) for (file, query), names in zip(given, options, strict=True)
     ] if any(file is not None or query for file, query in given) else []  # fmt: skip
 
-    def make(queries: "Queries", selection: "Selection") -> Json:
+    def make(queries: "StoreQueries", selection: "Selection") -> Json:
         length = step_of(step) or 3600
         rates = None
         if sources:

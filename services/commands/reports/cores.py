@@ -8,7 +8,7 @@ from services.commands.asked import AsJson, Campaign, Since, Until
 from services.commands.reports.printing import Asked, Json, OfMachines, Shown, report
 
 if TYPE_CHECKING:
-    from services.hottest import Queries
+    from services.hottest import StoreQueries
     from storage.query.selections.selection import Selection
 
 
@@ -43,7 +43,7 @@ def apu(  # noqa: PLR0917 - the command line is its signature
     from services.views.reports.apu import apu as view  # noqa: PLC0415
     from storage.query.models.apu import ApuQuestion  # noqa: PLC0415
 
-    def make(queries: "Queries", selection: "Selection") -> Json:
+    def make(queries: "StoreQueries", selection: "Selection") -> Json:
         return apu_document(selection, queries.ask(ApuQuestion(selection, by, coefficient, rows)))
 
     report(Asked(select, since, until, campaign), {"by": by}, make, view, as_json=as_json)
@@ -81,7 +81,7 @@ def affinity(  # noqa: PLR0917 - the command line is its signature
     from services.views.reports.affinity import affinity as view  # noqa: PLC0415
     from storage.query.models.affinity import AffinityQuestion  # noqa: PLC0415
 
-    def make(queries: "Queries", selection: "Selection") -> Json:
+    def make(queries: "StoreQueries", selection: "Selection") -> Json:
         pinned = tuple(pin or ())
         question = AffinityQuestion(selection, applications, pinned, largest_share, floor, room, cautious)
         return affinity_document(selection, queries.ask(question))

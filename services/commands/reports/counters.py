@@ -8,7 +8,7 @@ from services.commands.asked import AsJson, Campaign, Since, Until
 from services.commands.reports.printing import Asked, Json, OfMachines, Shown, report
 
 if TYPE_CHECKING:
-    from services.hottest import Queries
+    from services.hottest import StoreQueries
     from storage.query.selections.selection import Selection
 
 
@@ -44,7 +44,7 @@ def cpi(  # noqa: PLR0917 - the command line is its signature
     from services.views.reports.ratios import ratios  # noqa: PLC0415
     from storage.query.models.ratios import RatioQuestion  # noqa: PLC0415
 
-    def make(queries: "Queries", selection: "Selection") -> Json:
+    def make(queries: "StoreQueries", selection: "Selection") -> Json:
         keys = keys_of(by) if by.strip() else ()
         question = RatioQuestion(selection, ratio, keys, step_of(step), rows)
         return ratios_document(selection, queries.ask(question))
@@ -70,7 +70,7 @@ def cross_check(  # noqa: PLR0917 - the command line is its signature
     from services.views.reports.cross_check import cross_check as view  # noqa: PLC0415
     from storage.query.models.cross_check import CrossCheckQuestion  # noqa: PLC0415
 
-    def make(queries: "Queries", selection: "Selection") -> Json:
+    def make(queries: "StoreQueries", selection: "Selection") -> Json:
         return cross_check_document(selection, queries.ask(CrossCheckQuestion(selection, by)))
 
     report(Asked(select, since, until, campaign), {"by": by}, make, view, as_json=as_json)
@@ -94,7 +94,7 @@ def platforms(  # noqa: PLR0917 - the command line is its signature
     from services.views.reports.side_by_side import side_by_side  # noqa: PLC0415
     from storage.query.models.side_by_side import SideQuestion  # noqa: PLC0415
 
-    def make(queries: "Queries", selection: "Selection") -> Json:
+    def make(queries: "StoreQueries", selection: "Selection") -> Json:
         found = queries.ask(SideQuestion(selection, first, second))
         return side_document(selection, first, second, found)
 

@@ -10,7 +10,7 @@ from services.commands.reports.frequency_options import FrequencyOptions, with_f
 from services.commands.reports.printing import NO_ANSWER, Asked, Json, OfMachines, Shown, report
 
 if TYPE_CHECKING:
-    from services.hottest import Queries
+    from services.hottest import StoreQueries
     from storage.query.selections.selection import Selection
 
 
@@ -42,7 +42,7 @@ def frequency(  # noqa: PLR0917 - the command line is its signature
     from services.views.reports.frequency import frequency as view  # noqa: PLC0415
     from storage.query.models.frequency import FrequencyQuestion  # noqa: PLC0415
 
-    def make(queries: "Queries", selection: "Selection") -> Json:
+    def make(queries: "StoreQueries", selection: "Selection") -> Json:
         question = FrequencyQuestion(selection, frequencies.asked().wanted, latency_ns, rows)
         return frequency_document(selection, queries.ask(question))
 
@@ -69,7 +69,7 @@ def frequency_fit(  # noqa: PLR0917 - the command line is its signature
     from services.views.reports.frequency_fit import frequency_fit as view  # noqa: PLC0415
     from storage.query.models.frequency_fit import FitQuestion  # noqa: PLC0415
 
-    def make(queries: "Queries", selection: "Selection") -> Json:
+    def make(queries: "StoreQueries", selection: "Selection") -> Json:
         question = FitQuestion(selection, frequencies.asked().wanted, rows)
         return frequency_fit_document(selection, queries.ask(question))
 

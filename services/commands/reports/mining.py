@@ -9,7 +9,7 @@ from services.commands.reports.printing import Asked, Json, OnlyMachines, Shown,
 from services.pointing import Typed
 
 if TYPE_CHECKING:
-    from services.hottest import Queries
+    from services.hottest import StoreQueries
     from storage.query.selections.selection import Selection
 
 
@@ -38,7 +38,7 @@ def events(  # noqa: PLR0917 - the command line is its signature
     from services.views.reports.events import events as view  # noqa: PLC0415
     from storage.query.models.events import EventsQuestion  # noqa: PLC0415
 
-    def make(queries: "Queries", selection: "Selection") -> Json:
+    def make(queries: "StoreQueries", selection: "Selection") -> Json:
         question = EventsQuestion(selection, application, least_share)
         return events_document(selection, queries.ask(question))
 

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from services.commands.asked import asking
-from services.engines import By
+from services.commands.asked import asking_store
 from services.pointing import Typed
 from services.settings import read_settings
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from services.hottest import Queries
+    from services.hottest import StoreQueries
     from storage.query.selections.selection import Selection
 
 Json = dict[str, Any]
@@ -63,7 +62,7 @@ class Asked:
 def report(
     asked: Asked,
     typed: Mapping[str, str | Typed],
-    make: Callable[["Queries", "Selection"], Json],
+    make: Callable[["StoreQueries", "Selection"], Json],
     view: Callable[[Json], "RenderableType"],
     *,
     as_json: bool,
@@ -83,7 +82,7 @@ def report(
         else Typed(_CALLED.get(name, f"--{name.replace('_', '-')}"), text)
         for name, text in typed.items()
     }
-    with asking(read_settings(), By.POSTGRES, parameters, others) as (queries, selection):
+    with asking_store(read_settings(), parameters, others) as (queries, selection):
         answer = make(queries, selection)
     if as_json:
         typer.echo(json.dumps(answer))

@@ -8,7 +8,7 @@ from services.commands.asked import AsJson, Campaign, Since, Until
 from services.commands.reports.printing import NO_ANSWER, Asked, Json, OnlyMachines, Shown, report
 
 if TYPE_CHECKING:
-    from services.hottest import Queries
+    from services.hottest import StoreQueries
     from storage.query.selections.selection import Selection
 
 PeakGbs = Annotated[
@@ -65,7 +65,7 @@ def interference(  # noqa: PLR0917 - the command line is its signature
     if cores is not None and not beside:
         raise typer.BadParameter("It is of a mix: name one with --beside.", param_hint="--cores")
 
-    def make(queries: "Queries", selection: "Selection") -> Json:
+    def make(queries: "StoreQueries", selection: "Selection") -> Json:
         mix = tuple(named_numbers(beside, "beside"))
         question = TargetQuestion(selection, target, platform, mix, cores, peak_gbs, experiments)
         return interference_document(selection, queries.ask(question))
@@ -116,7 +116,7 @@ def placement(  # noqa: PLR0917 - the command line is its signature
     from services.views.reports.placement import placement as view  # noqa: PLC0415
     from storage.query.models.placement import PlacementQuestion  # noqa: PLC0415
 
-    def make(queries: "Queries", selection: "Selection") -> Json:
+    def make(queries: "StoreQueries", selection: "Selection") -> Json:
         programs = tuple(named_numbers(tenants, "tenants"))
         question = PlacementQuestion(
             selection, programs, machines, slots, platform, peak_gbs, cautious, experiments

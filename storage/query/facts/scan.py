@@ -1,5 +1,6 @@
 """Reading a selection: its profiles and all their facts, from one snapshot."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
@@ -25,7 +26,6 @@ from storage.errors import BadSelection, UnknownCampaign
 from storage.query.arrays import Bool, Int64
 from storage.query.copy_binary import Rows, TooMuch, among_given, read_fixed, read_rows
 from storage.query.decoded_cache import DecodedCache
-from storage.query.elsewhere import elsewhere
 from storage.query.facts.chunk_reading import EPOCH, Written, facts_of
 from storage.query.facts.chunks import decode_chunks
 from storage.query.remembered import once_a_snapshot
@@ -118,7 +118,12 @@ def sample_type_of(connection: Connection, selection: Selection) -> SampleType:
 
     The default event is always known, so that a store that is still empty answers with nothing.
     """
-    rows = connection.execute(_SAMPLE_TYPES).all()
+    return chosen_type(connection.execute(_SAMPLE_TYPES).all(), selection)
+
+
+def chosen_type(rows: Iterable[Any], selection: Selection) -> SampleType:
+    """As `sample_type_of`, out of all sample types: rows with the columns of `_SAMPLE_TYPES`."""
+    rows = list(rows)
     fitting = sorted(
         (row for row in rows if row.event == selection.event and selection.unit in {"", row.unit}),
         key=lambda row: (row.unit != TIME_UNIT, row.unit),
@@ -143,7 +148,11 @@ def sample_type_of(connection: Connection, selection: Selection) -> SampleType:
 @once_a_snapshot
 def campaign_of(connection: Connection, selection: Selection) -> int | None:
     """The selection's campaign; None: the standing one, which has not begun. Raises `UnknownCampaign`."""
-    found: int | None = connection.execute(_CAMPAIGN, {"name": selection.campaign}).scalar()
+    return known_campaign(connection.execute(_CAMPAIGN, {"name": selection.campaign}).scalar(), selection)
+
+
+def known_campaign(found: int | None, selection: Selection) -> int | None:
+    """As `campaign_of`, `found` being the id of the campaign of that name."""
     if found is None and selection.campaign != DEFAULT_CAMPAIGN:
         raise UnknownCampaign(f"There is no campaign {selection.campaign!r}.")
     return found
@@ -157,7 +166,7 @@ def scan_profiles(
     if statement is None:
         return profiles_of(Rows(0, {name: [] for name in _columns(labels)}), np.zeros(0, np.int64), labels)
     rows = read_fixed(connection, statement, limit=MAX_BYTES)
-    return profiles_of(rows, _one_depth(rows), labels)
+    return profiles_of(rows, one_depth(rows), labels)
 
 
 def no_profiles(*, stacks: bool) -> Profiles:
@@ -180,6 +189,11 @@ def parts_to_read(connection: Connection, selection: Selection, kind: SampleType
         func.coalesce(func.sum(profile.c.facts), 0), func.count(), maintain_column_froms=True
     )
     facts, chunks = connection.execute(counted).one()
+    return parts_of(int(facts), chunks)
+
+
+def parts_of(facts: int, chunks: int) -> int:
+    """How many of the `WHOLE` parts of so many facts hold about as much as is read for one answer; at least 1."""
     most = min(MAX_FACTS / max(float(facts), 1.0), MAX_CHUNKS / max(chunks, 1))
     return min(max(int(WHOLE * most * _MARGIN), 1), WHOLE)
 
@@ -202,22 +216,11 @@ def scan(
         nothing = Rows(0, {name: [] for name in _columns(labels)})
         none = np.zeros(0, np.int64)
         return profiles_of(nothing, none, labels), Facts(none, none, none, none)
-    if (reads := elsewhere(connection)) is not None:
-        statement = _in_part(_profiles(*asked.structure).add_columns(*reads.profile_key), parts)
-        rows = read_fixed(connection, statement, asked.given, limit=MAX_BYTES)
-        keep = _one_depth(rows)
-        _check_size(rows.ints("facts")[keep])
-        of, stacks, samples = reads.facts(
-            {column.name: rows.ints(column.name)[keep] for column in reads.profile_key}
-        )
-        return profiles_of(rows, keep, labels), Facts(
-            of, stacks, samples, samples * rows.ints("period")[keep][of]
-        )
     if cache is not None and parts == WHOLE and asked.application is not None:
         return _scan_cached(connection, asked, asked.application, labels, cache)
     statement = _in_part(_with_chunks(*asked.structure), parts)
     rows = read_rows(connection, statement, asked.given, limit=MAX_BYTES)
-    keep = _one_depth(rows)
+    keep = one_depth(rows)
     return profiles_of(rows, keep, labels), _facts(rows, keep)
 
 
@@ -336,11 +339,11 @@ def _scan_cached(
 ) -> tuple[Profiles, Facts]:
     """As `scan`, of one application: only those chunks are read that no question has read before."""
     rows = read_fixed(connection, _versions(*asked.structure), asked.given, limit=MAX_BYTES)
-    keep = _one_depth(rows)
+    keep = one_depth(rows)
     ids, day = rows.ints("profile_id"), rows.ints(_DAY)
     keep = keep[np.lexsort((ids[keep], day[keep]))]
     counts = rows.ints("facts")[keep]
-    _check_size(counts)
+    check_size(counts)
     stacks, samples = facts_of(
         connection,
         Written(ids[keep], day[keep], rows.ints(_VERSION)[keep], counts),
@@ -359,7 +362,7 @@ def on_days(column: Any, selection: Selection) -> tuple[Any, ...]:
     return column >= selection.start.date(), column <= selection.end.date()
 
 
-def _one_depth(rows: Rows) -> Int64:
+def one_depth(rows: Rows) -> Int64:
     """Profiles with stacks, or all where there are none: flat samples among them would be roots."""
     stacks = np.flatnonzero(np.array(rows.values("stacks"), np.bool_))
     return stacks if len(stacks) else np.arange(len(rows))
@@ -383,13 +386,14 @@ def profiles_of(rows: Rows, keep: Int64, labels: tuple[str, ...]) -> Profiles:
 
 def _facts(rows: Rows, keep: Int64) -> Facts:
     counts = rows.ints("facts")[keep]
-    _check_size(counts)
+    check_size(counts)
     stacks, samples = decode_chunks([rows.blobs.of(keep)], counts)
     of = np.repeat(np.arange(len(counts)), counts)
     return Facts(of, stacks, samples, samples * rows.ints("period")[keep][of])
 
 
-def _check_size(counts: Int64) -> None:
+def check_size(counts: Int64) -> None:
+    """Raises `TooMuch` for chunks of so many facts each that they are not read for one answer."""
     if int(counts.sum()) > MAX_FACTS or len(counts) > MAX_CHUNKS:
         raise TooMuch(
             f"The selection holds {int(counts.sum()):,} facts in {len(counts):,} chunks; {MAX_FACTS:,} in "

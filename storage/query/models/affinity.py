@@ -19,7 +19,7 @@ from analysis.placement.uncertainty import promise
 from storage.errors import BadSelection
 from storage.query.models.ratios import RatioAnswer, RatioQuestion
 from storage.query.models.told import Inputs, Unsaid
-from storage.query.reader import Reading
+from storage.query.reader import StoreReading
 from storage.query.selections.selection import Selection
 
 MOST_APPLICATIONS = 200
@@ -94,7 +94,7 @@ class AffinityQuestion:
     cautious: bool = True
     """Move only what pays off at the worse ends of the intervals."""
 
-    def answer(self, reading: Reading) -> AffinityAnswer:
+    def answer(self, reading: StoreReading) -> AffinityAnswer:
         """The plan. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         _check(self)
         ratios = RatioQuestion(self.selection, "cpi", ("application", "platform"), limit=10_000).answer(

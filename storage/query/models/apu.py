@@ -22,7 +22,7 @@ from storage.query.models.machine_loads import CoreTimes, machine_loads, no_load
 from storage.query.models.told import Inputs, Unsaid
 from storage.query.observed.machines import APPLICATION, LABELS, MachineVisits
 from storage.query.observed.time_used import TimeUsed
-from storage.query.reader import Reading
+from storage.query.reader import StoreReading
 from storage.query.selections.selection import Selection
 from storage.query.weighing.estimates import Interval
 
@@ -76,7 +76,7 @@ class ApuQuestion:
     """Taken for platforms that have none of their own; None: these are left out."""
     limit: int = 100
 
-    def answer(self, reading: Reading, times: CoreTimes | None = None) -> ApuAnswer:
+    def answer(self, reading: StoreReading, times: CoreTimes | None = None) -> ApuAnswer:
         """The loads, of the selection's `times` if they are read already. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         _check(self)
         found = machine_loads(reading, times or read_core_times(reading, self.selection), self.coefficient)

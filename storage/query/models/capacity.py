@@ -28,7 +28,7 @@ from storage.query.models.machine_loads import (
 )
 from storage.query.models.told import Inputs, Unsaid
 from storage.query.observed.machines import APPLICATION
-from storage.query.reader import Reading
+from storage.query.reader import StoreReading
 from storage.query.selections.selection import Selection
 from storage.query.shapes.steps import Steps, steps
 from storage.query.weighing.estimates import Interval
@@ -87,7 +87,7 @@ class CapacityQuestion:
     coefficient: float | None = None
     """Overlap coefficient of platforms that have none of their own."""
 
-    def answer(self, reading: Reading, times: CoreTimes | None = None) -> CapacityAnswer:
+    def answer(self, reading: StoreReading, times: CoreTimes | None = None) -> CapacityAnswer:
         """The forecasts, of the selection's `times` if they are read already.
 
         Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`.

@@ -16,7 +16,7 @@ from storage.query.arrays import Float, Int64
 from storage.query.facts.scan import SampleType
 from storage.query.models.labelled import read_labelled
 from storage.query.models.told import Unsaid
-from storage.query.reader import Reading
+from storage.query.reader import StoreReading
 from storage.query.selections.selection import Selection
 from storage.query.shapes.frame_keys import split_keys
 from storage.query.shapes.steps import DAY_S, steps
@@ -89,7 +89,7 @@ class CompositionQuestion:
     points: int = 60
     limit: int = 10
 
-    def answer(self, reading: Reading) -> CompositionAnswer:
+    def answer(self, reading: StoreReading) -> CompositionAnswer:
         """The shares. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         keys = split_keys((self.by,))
         if keys.frames:

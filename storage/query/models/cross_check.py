@@ -16,7 +16,7 @@ from storage.query.models.told import Inputs, Unsaid
 from storage.query.observed.machine_cpus import read_machine_cpus
 from storage.query.observed.machines import APPLICATION, LABELS, read_machine_visits
 from storage.query.observed.time_used import read_time_used
-from storage.query.reader import Reading
+from storage.query.reader import StoreReading
 from storage.query.selections.selection import Selection
 
 
@@ -45,7 +45,7 @@ class CrossCheckQuestion:
     selection: Selection
     by: str = "datacenter"
 
-    def answer(self, reading: Reading) -> CrossCheckAnswer:
+    def answer(self, reading: StoreReading) -> CrossCheckAnswer:
         """The ratios. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         _check(self)
         connection = reading.connection

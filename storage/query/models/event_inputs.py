@@ -20,7 +20,7 @@ from storage.query.observed.machines import APPLICATION, MachineVisits, read_mac
 from storage.query.observed.systems import read_settings
 from storage.query.observed.time_used import read_time_used
 from storage.query.observed.totals import read_totals
-from storage.query.reader import Reading
+from storage.query.reader import StoreReading
 from storage.query.selections.selection import Selection
 from storage.schema import capture_counter, visit
 
@@ -68,7 +68,7 @@ class EventInputs:
 
 
 def read_event_inputs(
-    reading: Reading, selection: Selection, application: str, least_share: float
+    reading: StoreReading, selection: Selection, application: str, least_share: float
 ) -> EventInputs:
     """The intervals of an application with `least_share` of a machine's CPU time.
 
@@ -132,7 +132,7 @@ def varies(parameter: Float) -> bool:
     return len(np.unique(parameter[~np.isnan(parameter)])) > 1
 
 
-def _counted(reading: Reading, selection: Selection, visits: MachineVisits) -> tuple[str, ...]:
+def _counted(reading: StoreReading, selection: Selection, visits: MachineVisits) -> tuple[str, ...]:
     """Names of events counted of whole machines."""
     c = capture_counter.c
     rows = reading.connection.execute(
@@ -157,7 +157,7 @@ def _counted(reading: Reading, selection: Selection, visits: MachineVisits) -> t
     return names
 
 
-def _share(reading: Reading, selection: Selection, visits: MachineVisits, application: str) -> Float:
+def _share(reading: StoreReading, selection: Selection, visits: MachineVisits, application: str) -> Float:
     """Of each visit's CPU time, by samples."""
     used = read_time_used(reading.connection, selection, visits)
     ids = np.unique(used.application)

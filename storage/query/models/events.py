@@ -12,7 +12,7 @@ from storage.query import budget
 from storage.query.models.event_inputs import EventInputs, read_event_inputs, varies
 from storage.query.models.interference import refuse_applications
 from storage.query.models.told import Inputs, Unsaid
-from storage.query.reader import Reading
+from storage.query.reader import StoreReading
 from storage.query.selections.selection import Selection
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class EventsQuestion:
     least_share: float = 0.8
     """Of a machine's CPU time: what is counted of the machine is then nearly the application's."""
 
-    def answer(self, reading: Reading) -> EventsAnswer:
+    def answer(self, reading: StoreReading) -> EventsAnswer:
         """The events. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         _check(self)
         found = read_event_inputs(reading, self.selection, self.application, self.least_share)

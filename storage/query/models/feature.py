@@ -17,7 +17,7 @@ from analysis.measured import Measured
 from storage.errors import BadSelection
 from storage.query.facts.scan import SampleType
 from storage.query.models.told import Unsaid
-from storage.query.reader import Reading
+from storage.query.reader import StoreReading
 from storage.query.selections import patterns
 from storage.query.selections.selection import Selection
 from storage.query.shapes.table import all_rows
@@ -63,7 +63,7 @@ class FeatureQuestion:
     """At least 1; ∞ is what is saved if they took no time at all."""
     limit: int = 20
 
-    def answer(self, reading: Reading) -> FeatureAnswer:
+    def answer(self, reading: StoreReading) -> FeatureAnswer:
         """The share. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         if not self.functions:
             raise BadSelection(

@@ -21,7 +21,7 @@ from storage.query.models.frequency_inputs import FrequencyInputs, read_frequenc
 from storage.query.models.frequency_sums import ApplicationSums, read_application_sums
 from storage.query.models.told import Inputs, Unsaid
 from storage.query.observed.machines import APPLICATION
-from storage.query.reader import Reading
+from storage.query.reader import StoreReading
 from storage.query.selections.selection import Selection
 
 MOST_APPLICATIONS = 1_000
@@ -84,7 +84,7 @@ class FrequencyQuestion:
     """Of a miss, for platforms that have no figure of their own; None: these are left out."""
     limit: int = 20
 
-    def answer(self, reading: Reading) -> FrequencyAnswer:
+    def answer(self, reading: StoreReading) -> FrequencyAnswer:
         """The slowdowns. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         _check(self)
         found = read_frequency_inputs(reading, self.selection, self.latency_ns)

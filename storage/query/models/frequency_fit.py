@@ -20,7 +20,7 @@ from storage.query.arrays import Int64
 from storage.query.models.frequency_asked import USUAL, Wanted
 from storage.query.models.frequency_fit_inputs import FitInputs, read_fit_inputs
 from storage.query.models.told import Inputs, Unsaid
-from storage.query.reader import Reading
+from storage.query.reader import StoreReading
 from storage.query.selections.selection import Selection
 
 MOST_ROWS = 1_000
@@ -84,7 +84,7 @@ class FitQuestion:
     wanted: Wanted = USUAL
     limit: int = 20
 
-    def answer(self, reading: Reading) -> FitAnswer:
+    def answer(self, reading: StoreReading) -> FitAnswer:
         """The fits. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         if not 1 <= self.limit <= MOST_ROWS:
             raise BadSelection(f"1 to {MOST_ROWS} rows are shown.", parameter="limit")

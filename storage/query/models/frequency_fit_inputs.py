@@ -11,7 +11,7 @@ from storage.query.models.told import Inputs
 from storage.query.observed.counters import Counters, Pairs, read_failures
 from storage.query.observed.cpus import Sockets, read_sockets
 from storage.query.observed.machines import MachineVisits, read_machine_visits
-from storage.query.reader import Reading
+from storage.query.reader import StoreReading
 from storage.query.selections.selection import Selection
 
 CYCLES, INSTRUCTIONS, TASK_CLOCK = "cycles", "instructions", "task-clock"
@@ -44,7 +44,7 @@ class FitInputs:
     """Visits that say nothing of it, by why, and those of which some applications are left out."""
 
 
-def read_fit_inputs(reading: Reading, selection: Selection) -> FitInputs:
+def read_fit_inputs(reading: StoreReading, selection: Selection) -> FitInputs:
     """The inputs of a selection. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
     connection = reading.connection
     visits = read_machine_visits(connection, selection)

@@ -12,7 +12,7 @@ from storage.query.arrays import Bool, Float
 from storage.query.facts.scan import campaign_of, sample_type_of
 from storage.query.observed.machine_cpus import read_machine_cpus
 from storage.query.observed.machines import MachineVisits, read_machine_visits
-from storage.query.reader import Reading
+from storage.query.reader import StoreReading
 from storage.query.selections.selection import Selection
 from storage.query.weighing.design import read_watched
 
@@ -45,7 +45,7 @@ class FrequencyInputs:
 
 
 def read_frequency_inputs(
-    reading: Reading, selection: Selection, latency_ns: float | None
+    reading: StoreReading, selection: Selection, latency_ns: float | None
 ) -> FrequencyInputs:
     """The inputs of a selection; `latency_ns` serves platforms without a figure of their own.
 
@@ -89,7 +89,7 @@ def _latencies(
     return latency, tuple(each for each in found if each is not None)
 
 
-def _missed_s(reading: Reading, selection: Selection, visits: MachineVisits) -> Float:
+def _missed_s(reading: StoreReading, selection: Selection, visits: MachineVisits) -> Float:
     """For how long each visit watched misses."""
     seconds = np.zeros(len(visits))
     asked = replace(selection, event=MISSES, unit="")

@@ -14,7 +14,7 @@ from storage.query.facts.scan import sample_type_of
 from storage.query.models.frequency_inputs import MISSES, FrequencyInputs
 from storage.query.observed.machines import APPLICATION
 from storage.query.observed.time_used import TimeUsed, UnitsUsed, read_time_used, read_units_used
-from storage.query.reader import Reading
+from storage.query.reader import StoreReading
 from storage.query.selections.selection import Selection
 
 VISITS_AT_ONCE = 20_000
@@ -88,7 +88,7 @@ class ApplicationSums:
 
 
 def read_application_sums(
-    reading: Reading, selection: Selection, inputs: FrequencyInputs, base_mhz: float
+    reading: StoreReading, selection: Selection, inputs: FrequencyInputs, base_mhz: float
 ) -> ApplicationSums:
     """Sums over the usable visits, of which there is one at least.
 
@@ -127,7 +127,9 @@ def read_application_sums(
     return _by_application(reading, together(parts), cells, visits.weights)
 
 
-def _by_application(reading: Reading, sums: VisitSums, cells: Cells, weights: Weights) -> ApplicationSums:
+def _by_application(
+    reading: StoreReading, sums: VisitSums, cells: Cells, weights: Weights
+) -> ApplicationSums:
     ids, of = distinct(sums.application)
     seconds = weight_at(of, sums.seconds * cells.weight[sums.cell], len(ids))
     visits = weight_at(of, sums.visits, len(ids)).astype(np.int64)

@@ -18,7 +18,7 @@ from storage.query.models.interference_ground import Ground, Known, Source
 from storage.query.models.interference_training import Wanted, train
 from storage.query.models.told import Inputs, Unsaid
 from storage.query.observed.machines import APPLICATION
-from storage.query.reader import Reading
+from storage.query.reader import StoreReading
 from storage.query.selections.selection import Selection
 
 MOST_NEIGHBOURS = 100
@@ -87,7 +87,7 @@ class TargetQuestion:
     experiments: str = ""
     """The set that is to train it; "": the fleet's visits, or the newest set of the target where these cannot say."""
 
-    def answer(self, reading: Reading) -> TargetAnswer:
+    def answer(self, reading: StoreReading) -> TargetAnswer:
         """The degradation. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         _check(self)
         wanted = Wanted(self.selection, (self.target,), self.platform, self.peak_gbs, self.experiments)

@@ -15,7 +15,7 @@ from storage.calibrations import Kind
 from storage.experiments import ExperimentSet, Part
 from storage.query.models.interference_ground import Known, TrainedTarget
 from storage.query.models.told import Inputs, Unsaid
-from storage.query.reader import Reading
+from storage.query.reader import StoreReading
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class ExperimentGround:
 
 
 def read_experiment_ground(
-    reading: Reading,
+    reading: StoreReading,
     found: ExperimentSet,
     targets: Collection[str],
     *,
@@ -117,7 +117,7 @@ def _platform(found: ExperimentSet, targets: Collection[str]) -> str:
     return "" if best is None else best.platform
 
 
-def _peak(reading: Reading, platform: str, given: float | None) -> float:
+def _peak(reading: StoreReading, platform: str, given: float | None) -> float:
     """GB/s; NaN: nobody knows it."""
     if given is not None:
         return given

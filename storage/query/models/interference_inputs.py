@@ -21,7 +21,7 @@ from storage.query.observed.machine_cpus import MachineCpus, read_machine_cpus
 from storage.query.observed.machines import APPLICATION, MachineVisits, read_machine_visits
 from storage.query.observed.time_used import TimeUsed, read_time_used
 from storage.query.observed.totals import read_totals
-from storage.query.reader import Reading
+from storage.query.reader import StoreReading
 from storage.query.selections.selection import Selection
 
 LINES = ("l2-lines-in", "l2-misses", "llc-misses")
@@ -57,7 +57,7 @@ class InterferenceInputs:
 
 
 def read_interference_inputs(
-    reading: Reading, selection: Selection, platform: str, peak_gbs: float | None, target: str
+    reading: StoreReading, selection: Selection, platform: str, peak_gbs: float | None, target: str
 ) -> InterferenceInputs:
     """The inputs of a selection on a platform; "": the one with most visits of `target`, or of all where that is "".
 
@@ -196,7 +196,7 @@ def _solos(chips: Chips, names: int) -> dict[int, Solo]:
     return found
 
 
-def _peak(reading: Reading, platform: str, given: float | None, chips: Chips) -> tuple[float, bool]:
+def _peak(reading: StoreReading, platform: str, given: float | None, chips: Chips) -> tuple[float, bool]:
     """GB/s, and whether it is only the most that was seen."""
     if given is not None:
         return given, False

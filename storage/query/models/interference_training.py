@@ -13,7 +13,7 @@ from storage.query.models.interference_ground import Ground, Source, TrainedTarg
 from storage.query.models.interference_inputs import read_interference_inputs
 from storage.query.models.told import Inputs, Unsaid
 from storage.query.observed.machines import check_machines
-from storage.query.reader import Reading
+from storage.query.reader import StoreReading
 from storage.query.selections.selection import Selection
 from storage.query.weighing.design import Coverage
 
@@ -41,7 +41,7 @@ class Trained:
     source: Source
 
 
-def train(reading: Reading, wanted: Wanted) -> Trained:
+def train(reading: StoreReading, wanted: Wanted) -> Trained:
     """The models. Raises `BadSelection`, for an unknown set too, `UnknownCampaign`, `DatabaseError`."""
     if wanted.experiments:
         return _by_named(reading, wanted)
@@ -53,7 +53,7 @@ def train(reading: Reading, wanted: Wanted) -> Trained:
     return _by_others(reading, wanted, found) if found.unsaid else found
 
 
-def _by_named(reading: Reading, wanted: Wanted) -> Trained:
+def _by_named(reading: StoreReading, wanted: Wanted) -> Trained:
     try:
         named = experiments.find(reading.connection, wanted.experiments)
     except UnknownExperiments as error:
@@ -80,7 +80,7 @@ def _by_named(reading: Reading, wanted: Wanted) -> Trained:
     return _trained(ground, wanted.targets)
 
 
-def _by_others(reading: Reading, wanted: Wanted, fleet: Trained) -> Trained:
+def _by_others(reading: StoreReading, wanted: Wanted, fleet: Trained) -> Trained:
     """Where visits cannot say: the newest experiments that can say it of all targets; the fleet's answer where none can."""
     why = next(iter(fleet.unsaid.values()))
     inputs = replace(fleet.ground.inputs, used=0)

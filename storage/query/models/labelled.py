@@ -23,7 +23,7 @@ from storage.query.facts.scan import (
     scan_profiles,
 )
 from storage.query.planner import CellPlan, Shape
-from storage.query.reader import Reading
+from storage.query.reader import StoreReading
 from storage.query.selections.selection import Selection
 from storage.query.shapes.table import all_rows
 from storage.query.shapes.totals import Totals, totals
@@ -55,7 +55,7 @@ class Labelled:
     """Values there are."""
 
 
-def read_labelled(reading: Reading, selection: Selection, label: str, most: int) -> Labelled:
+def read_labelled(reading: StoreReading, selection: Selection, label: str, most: int) -> Labelled:
     """At most so many values. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
     kind = sample_type_of(reading.connection, selection)
     plan = reading.source.planner.plan(reading.connection, selection, kind, Shape(frame="function"))
@@ -66,7 +66,7 @@ def read_labelled(reading: Reading, selection: Selection, label: str, most: int)
 
 
 def _of_profiles(
-    reading: Reading, selection: Selection, kind: SampleType, label: str, most: int, *, plan: CellPlan
+    reading: StoreReading, selection: Selection, kind: SampleType, label: str, most: int, *, plan: CellPlan
 ) -> Labelled:
     connection = reading.connection
     profiles = scan_profiles(connection, selection, kind, (label,))
@@ -99,7 +99,7 @@ def _of_profiles(
 
 
 def _totals(
-    reading: Reading,
+    reading: StoreReading,
     selection: Selection,
     kind: SampleType,
     plan: CellPlan,
@@ -141,7 +141,7 @@ def _parts(profiles: Profiles) -> int:
     return min(max(fitting, int((facts == 0).sum()) + 1), WHOLE)
 
 
-def _visits(reading: Reading, selection: Selection, kind: SampleType, profiles: Profiles) -> Visits:
+def _visits(reading: StoreReading, selection: Selection, kind: SampleType, profiles: Profiles) -> Visits:
     connection = reading.connection
     design, weights = read_design(
         connection,
@@ -162,7 +162,7 @@ def _visits(reading: Reading, selection: Selection, kind: SampleType, profiles: 
     return Visits(design, profiles.visit, profiles.visits, stratum, machine, weight, group, selected)
 
 
-def _of_samples(reading: Reading, selection: Selection, label: str, most: int) -> Labelled:
+def _of_samples(reading: StoreReading, selection: Selection, label: str, most: int) -> Labelled:
     samples = reading.visits(selection, (label,))
     visits = samples.evidence
     if not isinstance(visits, Visits):

@@ -6,7 +6,7 @@ from analysis.audits.load_test import Representative, against_production
 from analysis.errors import CannotSay
 from storage.query.facts.scan import SampleType
 from storage.query.models.told import Unsaid
-from storage.query.reader import Reading
+from storage.query.reader import StoreReading
 from storage.query.samples import Samples
 from storage.query.selections.selection import Selection
 from storage.query.shapes.diff import Compared, DiffRow, compared, visit_numbers
@@ -57,7 +57,7 @@ class LoadTestQuestion:
     by: tuple[str, ...] = ("function",)
     limit: int = 20
 
-    def answer(self, reading: Reading) -> LoadTestAnswer:
+    def answer(self, reading: StoreReading) -> LoadTestAnswer:
         """The comparison. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         labels, _ = split_keys(self.by)
         both = [reading.visits(side, labels) for side in (self.test, self.production)]

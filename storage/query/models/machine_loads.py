@@ -24,7 +24,7 @@ from storage.query.observed.cpus import LogicalCpus, read_cpus
 from storage.query.observed.machines import APPLICATION, MachineVisits, read_machine_visits
 from storage.query.observed.thread_cycles import ThreadCycles, read_thread_cycles
 from storage.query.observed.time_used import TimeUsed, read_time_used
-from storage.query.reader import Reading
+from storage.query.reader import StoreReading
 from storage.query.selections.selection import Selection
 
 MOST_VISITS = 100_000
@@ -88,7 +88,7 @@ class CoreTimes:
         )
 
 
-def read_core_times(reading: Reading, selection: Selection) -> CoreTimes:
+def read_core_times(reading: StoreReading, selection: Selection) -> CoreTimes:
     """Those of a selection. Raises `BadSelection` for too many visits, `UnknownCampaign`, `DatabaseError`."""
     connection = reading.connection
     visits = read_machine_visits(connection, selection)
@@ -106,7 +106,7 @@ def read_core_times(reading: Reading, selection: Selection) -> CoreTimes:
 
 
 def machine_loads(
-    reading: Reading, times: CoreTimes, coefficient: float | None, *, calibrated: bool = True
+    reading: StoreReading, times: CoreTimes, coefficient: float | None, *, calibrated: bool = True
 ) -> MachineLoads:
     """The loads, by calibrated overlap coefficients unless told otherwise, and by `coefficient` where there is none."""
     known = calibrations.read(reading.connection, Kind.SMT) if calibrated else ()

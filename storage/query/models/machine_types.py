@@ -24,7 +24,7 @@ from storage.query.models.capacity import CapacityAnswer, CapacityQuestion
 from storage.query.models.load_rows import LoadRow
 from storage.query.models.machine_loads import MOST_UNCOUNTED, CoreTimes, read_core_times
 from storage.query.models.told import Unsaid
-from storage.query.reader import Reading
+from storage.query.reader import StoreReading
 from storage.query.selections.matchers import Matcher, Operator
 from storage.query.selections.selection import Selection
 from storage.query.weighing.estimates import Interval
@@ -102,7 +102,7 @@ class MachineTypesQuestion:
     rates: MachineRates | None = None
     """None: machines of both get equal traffic in this selection."""
 
-    def answer(self, reading: Reading) -> MachineTypesAnswer:
+    def answer(self, reading: StoreReading) -> MachineTypesAnswer:
         """The comparison. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         for name, price in (("old_price", self.old_price), ("new_price", self.new_price)):
             if not (price > 0 and isfinite(price)):
@@ -139,7 +139,7 @@ class MachineTypesQuestion:
         except CannotSay as error:
             return Unsaid(error.reason, str(error))
 
-    def _served(self, reading: Reading, times: CoreTimes, rates: MachineRates) -> Served:
+    def _served(self, reading: StoreReading, times: CoreTimes, rates: MachineRates) -> Served:
         answers = []
         names = np.array(times.visits.names[_PLATFORM], np.str_)
         for parameter, platform, of in (

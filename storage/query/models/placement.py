@@ -13,7 +13,7 @@ from storage.query.models.interference import check_peak, refuse_applications
 from storage.query.models.interference_ground import Source
 from storage.query.models.interference_training import Trained, Wanted, train
 from storage.query.models.told import Inputs, Unsaid
-from storage.query.reader import Reading
+from storage.query.reader import StoreReading
 from storage.query.selections.selection import Selection
 
 MOST_TENANTS = 200
@@ -77,7 +77,7 @@ class PlacementQuestion:
     experiments: str = ""
     """The set that is to train all models; "": the fleet's visits, or the newest set that can where these cannot."""
 
-    def answer(self, reading: Reading) -> PlacementAnswer:
+    def answer(self, reading: StoreReading) -> PlacementAnswer:
         """The placement. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         _check(self)
         targets = tuple(dict.fromkeys(name for name, _ in self.tenants))

@@ -17,7 +17,7 @@ from storage.query.arrays import Int64
 from storage.query.models.told import Inputs, Unsaid
 from storage.query.observed.counters import Counters, Pairs, read_failures
 from storage.query.observed.machines import APPLICATION, LABELS, MachineVisits, read_machine_visits
-from storage.query.reader import Reading
+from storage.query.reader import StoreReading
 from storage.query.selections.selection import Selection
 from storage.query.weighing.covered import HOUR_S
 
@@ -92,7 +92,7 @@ class RatioQuestion:
     """Whole hours."""
     limit: int = 100
 
-    def answer(self, reading: Reading) -> RatioAnswer:
+    def answer(self, reading: StoreReading) -> RatioAnswer:
         """The ratios. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         derived = derived_of(self.ratio)
         _check_keys(self.by)
@@ -142,7 +142,7 @@ def _names_applications(selection: Selection) -> bool:
 
 
 def named_pairs(
-    reading: Reading,
+    reading: StoreReading,
     selection: Selection,
     counters: Counters,
     derived: Derived,

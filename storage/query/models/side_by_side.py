@@ -18,7 +18,7 @@ from storage.query.models.ratios import DERIVED, Derived, named_pairs, of_rows
 from storage.query.models.told import Inputs, Unsaid
 from storage.query.observed.counters import Counters, read_failures
 from storage.query.observed.machines import read_machine_visits
-from storage.query.reader import Reading
+from storage.query.reader import StoreReading
 from storage.query.selections.selection import Selection
 
 
@@ -63,7 +63,7 @@ class SideQuestion:
     first: str
     second: str
 
-    def answer(self, reading: Reading) -> SideAnswer:
+    def answer(self, reading: StoreReading) -> SideAnswer:
         """The comparison. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         if self.first == self.second:
             raise BadSelection("Two different platforms are compared.", parameter="second")

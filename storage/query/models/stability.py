@@ -15,7 +15,7 @@ from analysis.stability import Stability, judge
 from storage.errors import BadSelection
 from storage.query.facts.scan import SampleType
 from storage.query.models.told import Unsaid
-from storage.query.reader import Reading
+from storage.query.reader import StoreReading
 from storage.query.selections.selection import Selection
 from storage.query.shapes.frame_keys import split_keys
 from storage.query.shapes.reliability import SeenProfile, fit_of, seen_profile
@@ -59,7 +59,7 @@ class StabilityQuestion:
     selection: Selection
     by: tuple[str, ...] = ("function",)
 
-    def answer(self, reading: Reading) -> StabilityAnswer:
+    def answer(self, reading: StoreReading) -> StabilityAnswer:
         """The badge. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         length = (self.selection.end - self.selection.start).total_seconds()
         if length > MOST_DAYS * DAY_S:

@@ -47,8 +47,23 @@ def check_label(connection: Connection, name: str, *, parameter: str = "by", at:
 
     `parameter` and `at` say where it was given.
     """
-    if name in DIMENSIONS or name == MACHINE:
+    if is_column(name, parameter=parameter, at=at):
         return
+    if connection.execute(select(label_set.c.label_set_id).where(_value(name).is_not(None)).limit(1)).first():
+        return
+    others = user_labels(connection)
+    # A store without label sets has nothing to compare with yet.
+    if others or connection.execute(select(profile.c.day).limit(1)).first():
+        raise unknown_label(name, others, parameter=parameter, at=at)
+
+
+def is_column(name: str, *, parameter: str = "by", at: int | None = None) -> bool:
+    """Whether profiles have a column for the label; else label sets may have it.
+
+    Raises `BadSelection` for what is the name of no label. `parameter` and `at` as for `check_label`.
+    """
+    if name in DIMENSIONS or name == MACHINE:
+        return True
     if not name:
         raise BadSelection("The name of a label is empty.", parameter=parameter, at=at)
     if "\0" in name:  # which PostgreSQL takes in no text
@@ -60,17 +75,17 @@ def check_label(connection: Connection, name: str, *, parameter: str = "by", at:
             parameter=parameter,
             at=at,
         )
-    if connection.execute(select(label_set.c.label_set_id).where(_value(name).is_not(None)).limit(1)).first():
-        return
-    others = user_labels(connection)
-    # A store without label sets has nothing to compare with yet.
-    if others or connection.execute(select(profile.c.day).limit(1)).first():
-        raise BadSelection(
-            f"No profile has a label {name!r}.",
-            hint=_near(name, (*DIMENSIONS, MACHINE, *FRAME_NAMES), others),
-            parameter=parameter,
-            at=at,
-        )
+    return False
+
+
+def unknown_label(name: str, others: Sequence[str], *, parameter: str, at: int | None) -> BadSelection:
+    """The error for a label that neither profiles nor label sets have; `others` are those that label sets have."""
+    return BadSelection(
+        f"No profile has a label {name!r}.",
+        hint=_near(name, (*DIMENSIONS, MACHINE, *FRAME_NAMES), others),
+        parameter=parameter,
+        at=at,
+    )
 
 
 def _near(name: str, ours: Sequence[str], users: Sequence[str]) -> str:
@@ -153,17 +168,17 @@ def _matching(connection: Connection, matcher: Matcher) -> list[int]:
     """Ids of the values that satisfy the matcher's positive form."""
     test = matcher.positive()
     if matcher.label == MACHINE:
-        return _tested(connection.execute(select(machine.c.machine_id, machine.c.name)), test)
+        return passing(connection.execute(select(machine.c.machine_id, machine.c.name)), test)
     if matcher.label in DIMENSIONS:
         if matcher.operator.is_pattern:
-            return _tested(connection.execute(_VALUES, {"dim": matcher.label}), test)
-        return _tested(connection.execute(_EQUAL, {"dim": matcher.label, "value": matcher.value}), test)
+            return passing(connection.execute(_VALUES, {"dim": matcher.label}), test)
+        return passing(connection.execute(_EQUAL, {"dim": matcher.label, "value": matcher.value}), test)
     text_ = _value(matcher.label)
     sets = select(label_set.c.label_set_id, func.coalesce(text_, ""))
     if not matcher.operator.is_pattern:
         has = label_set.c.labels.contains({matcher.label: matcher.value})  # the index knows this one
         sets = sets.where(or_(has, text_.is_(None))) if matcher.value == "" else sets.where(has)
-    return _tested(connection.execute(sets), test)
+    return passing(connection.execute(sets), test)
 
 
 def _value(name: str) -> ColumnElement[str | None]:
@@ -172,7 +187,7 @@ def _value(name: str) -> ColumnElement[str | None]:
     return value
 
 
-def _tested(rows: Iterable[Sequence[object]], test: Callable[[str], bool]) -> list[int]:
+def passing(rows: Iterable[Sequence[object]], test: Callable[[str], bool]) -> list[int]:
     """Ids whose value passes; each distinct value is tested once."""
     verdicts: dict[str, bool] = {}
     found = []

@@ -11,7 +11,7 @@ import numpy as np
 from analysis import estimate
 from storage.query.arrays import Float, Int64, sorting, sum_at
 from storage.query.facts.scan import SampleType
-from storage.query.reader import Reading
+from storage.query.reading import Reading
 from storage.query.samples import Samples
 from storage.query.selections.selection import Selection
 from storage.query.shapes.call_edges import Calls, calls_between, functions_of

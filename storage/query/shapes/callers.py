@@ -12,7 +12,7 @@ import numpy as np
 from analysis import estimate
 from storage.query.arrays import Float, Int64
 from storage.query.facts.scan import SampleType
-from storage.query.reader import Reading
+from storage.query.reading import Reading
 from storage.query.samples import Samples
 from storage.query.selections.selection import Selection
 from storage.query.shapes.frame_tree import FrameTree

@@ -25,7 +25,7 @@ from storage.query.copy_binary import TooMuch
 from storage.query.facts.scan import SampleType, campaign_of, sample_type_of
 from storage.query.function_samples import FunctionSamples
 from storage.query.planner import Shape
-from storage.query.reader import Reading
+from storage.query.reader import StoreReading
 from storage.query.selections.selection import Selection
 from storage.query.shapes.frame_keys import split_keys
 from storage.query.shapes.steps import DAY_S, Steps
@@ -71,7 +71,7 @@ class CellSeries:
 
 
 def cell_series(
-    reading: Reading, selection: Selection, over: Steps, *, by: Sequence[str], limit: int, own: bool
+    reading: StoreReading, selection: Selection, over: Steps, *, by: Sequence[str], limit: int, own: bool
 ) -> CellSeries | None:
     """The series if cells can tell it; None: visits do. Raises as `Reading.samples` does."""
     keys = split_keys(by) if by else ((), ("function",))
@@ -92,7 +92,7 @@ def cell_series(
         return None
 
 
-def whole_by_step(reading: Reading, event: Selection, over: Steps) -> Float | None:
+def whole_by_step(reading: StoreReading, event: Selection, over: Steps) -> Float | None:
     """Σwx and Σ(wx)² over the visits of each step of an event, (2, steps); None: cells cannot tell.
 
     Raises as `Reading.samples` does.
@@ -117,7 +117,7 @@ class _Chosen:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    reading: Reading
+    reading: StoreReading
     selection: Selection
     over: Steps
     limit: int

@@ -9,7 +9,7 @@ from analysis import estimate
 from analysis.diff import Diff, Power, compare, difference
 from storage.query.arrays import Float, Int64
 from storage.query.facts.scan import SampleType
-from storage.query.reader import Reading
+from storage.query.reading import Reading
 from storage.query.samples import Samples
 from storage.query.selections.selection import Selection
 from storage.query.shapes.frame_keys import split_keys

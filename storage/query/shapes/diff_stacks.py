@@ -8,7 +8,7 @@ import numpy as np
 from storage.errors import BadSelection
 from storage.query.arrays import Int64
 from storage.query.facts.scan import SampleType
-from storage.query.reader import Reading
+from storage.query.reading import Reading
 from storage.query.selections.selection import Selection
 from storage.query.shapes.stack_samples import MOST_STACKS
 from storage.query.shapes.stack_table import Grouping, StackRows, StackTable, tabulated

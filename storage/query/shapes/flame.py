@@ -12,7 +12,7 @@ from storage.landing.markers import Kind
 from storage.landing.resolved import Status
 from storage.query.arrays import Float, Int32, Int64, distinct
 from storage.query.facts.scan import SampleType
-from storage.query.reader import Reading
+from storage.query.reading import Reading
 from storage.query.samples import Samples
 from storage.query.selections.label_names import FRAME_KEYS
 from storage.query.selections.selection import Selection

@@ -6,7 +6,7 @@ import numpy as np
 
 from storage.query.arrays import Float, Int32
 from storage.query.facts.scan import SampleType
-from storage.query.reader import Reading
+from storage.query.reading import Reading
 from storage.query.selections.selection import Selection
 from storage.query.shapes.frame_tree import Borne, FrameTree, from_root
 from storage.query.shapes.totals import Totals, totals

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from storage.query.arrays import sum_at
-from storage.query.reader import Reading
+from storage.query.reading import Reading
 from storage.query.samples import Samples
 
 MOST_GROUPS = 100

@@ -3,14 +3,12 @@
 from dataclasses import dataclass
 
 import numpy as np
-from sqlalchemy import Connection
 
 from storage.query.arrays import Float, sum_at, weight_at
-from storage.query.facts.scan import Profiles, SampleType, campaign_of, sample_type_of, scan_profiles
-from storage.query.reader import Reading
+from storage.query.facts.scan import Profiles, SampleType
+from storage.query.reading import Reading
 from storage.query.selections import label_names
 from storage.query.selections.selection import Selection
-from storage.query.weighing.design import read_design
 
 MOST_VALUES = 1000
 
@@ -53,36 +51,24 @@ class LabelsQuestion:
 
     def answer(self, reading: Reading) -> Labels:
         """The labels. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
-        return list_labels(reading.connection, self.selection, limit=self.limit, find=self.find)
-
-
-def list_labels(connection: Connection, selection: Selection, *, limit: int, find: str) -> Labels:
-    """The labels of a selection with at most `limit` values each, those that contain `find`."""
-    kind = sample_type_of(connection, selection)
-    others = tuple(name for name in label_names.user_labels(connection))
-    names = (*label_names.DIMENSIONS, label_names.MACHINE, *others)
-    profiles = scan_profiles(connection, selection, kind, names)
-    _, weights = read_design(
-        connection,
-        selection,
-        campaign_of(connection, selection),
-        kind.id,
-        stacks=profiles.stacks,
-        gauge=kind.gauge,
-    )
-    weighted = profiles.units.astype(np.float64)
-    if weights is not None:
-        weighted *= weights.of(profiles.visits)[0][profiles.visit]
-    found = (_label(connection, profiles, weighted, name, limit, find.casefold()) for name in names)
-    return Labels(kind, tuple(label for label in found if label is not None))
+        kind = reading.sample_type(self.selection)
+        names = (*label_names.DIMENSIONS, label_names.MACHINE, *reading.user_labels())
+        profiles, weights = reading.profiles(self.selection, kind, names)
+        weighted = profiles.units.astype(np.float64)
+        if weights is not None:
+            weighted *= weights.of(profiles.visits)[0][profiles.visit]
+        found = (
+            _label(reading, profiles, weighted, name, self.limit, self.find.casefold()) for name in names
+        )
+        return Labels(kind, tuple(label for label in found if label is not None))
 
 
 def _label(  # noqa: PLR0917 - a loop's body
-    connection: Connection, profiles: Profiles, weighted: Float, name: str, limit: int, find: str
+    reading: Reading, profiles: Profiles, weighted: Float, name: str, limit: int, find: str
 ) -> Label | None:
     """The label, or None when no profile has it."""
     ids, which = np.unique(profiles.label(name), return_inverse=True)
-    values = label_names.values_of(connection, name, ids)
+    values = reading.label_values(name, ids)
     if not any(values):
         return None
     different = {value: number for number, value in enumerate(dict.fromkeys(values))}

@@ -11,7 +11,7 @@ import numpy as np
 from storage.query import builds
 from storage.query.facts.scan import SampleType
 from storage.query.lined import LinedSamples
-from storage.query.reader import Reading
+from storage.query.reading import Reading
 from storage.query.selections.selection import Selection
 from storage.query.shapes.occurrences import Occurrences
 from storage.query.shapes.row_order import Page, Sort, ordered

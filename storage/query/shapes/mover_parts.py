@@ -7,7 +7,7 @@ import numpy as np
 
 from analysis.movers.parts import Parts
 from storage.query.arrays import Bool, Int64, weight_at
-from storage.query.reader import Reading
+from storage.query.reading import Reading
 from storage.query.samples import Samples
 from storage.query.shapes.diff import Compared, Side, visit_numbers
 from storage.query.shapes.table import all_rows

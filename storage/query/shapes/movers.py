@@ -12,7 +12,7 @@ from analysis.movers.attribution import Attribution, Explanation, Kind, attribut
 from analysis.movers.found import LEAST, movers
 from storage.errors import BadSelection
 from storage.query.facts.scan import SampleType
-from storage.query.reader import Reading
+from storage.query.reading import Reading
 from storage.query.selections.selection import Selection
 from storage.query.shapes.diff import MOST_ROWS, Compared, Comparison, DiffRow, compared
 from storage.query.shapes.frame_keys import split_keys

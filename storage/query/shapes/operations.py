@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, Select, func, literal, select
 
 from storage import partitions
-from storage.query.reader import Reading
+from storage.query.reader import StoreReading
 from storage.schema import (
     campaign,
     machine,
@@ -67,7 +67,7 @@ class Operations:
 class OperationsQuestion:
     """What whoever keeps the store running watches."""
 
-    def answer(self, reading: Reading) -> Operations:
+    def answer(self, reading: StoreReading) -> Operations:
         """The state of the snapshot. Raises `DatabaseError`."""
         return read_operations(reading.connection)
 

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 
 from storage.migrate import require_current
-from storage.query.reader import Reading
+from storage.query.reader import StoreReading
 
 
 @dataclass(frozen=True, slots=True)
 class ReadinessQuestion:
     """Whether the database answers and its schema is this program's."""
 
-    def answer(self, reading: Reading) -> None:
+    def answer(self, reading: StoreReading) -> None:
         """Raises `NotMigrated`, `DatabaseError`."""
         require_current(reading.connection)

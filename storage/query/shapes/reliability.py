@@ -10,7 +10,7 @@ from analysis.reliability import Convergence, converge, entropy_of, halves, seen
 from analysis.visit_table import VisitTable
 from storage.query.arrays import Float, Int64, sum_at
 from storage.query.facts.scan import SampleType
-from storage.query.reader import Reading
+from storage.query.reading import Reading
 from storage.query.samples import Samples
 from storage.query.selections.selection import Selection
 from storage.query.shapes.frame_keys import split_keys

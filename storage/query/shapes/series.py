@@ -15,7 +15,7 @@ from storage.errors import BadSelection
 from storage.query import budget
 from storage.query.arrays import Float, Int64, sum_at
 from storage.query.facts.scan import SampleType
-from storage.query.reader import Reading
+from storage.query.reading import Reading
 from storage.query.samples import Samples
 from storage.query.selections.selection import Selection
 from storage.query.shapes.cell_series import CellSeries, cell_series
@@ -132,7 +132,11 @@ class SeriesQuestion:
                 parameter="limit",
             )
         over = steps(self.selection, self.points, self.step_s)
-        cells = cell_series(reading, self.selection, over, by=self.by, limit=self.limit, own=self.own)
+        cells = None
+        if reading.cells is not None:
+            cells = cell_series(
+                reading.cells, self.selection, over, by=self.by, limit=self.limit, own=self.own
+            )
         if cells is not None:
             unseen = step_bounds(reading, self.selection, cells.kind, over, None, unseen=cells.units[0] == 0)
             found = _of_cells(self.selection, over, cells, unseen)
@@ -161,7 +165,7 @@ class SeriesQuestion:
             additive = self.own or not split_keys(self.by).frames
             rest = left - sum_at(found.visit, found.units, len(evidence)) if additive else left
             parts += [_one_row(rest), found]
-        weighed = step_weights(reading.connection, self.selection, evidence, times, over)
+        weighed = step_weights(reading, self.selection, evidence, times, over)
         step = over.of(times.of(evidence.id))
         unseen = self._unseen(reading, samples, evidence, times, sum_at(step, evidence.selected, over.count))
         lines = _points(weighed, _stacked(parts), step, unseen)

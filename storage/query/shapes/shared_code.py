@@ -16,7 +16,7 @@ from storage.landing.markers import Kind
 from storage.query import budget
 from storage.query.arrays import Bool, Float, Int64, distinct, sum_at, weight_at
 from storage.query.facts.scan import SampleType
-from storage.query.reader import Reading
+from storage.query.reading import Reading
 from storage.query.samples import Samples
 from storage.query.selections.selection import Selection
 from storage.query.shapes.table import Row, grouped, shown_rows

@@ -9,7 +9,7 @@ from storage.errors import BadSelection
 from storage.query.arrays import Int64, distinct
 from storage.query.facts.scan import SampleType
 from storage.query.lined import refuse_frames
-from storage.query.reader import Reading
+from storage.query.reading import Reading
 from storage.query.samples import Samples
 from storage.query.selections.label_names import FRAME_KEYS
 from storage.query.selections.selection import Selection

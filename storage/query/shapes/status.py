@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import Connection, and_, func, select
 
 from storage import thinning
-from storage.query.reader import Reading
+from storage.query.reader import StoreReading
 from storage.query.shapes.failures import VisitFailure, read_failures
 from storage.rolling.fold import overdue
 from storage.schema import binary, campaign, capture, capture_binary, machine, sample_type, visit
@@ -77,7 +77,7 @@ class Status:
 class StatusQuestion:
     """How the fleet is covered, and what is wrong."""
 
-    def answer(self, reading: Reading) -> Status:
+    def answer(self, reading: StoreReading) -> Status:
         """All of it. Raises `DatabaseError`."""
         return read_status(reading.connection)
 
@@ -95,7 +95,7 @@ class LandingStatus:
 class LandingQuestion:
     """What waits to be landed or merged."""
 
-    def answer(self, reading: Reading) -> LandingStatus:
+    def answer(self, reading: StoreReading) -> LandingStatus:
         """The backlog. Raises `DatabaseError`."""
         unfolded = overdue(reading.connection, datetime.now(UTC))
         return LandingStatus(captures_status(reading.connection), len(unfolded))

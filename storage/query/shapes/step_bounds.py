@@ -11,12 +11,12 @@ import numpy as np
 from analysis import estimate, moments
 from storage.query.arrays import Bool, Float, weight_at
 from storage.query.facts.scan import SampleType
-from storage.query.reader import Reading
+from storage.query.reading import Reading
 from storage.query.selections.selection import Selection
 from storage.query.shapes.cell_series import whole_by_step
 from storage.query.shapes.step_weights import step_weights
 from storage.query.shapes.steps import Steps
-from storage.query.unseen import could_be_seen, event_of, read_event, unless_too_much
+from storage.query.unseen import could_be_seen, event_of, unless_too_much
 from storage.query.weighing.visit_times import VisitTimes
 
 
@@ -45,7 +45,7 @@ def step_bounds(
 
 def _of_cells(reading: Reading, event: Selection, over: Steps) -> Float | None:
     """Bounds of all steps; None: cells cannot tell."""
-    found = whole_by_step(reading, event, over)
+    found = None if reading.cells is None else whole_by_step(reading.cells, event, over)
     return None if found is None else _most(found)
 
 
@@ -53,11 +53,11 @@ def _of_visits(
     reading: Reading, event: Selection, kind: SampleType, over: Steps, times: VisitTimes | None
 ) -> Float | None:
     """As `_of_cells`; None: the visits are no random sample."""
-    visits = read_event(reading.connection, event, kind)
+    visits = reading.event_visits(event, kind)
     if visits is None:
         return None
     times = times or reading.visit_times(event)
-    weighed = step_weights(reading.connection, event, visits, times, over).visits
+    weighed = step_weights(reading, event, visits, times, over).visits
     step, z = over.of(times.of(weighed.id)), weighed.weight * weighed.selected
     return _most(np.array([weight_at(step, of_visits, over.count) for of_visits in (z, z * z)]))
 

@@ -9,16 +9,15 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 import numpy as np
-from sqlalchemy import Connection
 
 from analysis.partly_landed import Drawn, Landed, PartlyLanded, Piece, weigh_pieces
 from storage.query.arrays import Int64
-from storage.query.facts.scan import campaign_of
+from storage.query.reading import Reading
 from storage.query.selections.selection import Selection
 from storage.query.shapes.steps import DAY_S, Steps
 from storage.query.weighing.covered import CoveredTime
 from storage.query.weighing.evidence import Visits
-from storage.query.weighing.visit_times import VisitTimes, read_drawn
+from storage.query.weighing.visit_times import VisitTimes
 
 _NOTHING: frozenset[int] = frozenset()
 
@@ -56,19 +55,18 @@ class StepWeights:
 
 
 def step_weights(
-    connection: Connection, selection: Selection, visits: Visits, times: VisitTimes, over: Steps
+    reading: Reading, selection: Selection, visits: Visits, times: VisitTimes, over: Steps
 ) -> StepWeights:
     """The weights of a selection's visits in its steps, by the snapshot."""
     behind, covered = visits.design.behind, times.covered
-    campaign_id = campaign_of(connection, selection)
-    if behind is None or covered is None or campaign_id is None:
+    if behind is None or covered is None:
         return StepWeights(visits)
     days = _cut(times, covered, over)
     if not len(days):
         return StepWeights(visits)
     strata, watched = behind.strata, behind.watched
     first, last = (datetime.fromtimestamp(day * DAY_S, UTC) for day in (int(days.min()), int(days.max()) + 1))
-    drawn = read_drawn(connection, campaign_id, max(first, selection.start), min(last, selection.end))
+    drawn = reading.drawn(selection, max(first, selection.start), min(last, selection.end))
     row = strata.row(drawn.stratum, drawn.day)
     here = np.isin(drawn.day, days) & (row >= 0)
     waits = times.waits[np.searchsorted(times.id, drawn.id[here])]

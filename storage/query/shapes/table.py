@@ -18,7 +18,7 @@ from storage.query.cells.evidence import Merged
 from storage.query.facts.scan import Profiles, SampleType
 from storage.query.function_samples import FunctionSamples
 from storage.query.lined import LinedSamples
-from storage.query.reader import Reading
+from storage.query.reading import Reading
 from storage.query.samples import Samples
 from storage.query.selections.selection import Selection
 from storage.query.shapes.frame_keys import split_keys

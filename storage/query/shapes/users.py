@@ -11,7 +11,7 @@ import numpy as np
 from storage.errors import BadSelection
 from storage.query.arrays import Int64
 from storage.query.facts.scan import SampleType
-from storage.query.reader import Reading
+from storage.query.reading import Reading
 from storage.query.samples import Samples
 from storage.query.selections.selection import Selection
 from storage.query.shapes.frame_keys import split_keys

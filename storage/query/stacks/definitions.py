@@ -7,7 +7,6 @@ from sqlalchemy import Connection, func, select
 
 from storage.query.arrays import Int64
 from storage.query.copy_binary import among
-from storage.query.elsewhere import elsewhere
 from storage.schema import binary, function
 
 _BATCH = 50_000
@@ -45,8 +44,6 @@ def build_ids(connection: Connection, names: Sequence[str]) -> Mapping[str, str]
 
     A function knows its binary by name, and several builds of one binary share their functions.
     """
-    if elsewhere(connection) is not None:  # a lake keeps no list of binaries
-        return {}
     c = binary.c
     rows = connection.execute(
         select(c.name, func.min(c.key)).where(c.name.in_(names)).group_by(c.name).having(func.count() == 1)

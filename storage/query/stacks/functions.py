@@ -8,8 +8,9 @@ because it is not from debug information, are looked up again each time.
 
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -89,6 +90,19 @@ class Functions:
             missing = self._unknown(ids)
             for start in range(0, len(missing), _BATCH):
                 self._read(connection, missing[start : start + _BATCH])
+
+    def add(self, rows: Sequence[Any]) -> None:
+        """Have functions ready whose names are final: rows of `function`, those that they are aliases of among them."""
+        with self._lock:
+            self._grow(max((row.function_id for row in rows), default=0) + 1)
+            for row in rows:
+                if not self._canonical[row.function_id]:
+                    self._put_row(row, keyed=False)
+
+    def not_loaded(self, ids: Int64) -> Int64:
+        """Those of these functions that are not loaded, ascending; 0 is none."""
+        with self._lock:
+            return self._unknown(ids)
 
     def look_again(self, connection: Connection, ids: Int64) -> None:
         """Have the present names of the functions that these (loaded) ids are taken for; see `naming`."""
@@ -186,9 +200,7 @@ class Functions:
             if row is None:  # swept since the stack was read; ids are never used again
                 self._put(FunctionRow(id_, GONE, "", "", Status.UNKNOWN, Kind.USER), id_, keyed=False)
                 continue
-            file, binary = (self._shared(text) for text in (row.file, row.binary_name))
-            kept = FunctionRow(id_, row.name, file, binary, Status(row.status), Kind(row.kind))
-            self._put(kept, row.alias_of or id_, keyed=row.binary_key is not None)
+            self._put_row(row, keyed=row.binary_key is not None)
 
     def _open(self, ids: Int64) -> Int64:
         """The functions that any of these stands for, and whose name can still become better."""
@@ -223,6 +235,11 @@ class Functions:
         canonical[named] = instead
         self._replaced = (*self._replaced, np.unique(self._canonical[named]))
         self._canonical = canonical
+
+    def _put_row(self, row: Any, *, keyed: bool) -> None:
+        file, binary = (self._shared(text) for text in (row.file, row.binary_name))
+        kept = FunctionRow(row.function_id, row.name, file, binary, Status(row.status), Kind(row.kind))
+        self._put(kept, row.alias_of or row.function_id, keyed=keyed)
 
     def _put(self, row: FunctionRow, canonical: int, *, keyed: bool) -> None:
         self._rows[row.id] = row

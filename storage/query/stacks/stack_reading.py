@@ -7,7 +7,6 @@ from sqlalchemy import Connection, select
 from storage import stack_blocks
 from storage.query import budget
 from storage.query.copy_binary import among, read_rows
-from storage.query.elsewhere import elsewhere
 from storage.schema import stack_block
 
 _TOGETHER = 2048
@@ -21,8 +20,6 @@ def read_stacks(
 
     All stacks for None. Raises `CorruptChunk` for one that is damaged, `BadSelection` past `limit` bytes.
     """
-    if (reads := elsewhere(connection)) is not None:
-        return reads.stacks(ids)
     c = stack_block.c
     statement = select(c.first_id, c.stacks, c.data)
     if ids is not None:

@@ -11,12 +11,11 @@ from math import ceil
 from typing import Any, NamedTuple
 
 import numpy as np
-from sqlalchemy import Column, Connection, DateTime, Integer, Select, bindparam, func, select
+from sqlalchemy import Column, Connection, DateTime, Integer, bindparam, func, select
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.types import NullType
 
 from storage.query.arrays import Float, Int64
-from storage.query.elsewhere import elsewhere
 from storage.query.remembered import once_a_snapshot
 from storage.query.weighing.waiting import SOME_WAIT
 from storage.schema import coverage, covered_time
@@ -45,8 +44,8 @@ _KNOWN = select(
     func.now(),
     _seconds_of(covered_time.c.begins),
     _seconds_of(covered_time.c.ends),
+    SOME_WAIT,
 )
-_AND_WHETHER_SOME_WAIT: Select[Any] = _KNOWN.add_columns(SOME_WAIT)
 _ACTIVE = (
     select(coverage.c.hour)
     .distinct()
@@ -167,11 +166,7 @@ def covered_of(
 def read_known(connection: Connection, campaign_id: int, asked: Float) -> Known:
     """What is to be known at first, by one statement: each costs a small question more than its rows do."""
     given = _given(campaign_id, asked)
-    if elsewhere(connection) is not None:  # whole days: nothing of them waits
-        now, begins, ends = connection.execute(_KNOWN, given).one()
-        some_wait = False
-    else:
-        now, begins, ends, some_wait = tuple(connection.execute(_AND_WHETHER_SOME_WAIT, given).one())
+    now, begins, ends, some_wait = connection.execute(_KNOWN, given).one()
     runs = Runs(np.array(begins or [], np.float64), np.array(ends or [], np.float64))
     return Known(now.timestamp(), runs, bool(some_wait))
 

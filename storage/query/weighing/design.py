@@ -14,7 +14,7 @@ from sqlalchemy.sql.elements import ColumnElement
 
 from analysis.weights import Weights, weigh
 from storage.query.arrays import Bool, Float, Int64
-from storage.query.copy_binary import read_fixed
+from storage.query.copy_binary import Rows, read_fixed
 from storage.query.selections.selection import Selection
 from storage.query.weighing.covered import HOURS
 from storage.query.weighing.kept import facts_from
@@ -69,6 +69,16 @@ class Watched:
 
     def __len__(self) -> int:
         return len(self.id)
+
+    def of(self, keep: Bool) -> "Watched":
+        """Those of them where `keep` is set."""
+        return Watched(
+            self.id[keep],
+            self.stratum[keep],
+            self.day[keep],
+            self.utilisation_class[keep],
+            self.seconds[keep],
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +179,13 @@ def read_design(
     watched = read_watched(
         connection, (start, selection.end), campaign_id, sample_type_id, stacks=stacks, only=only
     )
+    return random_design(strata, watched, approximate=only is not None, gauge=gauge)
+
+
+def random_design(
+    strata: Strata, watched: Watched, *, approximate: bool, gauge: bool
+) -> tuple[Design, VisitWeights]:
+    """The design of visits drawn at random from these strata; `approximate`: `watched` are a random part of them."""
     row = strata.row(watched.stratum, watched.day)
     inside = row >= 0
     at, klass = row[inside], watched.utilisation_class[inside]
@@ -177,7 +194,7 @@ def read_design(
     weight[inside] = weights.weight[at, klass]
     group = np.full(len(watched), -1, np.int64)
     group[inside] = weights.group[at, klass]
-    design = design_of(strata, weights, landed=len(watched), approximate=only is not None)
+    design = design_of(strata, weights, landed=len(watched), approximate=approximate)
     if gauge:  # a level is not accumulated over the time it stands for
         weighed_s = design.coverage.weighed_s
         weight *= watched.seconds / weighed_s if weighed_s > 0 else 0.0
@@ -226,6 +243,11 @@ def read_watched(
         },
         limit=_MAX_BYTES,
     )
+    return watched_of(rows, stacks=stacks)
+
+
+def watched_of(rows: Rows, *, stacks: bool | None) -> Watched:
+    """The visits of rows with the columns of `_WATCHED`, of one depth; `stacks` as for `read_design`."""
     deep = np.array(rows.values("stacks"), np.bool_)
     keep: Bool = deep == (bool(deep.any()) if stacks is None else stacks)
     ids = rows.uuids("visit_id")[keep]

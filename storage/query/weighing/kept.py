@@ -5,7 +5,6 @@ from datetime import UTC, datetime, time
 from sqlalchemy import Connection
 
 from storage import partitions
-from storage.query.elsewhere import elsewhere
 from storage.query.remembered import once_a_snapshot
 
 _ALWAYS = datetime(1970, 1, 1, tzinfo=UTC)
@@ -13,12 +12,7 @@ _ALWAYS = datetime(1970, 1, 1, tzinfo=UTC)
 
 @once_a_snapshot
 def facts_from(connection: Connection) -> datetime:
-    """The midnight from which on there are chunks, by the snapshot; before it there are cells at most.
-
-    The lake has either all of a day or nothing, also no coverage.
-    """
-    if elsewhere(connection) is not None:
-        return _ALWAYS
+    """The midnight from which on there are chunks, by the snapshot; before it there are cells at most."""
     oldest = partitions.oldest(connection)
     return _ALWAYS if oldest is None else datetime.combine(oldest, time(), UTC)
 

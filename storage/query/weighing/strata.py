@@ -4,6 +4,7 @@ A campaign covers the time of its rounds, up to now, in hours in which they drew
 beyond it is not extrapolated over, only told. Source: docs/numbers.md; DIGEST G1, G2.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from math import ceil
@@ -13,7 +14,7 @@ from sqlalchemy import Connection, Integer, bindparam, func, select
 
 from analysis.weights import CLASSES, Frame
 from storage.query.arrays import Float, Int64
-from storage.query.copy_binary import read_fixed
+from storage.query.copy_binary import Rows, read_fixed
 from storage.query.remembered import once_a_snapshot
 from storage.query.weighing.covered import HOUR_S, HOURS, CoveredTime, covered_of, read_known
 from storage.query.weighing.waiting import count_waiting
@@ -46,6 +47,15 @@ _COVERAGE = (
     )
     .outerjoin(_ALIKE, _ALIKE.c.stratum_id == coverage.c.stratum_id)
     .where(_CAMPAIGN, coverage.c.hour >= _FIRST, coverage.c.hour < bindparam("end"))
+)
+
+_AT_EDGE = select(
+    visit.c.stratum_id, visit.c.hour, func.coalesce(visit.c.utilisation, NOT_KNOWN).label("utilisation")
+).where(
+    visit.c.campaign_id == bindparam("campaign"),
+    visit.c.drawn_at >= bindparam("low"),
+    visit.c.drawn_at < bindparam("high"),
+    visit.c.round != BY_HAND,
 )
 
 
@@ -148,11 +158,22 @@ def read_strata(connection: Connection, campaign_id: int, start: datetime, end: 
     time = covered_of(connection, campaign_id, np.unique(hour[drawn > 0]), asked, known)
     if time is None:
         return None
+    edges = [_drawn_at_edge(connection, campaign_id, *part) for part in parts_of_hours(start, end)]
+    found = strata_of(rows, time, asked, edges)
+    waiting = count_waiting(connection, campaign_id, start, end) if known.some_wait else 0
+    return replace(found, waiting=waiting)
+
+
+def strata_of(rows: Rows, time: CoveredTime, asked: Float, edges: Sequence[Rows]) -> Strata:
+    """The strata of a time out of its rows of coverage, `edges` being the visits of each of `parts_of_hours`.
+
+    `rows` has the columns of `_COVERAGE`, `edges` those of `_AT_EDGE`.
+    """
+    hour, drawn = rows.ints("hour"), rows.ints("drawn")
     covered = np.isin(hour, time.hour)
     stratum, klass = rows.ints("stratum_id"), rows.ints("utilisation_class")
     whole = (hour * HOUR_S >= asked[0]) & ((hour + 1) * HOUR_S <= asked[1])
     counted = covered & whole
-    edges = _drawn_at_edges(connection, campaign_id, start, end)
     found = _strata(
         time,
         populations=(stratum[covered], hour[covered], rows.ints("population")[covered]),
@@ -160,7 +181,7 @@ def read_strata(connection: Connection, campaign_id: int, start: datetime, end: 
             np.concatenate(pair)
             for pair in zip(
                 (stratum[counted], hour[counted] // HOURS, klass[counted] + 1, drawn[counted]),
-                edges,
+                _edges(edges),
                 strict=True,
             )
         ),
@@ -168,9 +189,7 @@ def read_strata(connection: Connection, campaign_id: int, start: datetime, end: 
     )
     some = drawn > 0
     in_hours = Drawn(hour[some], (stratum * CLASSES + klass + 1)[some], drawn[some])
-    alike = _alike(found.stratum, stratum, rows.ints("first"))
-    waiting = count_waiting(connection, campaign_id, start, end) if known.some_wait else 0
-    return replace(found, alike=alike, in_hours=in_hours, waiting=waiting)
+    return replace(found, alike=_alike(found.stratum, stratum, rows.ints("first")), in_hours=in_hours)
 
 
 def _alike(strata: Int64, stratum: Int64, first: Int64) -> Int64:
@@ -222,10 +241,8 @@ def _strata(
     return result
 
 
-def _drawn_at_edges(
-    connection: Connection, campaign_id: int, start: datetime, end: datetime
-) -> tuple[Int64, Int64, Int64, Int64]:
-    """(stratum, day, class, 1) of the visits drawn in those hours of which [start, end) has a part only."""
+def parts_of_hours(start: datetime, end: datetime) -> list[tuple[datetime, datetime]]:
+    """The parts of hours at the edges of [start, end), which has the hours between them whole."""
     begin, until = start.timestamp(), end.timestamp()
     parts = []
     first, last = int(begin // HOUR_S), int(until // HOUR_S)
@@ -233,16 +250,19 @@ def _drawn_at_edges(
         parts.append((start, datetime.fromtimestamp(min((first + 1) * HOUR_S, until), UTC)))
     if until % HOUR_S and first != last:
         parts.append((datetime.fromtimestamp(last * HOUR_S, UTC), end))
+    return parts
+
+
+def _drawn_at_edge(connection: Connection, campaign_id: int, low: datetime, high: datetime) -> Rows:
+    """The visits drawn in a part of an hour."""
+    given = {"campaign": campaign_id, "low": low, "high": high}
+    return read_fixed(connection, _AT_EDGE, given, limit=_MAX_BYTES)
+
+
+def _edges(edges: Sequence[Rows]) -> tuple[Int64, Int64, Int64, Int64]:
+    """(stratum, day, class, 1) of the visits drawn in parts of hours."""
     found = [np.zeros((4, 0), np.int64)]
-    c = visit.c
-    for low, high in parts:
-        rows = read_fixed(
-            connection,
-            select(c.stratum_id, c.hour, func.coalesce(c.utilisation, NOT_KNOWN).label("utilisation")).where(
-                c.campaign_id == campaign_id, c.drawn_at >= low, c.drawn_at < high, c.round != BY_HAND
-            ),
-            limit=_MAX_BYTES,
-        )
+    for rows in edges:
         klass = class_of(rows.floats("utilisation"))
         found.append(
             np.stack((rows.ints("stratum_id"), rows.ints("hour") // HOURS, klass, np.ones_like(klass)))

@@ -27,11 +27,11 @@ from storage.query.shapes.row_order import Page, Sort
 from storage.query.shapes.series import SeriesQuestion
 from storage.query.shapes.table import TableQuestion
 from storage.segments import manifest
-from storage.segments.dialect import translated
 from storage.segments.duck import DEFAULT, Limits, opened
 from storage.segments.engine import LakeEngine
 from storage.segments.errors import LakeBusy
 from storage.segments.place import Lake
+from storage.segments.session import translated
 from tests.alike import differences
 from tests.facts import FactWriter
 from tests.lakes import DAY, DAYS, MIDNIGHT, SIZES, WHOLE, Drawn, Store, minutes

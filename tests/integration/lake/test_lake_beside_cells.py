@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 
 from storage.query.shapes.row_order import Page
+from storage.query.shapes.series import SeriesQuestion
 from storage.query.shapes.table import TableQuestion
 from storage.rolling.fold import fold
 from storage.rolling.roll import Roller
@@ -34,3 +35,10 @@ def test_counts_estimates_and_intervals_are_those_of_cells(store: Store):
         different = [text.split(":")[0] for text in differences(wanted, found)]
         assert [name for name in different if not name.endswith(UNKNOWN_TO_CELLS)] == []
         assert wanted.table.rows[0].total_estimate is not None
+
+
+def test_a_series_by_hours_needs_no_cells_in_the_lake(store: Store):
+    store.land(SOME)
+    store.export()
+    question = SeriesQuestion(minutes(0, WHOLE), ("function",), step_s=3600)
+    assert not differences(store.postgres.ask(question), store.duckdb.ask(question).answer)

@@ -17,7 +17,7 @@ from storage.query.models.interference_experiments import read_experiment_ground
 from storage.query.models.interference_ground import Source
 from storage.query.models.interference_training import Trained, Wanted
 from storage.query.models.told import Inputs, Unsaid
-from storage.query.reader import Reading
+from storage.query.reader import StoreReading
 from storage.query.selections.grammar import parse_matchers
 from storage.query.selections.selection import Selection
 from storage.query.weighing.design import Coverage
@@ -26,7 +26,7 @@ NOW = datetime(2026, 11, 17, tzinfo=UTC)
 WHOLE = Selection(NOW, NOW + timedelta(hours=1))
 NOTHING = Inputs(Coverage(random=True, asked_s=60.0), 7, 5)
 WHY = Unsaid("too_little", "Nobody knows.")
-READING = cast("Reading", SimpleNamespace(connection=None))
+READING = cast("StoreReading", SimpleNamespace(connection=None))
 WANTED = Wanted(WHOLE, ("web",), peak_gbs=12.8)
 Kept = dict[str, dict[str, Sequence[Run]]]
 

@@ -13,7 +13,7 @@ from storage.query.observed.cpus import LogicalCpus
 from storage.query.observed.machines import MachineVisits
 from storage.query.observed.thread_cycles import ThreadCycles
 from storage.query.observed.time_used import TimeUsed
-from storage.query.reader import Reading
+from storage.query.reader import StoreReading
 from storage.query.weighing.design import Coverage
 
 NONE = np.zeros(0, np.int64)
@@ -50,7 +50,7 @@ def times(cores: list[list[int]], busy_s: list[list[float]]) -> CoreTimes:
 
 def test_only_cores_of_two_threads_need_a_coefficient() -> None:
     found = machine_loads(
-        cast("Reading", None),  # nothing is read where no calibrated figure is asked for
+        cast("StoreReading", None),  # nothing is read where no calibrated figure is asked for
         times([[0, 1, 2], [0, 0, 2]], [[10.0, 5.0, 0.0], [10.0, 5.0, 0.0]]),
         None,
         calibrated=False,
@@ -81,7 +81,7 @@ def counted(
         why=np.array([why]),
     )
     one = replace(times([cores], [[5.0] * len(cores)]), cycles=cycles)
-    return machine_loads(cast("Reading", None), one, 1.4, calibrated=False)
+    return machine_loads(cast("StoreReading", None), one, 1.4, calibrated=False)
 
 
 def test_counters_tell_the_load_of_a_machine_of_whole_cores() -> None:
@@ -149,7 +149,7 @@ def test_some_visits_have_the_loads_that_they_have_among_all() -> None:
     assert some.used.application.tolist() == [7, 7, 8]
     assert some.cycles is not None
     assert some.cycles.threads.tolist() == [0.0, 2.0]
-    reading = cast("Reading", None)
+    reading = cast("StoreReading", None)
     whole = machine_loads(reading, all_, 1.4, calibrated=False).loads
     assert machine_loads(reading, some, 1.4, calibrated=False).loads == [whole[0], whole[2]]
 
@@ -164,5 +164,5 @@ def test_many_visits_are_left_when_nobody_waits_for_them(monkeypatch: pytest.Mon
 
     monkeypatch.setattr("storage.query.models.machine_loads.of_cpus", of_cpus)
     with budget.running(), pytest.raises(QuestionDropped):
-        machine_loads(cast("Reading", None), many, 1.4, calibrated=False)
+        machine_loads(cast("StoreReading", None), many, 1.4, calibrated=False)
     assert 0 < len(modelled) < 500

@@ -1,0 +1,133 @@
+"""One moment of the store, as the shapes of answers read it, whatever it is kept in.
+
+PostgreSQL answers from merged cells and chunks (`storage.query.reader.StoreReading`), segments from Parquet files
+(`storage.segments.reading.SegmentReading`). Weights, moments and intervals are made by the same code of what either reads:
+
+| a reading gives | of | by |
+|---|---|---|
+| sums by stack | `samples` | labels, if any |
+| sums by function, by application | `functions_of`, `applications_of` | rows of a table |
+| samples one by one | `visits`, `lined` | visit, profile, source line |
+| the design behind them | evidence of `Samples`; `profiles`, `event_visits` | visit |
+| times | `visit_times`, `drawn` | visit |
+| names | `functions`, `label_values`, `user_labels`, `definitions`, `build_ids` | id |
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from storage.query.application_samples import ApplicationSamples
+from storage.query.arrays import Int64
+from storage.query.builds import Builds
+from storage.query.facts.scan import Profiles, SampleType
+from storage.query.function_samples import FunctionSamples
+from storage.query.lined import LinedSamples
+from storage.query.samples import Samples
+from storage.query.selections.selection import Selection
+from storage.query.stacks.definitions import Definition
+from storage.query.stacks.functions import Functions
+from storage.query.weighing.design import VisitWeights
+from storage.query.weighing.evidence import Visits
+from storage.query.weighing.visit_times import DrawnVisits, VisitTimes
+
+if TYPE_CHECKING:
+    from storage.query.reader import StoreReading
+
+_Answer_co = TypeVar("_Answer_co", covariant=True)
+_Found = TypeVar("_Found")
+_Sums = TypeVar("_Sums")
+Make = Callable[[_Sums], _Found]
+"""Makes an answer of sums."""
+
+
+class Reading(Protocol):
+    """A snapshot of the store. Every method raises `BadSelection`, `UnknownCampaign`, `StorageError`."""
+
+    @property
+    def functions(self) -> Functions:
+        """What the functions of the samples read here are called."""
+        ...
+
+    @property
+    def cells(self) -> "StoreReading | None":
+        """The reading whose merged cells are a further way to the same sums; None: there are no cells."""
+        ...
+
+    def sample_type(self, selection: Selection) -> SampleType:
+        """The sample type that a selection means."""
+        ...
+
+    def samples(
+        self, selection: Selection, labels: tuple[str, ...] = (), frame: str | None = None
+    ) -> Samples:
+        """The selection's samples for rows by these labels and this frame key."""
+        ...
+
+    def functions_of(self, selection: Selection, make: Make[FunctionSamples, _Found]) -> _Found | Samples:
+        """What `make` makes of the selection's sums by function where the reading has these; else its samples."""
+        ...
+
+    def applications_of(
+        self, selection: Selection, make: Make[ApplicationSamples, _Found]
+    ) -> _Found | Samples:
+        """As `functions_of`, by application."""
+        ...
+
+    def visits(self, selection: Selection, labels: tuple[str, ...] = ()) -> Samples:
+        """The selection's samples visit by visit, with the ids of these labels."""
+        ...
+
+    def lined(self, selection: Selection, labels: tuple[str, ...] = ()) -> LinedSamples:
+        """As `visits`, with the samples' source lines."""
+        ...
+
+    def profiles(
+        self, selection: Selection, kind: SampleType, labels: tuple[str, ...]
+    ) -> tuple[Profiles, VisitWeights | None]:
+        """The selection's profiles without their samples, and what their visits weigh; None: they were not drawn at random."""
+        ...
+
+    def event_visits(self, event: Selection, kind: SampleType) -> Visits | None:
+        """All visits with what each saw of an event; None: they were not drawn at random."""
+        ...
+
+    def visit_times(self, selection: Selection) -> VisitTimes:
+        """When the visits of the selection's time and campaign were drawn, and which of its time is covered."""
+        ...
+
+    def drawn(self, selection: Selection, start: datetime, end: datetime) -> DrawnVisits:
+        """The visits of the selection's campaign that were drawn at random in [start, end)."""
+        ...
+
+    def builds(self, selection: Selection, profiles: Profiles, names: Iterable[str]) -> Builds:
+        """Which builds of the binaries of these names the profiles, read with `builds.LABELS`, are of."""
+        ...
+
+    def contents(self, keys: Sequence[str], paths: Iterable[str]) -> Mapping[tuple[str, str], bytes]:
+        """SHA-256 of the stored sources, by binary key and path."""
+        ...
+
+    def label_values(self, label: str, ids: Int64) -> Sequence[str]:
+        """What the stored ids of a label mean, in their order."""
+        ...
+
+    def user_labels(self) -> Sequence[str]:
+        """Names of the labels that are no columns of profiles, sorted."""
+        ...
+
+    def definitions(self, ids: Int64) -> Mapping[int, Definition]:
+        """Names in symbol tables and first lines, by function, of those functions that are there."""
+        ...
+
+    def build_ids(self, names: Sequence[str]) -> Mapping[str, str]:
+        """Build-ids in hex by base name, of binaries that are the only ones of their name; none where binaries are not kept."""
+        ...
+
+
+class Question(Protocol[_Answer_co]):
+    """What can be asked of any reading: a frozen dataclass, so that equal questions are equal."""
+
+    def answer(self, reading: Reading) -> _Answer_co:
+        """The answer, all of it of one snapshot."""
+        ...

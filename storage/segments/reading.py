@@ -1,0 +1,197 @@
+"""The reading of a lake's days: sums and samples out of Parquet files by DuckDB, weighed by the store's own code."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import TypeVar
+
+from storage.errors import BadSelection
+from storage.query import budget
+from storage.query.application_samples import ApplicationSamples
+from storage.query.arrays import Int64
+from storage.query.builds import Builds
+from storage.query.copy_binary import TooMuch
+from storage.query.facts.scan import WHOLE, Profiles, SampleType, parts_of
+from storage.query.function_samples import FunctionSamples
+from storage.query.lined import LinedSamples, refuse_frames
+from storage.query.reading import Make
+from storage.query.samples import Samples, filtered, of_fewer, visits_of
+from storage.query.selections.selection import Selection
+from storage.query.stacks.definitions import Definition
+from storage.query.stacks.functions import Functions
+from storage.query.unseen import could_be_seen, event_of, most, unless_too_much, visits_of_event
+from storage.query.weighing.design import VisitWeights
+from storage.query.weighing.evidence import Visits
+from storage.query.weighing.visit_times import DrawnVisits, VisitTimes
+from storage.rolling.cubes import APPLICATION
+from storage.segments.catalogue import Catalogue
+from storage.segments.design import Designs
+from storage.segments.dictionary import Dictionary, definitions
+from storage.segments.manifest import Manifest
+from storage.segments.selected import Selected, read_facts, read_profiles
+from storage.segments.session import Session
+
+_Found = TypeVar("_Found")
+
+
+class SegmentReading:
+    """Some days of one database, as a `storage.query.reading.Reading`."""
+
+    cells = None
+
+    def __init__(self, session: Session, manifests: Sequence[Manifest], dictionary: Dictionary) -> None:
+        """`session` has the days of the manifests, and so has `dictionary`."""
+        self._session = session
+        self._dictionary = dictionary
+        self._catalogue = Catalogue(session)
+        self._designs = Designs(session, manifests)
+
+    @property
+    def functions(self) -> Functions:
+        """What the functions of the samples read here are called."""
+        return self._dictionary.functions
+
+    def sample_type(self, selection: Selection) -> SampleType:
+        """The sample type that a selection means. Raises `BadSelection` for an event that was never sampled."""
+        return self._catalogue.sample_type(selection)
+
+    def samples(
+        self,
+        selection: Selection,
+        labels: tuple[str, ...] = (),
+        frame: str | None = None,  # noqa: ARG002 - as `Reading`
+    ) -> Samples:
+        """The selection's samples. Raises `BadSelection`, `UnknownCampaign`, `LakeError`."""
+        return self.visits(selection, labels)
+
+    def functions_of(
+        self,
+        selection: Selection,
+        make: Make[FunctionSamples, _Found],  # noqa: ARG002 - as `Reading`
+    ) -> _Found | Samples:
+        """The selection's samples by stack, of which rows of functions are made."""
+        return self.samples(selection, (), "function")
+
+    def applications_of(
+        self,
+        selection: Selection,
+        make: Make[ApplicationSamples, _Found],  # noqa: ARG002 - as `Reading`
+    ) -> _Found | Samples:
+        """The selection's samples with their applications."""
+        return self.visits(selection, APPLICATION.keys)
+
+    def visits(self, selection: Selection, labels: tuple[str, ...] = ()) -> Samples:
+        """The selection's samples visit by visit, with the ids of these labels.
+
+        Of more than is read for one answer a random part of the visits, as out of PostgreSQL.
+        """
+        kind, campaign_id = self.sample_type(selection), self._catalogue.campaign(selection)
+        selected = self._selected(selection, kind, labels)
+        try:
+            with budget.given_back():
+                return self._part(selection, kind, selected, labels, WHOLE)
+        except TooMuch:
+            parts = parts_of(int(selected.profiles.facts.sum()), len(selected.profiles))
+            if parts == WHOLE or campaign_id is None or not self._designs.draws(campaign_id):
+                raise
+        return of_fewer(
+            lambda fewer: self._part(
+                selection, kind, self._selected(selection, kind, labels, fewer), labels, fewer
+            ),
+            parts,
+        )
+
+    def _selected(
+        self, selection: Selection, kind: SampleType, labels: tuple[str, ...], parts: int = WHOLE
+    ) -> Selected:
+        for label in labels:
+            self._catalogue.check_label(label)
+        choices = [self._catalogue.choice(matcher) for matcher in selection.matchers]
+        campaign_id = self._catalogue.campaign(selection)
+        return read_profiles(self._session, selection, campaign_id, kind, choices, labels, parts)
+
+    def _part(
+        self,
+        selection: Selection,
+        kind: SampleType,
+        selected: Selected,
+        labels: tuple[str, ...],  # noqa: ARG002 - they are in `selected`
+        parts: int,
+    ) -> Samples:
+        facts, profiles = read_facts(self._session, selected), selected.profiles
+        design, weights = self._designs.design(
+            selection, self._catalogue.campaign(selection), kind, stacks=profiles.stacks, parts=parts
+        )
+        visits = visits_of(design, weights, profiles, facts)
+        if parts == WHOLE:
+            visits = self._bounded(visits, selection, kind)
+        weighted = facts.units * visits.weight[profiles.visit[facts.profile]]
+        shape = self._dictionary.shape(self._session, facts.stack)
+        samples = Samples(kind, profiles, facts, weighted, shape, visits)
+        return filtered(self.functions, samples, selection)
+
+    def _bounded(self, visits: Visits, selection: Selection, kind: SampleType) -> Visits:
+        """As `storage.query.unseen.bounded`."""
+        if visits.design.weights is None or visits.whole > 0 or not could_be_seen(selection):
+            return visits
+
+        def read() -> Visits | None:
+            return self.event_visits(event_of(selection), kind)
+
+        event = unless_too_much(read)
+        return replace(visits, unseen=most(None if event is None else event.nothing()))
+
+    def lined(self, selection: Selection, labels: tuple[str, ...] = ()) -> LinedSamples:  # noqa: ARG002 - as `Reading`
+        """Raises `BadSelection`: there are no source lines."""
+        refuse_frames(selection)
+        raise BadSelection("A lake keeps no source lines.", hint="Ask the database, or go by function.")
+
+    def profiles(
+        self, selection: Selection, kind: SampleType, labels: tuple[str, ...]
+    ) -> tuple[Profiles, VisitWeights | None]:
+        """The selection's profiles without their samples, and what their visits weigh; None: they were not drawn at random."""
+        profiles = self._selected(selection, kind, labels).profiles
+        campaign_id = self._catalogue.campaign(selection)
+        _, weights = self._designs.design(selection, campaign_id, kind, stacks=profiles.stacks)
+        return profiles, weights
+
+    def event_visits(self, event: Selection, kind: SampleType) -> Visits | None:
+        """All visits with what each saw of an event; None: they were not drawn at random."""
+        profiles = self._selected(event, kind, ()).profiles
+        campaign_id = self._catalogue.campaign(event)
+        design, weights = self._designs.design(event, campaign_id, kind, stacks=profiles.stacks)
+        return None if weights is None else visits_of_event(profiles, design, weights)
+
+    def visit_times(self, selection: Selection) -> VisitTimes:
+        """When the visits of the selection's time and campaign were drawn, and which of its time is covered."""
+        return self._designs.visit_times(selection, self._catalogue.campaign(selection))
+
+    def drawn(self, selection: Selection, start: datetime, end: datetime) -> DrawnVisits:
+        """The visits of the selection's campaign, which has begun, that were drawn at random in [start, end)."""
+        campaign_id = self._catalogue.campaign(selection)
+        assert campaign_id is not None, "a campaign without visits has no steps to weigh"
+        return self._designs.drawn(campaign_id, start, end)
+
+    def builds(self, selection: Selection, profiles: Profiles, names: Iterable[str]) -> Builds:  # noqa: ARG002 - as `Reading`
+        """Raises `BadSelection`: only source lines are of builds, and there are none."""
+        raise BadSelection("A lake keeps no source lines.", hint="Ask the database, or go by function.")
+
+    def contents(self, keys: Sequence[str], paths: Iterable[str]) -> Mapping[tuple[str, str], bytes]:  # noqa: ARG002 - as `Reading`
+        """None: sources are not exported."""
+        return {}
+
+    def label_values(self, label: str, ids: Int64) -> Sequence[str]:
+        """What the stored ids of a label mean, in their order."""
+        return self._catalogue.values_of(label, ids)
+
+    def user_labels(self) -> Sequence[str]:
+        """Names of the labels that label sets have, sorted."""
+        return self._catalogue.user_labels()
+
+    def definitions(self, ids: Int64) -> Mapping[int, Definition]:
+        """Names in symbol tables and first lines, by function, of those functions that are there."""
+        return definitions(self._session, ids)
+
+    def build_ids(self, names: Sequence[str]) -> Mapping[str, str]:  # noqa: ARG002 - as `Reading`
+        """None: binaries are not exported."""
+        return {}
