@@ -52,7 +52,11 @@ class FromLake:
 def answering(settings: Settings, by: By) -> Iterator[Queries]:
     """The engine, open for the block. Raises SettingsProblem for one that is not set up."""
     if by is By.DUCKDB:
-        yield FromLake(LakeEngine(needed_lake(settings), limits_of(settings)))
+        lake = LakeEngine(needed_lake(settings), limits_of(settings))
+        try:
+            yield FromLake(lake)
+        finally:
+            lake.close()
         return
     with postgres(settings.needed_database_url()) as queries:
         yield queries

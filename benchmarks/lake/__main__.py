@@ -31,6 +31,7 @@ from storage.query.planner import Access, Planner
 from storage.query.selections.selection import parse_selection
 from storage.query.shapes.flame import FlameQuestion
 from storage.query.shapes.row_order import Page
+from storage.query.shapes.series import SeriesQuestion
 from storage.query.shapes.table import TableQuestion
 from storage.segments.duck import DEFAULT, opened
 from storage.segments.engine import LakeEngine
@@ -69,6 +70,7 @@ def questions() -> dict[str, Any]:
         "app_flame": FlameQuestion(app, 2000),
         "fleet_table": TableQuestion(parse_selection(**whole), ("function",), Page()),
         "fleet_applications": TableQuestion(parse_selection(**whole), ("application",), Page()),
+        "fleet_series": SeriesQuestion(parse_selection(**whole), ("function",), step_s=3600),
     }
 
 

@@ -134,6 +134,10 @@ class StoreReading:
         """The selection's samples visit by visit, with the ids of these labels. Raises as `samples` does."""
         return self.source.read(self.connection, selection, labels)
 
+    def by_visit(self, selection: Selection, labels: tuple[str, ...] = ()) -> Samples:
+        """As `visits`."""
+        return self.visits(selection, labels)
+
     def lined(self, selection: Selection, labels: tuple[str, ...] = ()) -> LinedSamples:
         """As `visits`, with the samples' source lines. Raises `BadSelection` for a selection that narrows stacks."""
         return read_lined(self.source, self.connection, selection, labels)

@@ -7,6 +7,7 @@ PostgreSQL answers from merged cells and chunks (`storage.query.reader.StoreRead
 |---|---|---|
 | sums by stack | `samples` | labels, if any |
 | sums by function, by application | `functions_of`, `applications_of` | rows of a table |
+| sums by stack, of which visits are known | `by_visit` | labels, if any |
 | samples one by one | `visits`, `lined` | visit, profile, source line |
 | the design behind them | evidence of `Samples`; `profiles`, `event_visits` | visit |
 | times | `visit_times`, `drawn` | visit |
@@ -76,6 +77,10 @@ class Reading(Protocol):
 
     def visits(self, selection: Selection, labels: tuple[str, ...] = ()) -> Samples:
         """The selection's samples visit by visit, with the ids of these labels."""
+        ...
+
+    def by_visit(self, selection: Selection, labels: tuple[str, ...] = ()) -> Samples:
+        """As `visits`, for rows by labels or by frames, not both: the facts may be sums over visits by labels and stack."""
         ...
 
     def lined(self, selection: Selection, labels: tuple[str, ...] = ()) -> LinedSamples:

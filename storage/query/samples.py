@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from storage.landing.errors import CorruptChunk
 from storage.query import budget
-from storage.query.arrays import Bool, Float, Int64, distinct, sorting, sum_at
+from storage.query.arrays import Bool, Float, Int64, distinct, group_starts, sorting, sum_at
 from storage.query.cells.evidence import Merged
 from storage.query.cells.gathered import gather
 from storage.query.cells.samples import CellSamples, samples_of
@@ -39,9 +39,11 @@ from storage.query.stacks.stack_file import StackFile, stack_file_of
 from storage.query.stacks.stack_reading import read_stacks
 from storage.query.stacks.stack_tree import NO_STACKS, Shape, Stacks, StackTree, State
 from storage.query.unseen import bounded
+from storage.query.weighing import by_visit
+from storage.query.weighing.by_visit import ByVisit
 from storage.query.weighing.covered import draws
 from storage.query.weighing.design import Design, VisitWeights, read_design
-from storage.query.weighing.evidence import Seen, Visits
+from storage.query.weighing.evidence import Seen, SummedFacts, VisitFacts, Visits
 from storage.schema import visit
 
 _Read = TypeVar("_Read")
@@ -60,6 +62,8 @@ class Samples:
     evidence: Visits | Merged
     loose: Seen | None = None
     """Facts that merged cells do not have; None: they come from the visits one by one."""
+    summed: SummedFacts | None = None
+    """Where `facts` are sums over all visits by group of profiles and stack: what visits brought to them."""
     sampled: Shape | None = None
     """The stacks with all their frames, where `shape` shows only some; one node per fact as there."""
 
@@ -69,13 +73,42 @@ class Samples:
         return self.evidence.whole
 
     @property
+    def by_visit(self) -> Int64:
+        """Units of each visit of the evidence, which is not of merged cells."""
+        evidence = self.evidence
+        assert isinstance(evidence, Visits), "cells know no visits"
+        if self.summed is not None:
+            return evidence.selected
+        return sum_at(evidence.of_profile[self.facts.profile], self.facts.units, len(evidence))
+
+    @property
+    def profiles_seen(self) -> int:
+        """Profiles with a sample; not of merged cells."""
+        return len(group_starts(self.facts.profile)) if self.summed is None else self.summed.profiles
+
+    @property
+    def visit_facts(self) -> VisitFacts:
+        """What visits brought to rows of frames."""
+        return self.seen if self.summed is None else self.summed
+
+    @property
     def seen(self) -> Seen:
-        """The facts there are visit by visit."""
+        """The facts there are visit by visit, one by one. Raises `TypeError` where only their sums are known."""
+        if self.summed is not None:
+            raise TypeError("facts that are summed are not known one by one")
         if self.loose is not None:
             return self.loose
         facts = self.facts
         visit = self.evidence.of_profile[facts.profile]
         return Seen(visit, self.shape.leaf, facts.samples, facts.units, _NONE)
+
+    def of_groups(self, row: Int64, *, rows: int) -> ByVisit:
+        """What each visit brought to rows 0…rows−1 of profiles; `row` is the row of each profile, -1: none."""
+        visits = len(self.evidence)
+        if self.summed is not None:
+            return self.summed.of_groups(row, rows=rows, visits=visits)
+        seen = self.seen
+        return by_visit.of_pairs(row[self.facts.profile], seen.visit, seen.units, rows=rows, visits=visits)
 
     def in_groups(self, group: Int64, count: int) -> list["Samples"]:
         """The samples split by a number 0…count−1 for each profile; the profiles stay as they are."""

@@ -29,7 +29,7 @@ class Catalogue:
 
     @cached_property
     def _sample_types(self) -> list[_SampleType]:
-        rows = self._session.rows("SELECT event, unit, sample_type_id, kind FROM newest_sample_types")
+        rows = self._session.once("SELECT event, unit, sample_type_id, kind FROM newest_sample_types")
         return [_SampleType(*row) for row in zip(*map(rows.values, _SampleType._fields), strict=True)]
 
     def sample_type(self, selection: Selection) -> SampleType:
@@ -38,10 +38,9 @@ class Catalogue:
 
     def campaign(self, selection: Selection) -> int | None:
         """The selection's campaign; None: the standing one, which has not begun. Raises `UnknownCampaign`."""
-        ids = self._session.rows(
-            "SELECT campaign_id FROM newest_campaigns WHERE name = ?", [selection.campaign]
-        ).values("campaign_id")
-        return known_campaign(ids[0] if ids else None, selection)
+        rows = self._session.once("SELECT campaign_id, name FROM newest_campaigns")
+        known = dict(zip(rows.values("name"), rows.values("campaign_id"), strict=True))
+        return known_campaign(known.get(selection.campaign), selection)
 
     def user_labels(self) -> list[str]:
         """Names of the labels that label sets have, sorted."""
@@ -54,7 +53,7 @@ class Catalogue:
         others = self.user_labels()
         if name in others:
             return
-        if others or len(self._session.rows("SELECT profile FROM profiles LIMIT 1")):
+        if others or len(self._session.once("SELECT profile FROM profiles LIMIT 1")):
             raise label_names.unknown_label(name, others, parameter=parameter, at=at)
 
     def choice(self, matcher: Matcher) -> Choice:
@@ -77,12 +76,12 @@ class Catalogue:
 
     @cached_property
     def _machines(self) -> Mapping[int, str]:
-        rows = self._session.rows("SELECT machine_id, name FROM newest_machines")
+        rows = self._session.once("SELECT machine_id, name FROM newest_machines")
         return dict(zip(rows.values("machine_id"), rows.values("name"), strict=True))
 
     @cached_property
     def _dimensions(self) -> Mapping[str, dict[int, str]]:
-        rows = self._session.rows("SELECT value_id, dim, value FROM newest_values")
+        rows = self._session.once("SELECT value_id, dim, value FROM newest_values")
         found: dict[str, dict[int, str]] = {}
         for id_, dimension, value in zip(*map(rows.values, ("value_id", "dim", "value")), strict=True):
             found.setdefault(dimension, {})[id_] = value
@@ -90,7 +89,7 @@ class Catalogue:
 
     @cached_property
     def _label_sets(self) -> Mapping[int, Mapping[str, str]]:
-        rows = self._session.rows("SELECT label_set_id, labels FROM newest_label_sets")
+        rows = self._session.once("SELECT label_set_id, labels FROM newest_label_sets")
         texts: Sequence[str] = rows.values("labels")
         return dict(zip(rows.values("label_set_id"), map(json.loads, texts), strict=True))
 

@@ -54,7 +54,17 @@ def opened(
 
     `LakeBusy` is raised in whoever uses it for longer than `limits.timeout_s`, or when `stopping`.
     """
-    with duckdb.connect(":memory:") as connection:
+    with (
+        open_duck(lake, manifests, limits) as connection,
+        interrupted(connection, limits.timeout_s, stopping),
+    ):
+        yield connection
+
+
+def open_duck(lake: Lake, manifests: Sequence[Manifest], limits: Limits) -> duckdb.DuckDBPyConnection:
+    """A DuckDB as `opened` has it, which is its caller's to close, and to interrupt."""
+    connection = duckdb.connect(":memory:")
+    try:
         _limit(connection, limits)
         system = lake.file_system()
         if system is not None:
@@ -71,15 +81,19 @@ def opened(
             connection.execute(f"SET allowed_directories = [{_quoted(lake.root)}]")
             connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
-        with _interrupted(connection, limits.timeout_s, stopping):
-            yield connection
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 @contextmanager
-def _interrupted(
-    connection: duckdb.DuckDBPyConnection, timeout_s: float | None, stopping: Callable[[], bool]
+def interrupted(
+    connection: duckdb.DuckDBPyConnection,
+    timeout_s: float | None,
+    stopping: Callable[[], bool] = lambda: False,
 ) -> Iterator[None]:
-    """Interrupts statements, each anew: an interrupt between two of them is lost."""
+    """Interrupts the block's statements after so many seconds or when `stopping`, each anew: an interrupt between two of them is lost."""
     over = Event()
     end = None if timeout_s is None else monotonic() + timeout_s
 

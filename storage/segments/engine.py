@@ -12,19 +12,18 @@ from storage.errors import BadSelection
 from storage.query.reading import Question
 from storage.query.selections.selection import Selection
 from storage.segments import manifest
-from storage.segments.dictionary import Dictionary
-from storage.segments.duck import DEFAULT, Limits, opened
+from storage.segments.days import Days
+from storage.segments.duck import DEFAULT, Limits
 from storage.segments.errors import LakeChanged
 from storage.segments.manifest import Manifest
 from storage.segments.place import Lake
 from storage.segments.reading import SegmentReading
-from storage.segments.session import Session
 
 _Answer = TypeVar("_Answer")
 _TRIES = 3
 """Of an answer whose files are replaced while it is made."""
 _RUNS_TOLD = 6
-_DICTIONARIES = 4
+_SETS_OF_DAYS = 4
 """Sets of days whose stacks and functions are kept between answers."""
 
 
@@ -53,7 +52,7 @@ class LakeEngine:
         self._lake = lake
         self._limits = limits
         self._lock = Lock()
-        self._dictionaries: dict[tuple[str, ...], Dictionary] = {}
+        self._known: dict[tuple[str, ...], Days] = {}
 
     def ask(self, question: Question[_Answer]) -> LakeAnswer[_Answer]:
         """The question's answer. Raises `BadSelection` also where the lake has none of its days, `UnknownCampaign`, `LakeError`.
@@ -68,14 +67,22 @@ class LakeEngine:
                     raise
         raise AssertionError("the last try raises")
 
-    def _dictionary_of(self, days: Sequence[Manifest]) -> Dictionary:
-        """That of exactly these files; of sets of days those used last are kept."""
-        key = tuple(manifest.stamp for manifest in days)
+    def close(self) -> None:
+        """Close the DuckDB that waits for the next question; a later question opens a new one."""
         with self._lock:
-            found = self._dictionaries.pop(key, None) or Dictionary()
-            self._dictionaries[key] = found
-            while len(self._dictionaries) > _DICTIONARIES:
-                self._dictionaries.pop(next(iter(self._dictionaries)))
+            for days in self._known.values():
+                days.close()
+
+    def _days(self, manifests: Sequence[Manifest]) -> Days:
+        """The days of exactly these files; of sets of days those used last are kept, and of the last one an open DuckDB."""
+        key = tuple(manifest.stamp for manifest in manifests)
+        with self._lock:
+            found = self._known.pop(key, None) or Days(self._lake, manifests, self._limits)
+            for other in self._known.values():
+                other.close()
+            self._known[key] = found
+            while len(self._known) > _SETS_OF_DAYS:
+                self._known.pop(next(iter(self._known)))
         return found
 
     def _ask(self, question: Question[_Answer]) -> LakeAnswer[_Answer]:
@@ -93,8 +100,9 @@ class LakeEngine:
                 hint="A day is exported when it is over for 48 hours; ask PostgreSQL for later ones.",
             )
         _check_database(known)
-        with opened(self._lake, known, self._limits) as duck:
-            answer = question.answer(SegmentReading(Session(duck), known, self._dictionary_of(known)))
+        files = self._days(known)
+        with files.session() as session:
+            answer = question.answer(SegmentReading(session, known, files.dictionary))
         days = tuple(found.day for found in known)
         return LakeAnswer(answer, days, tuple(_missing(ranges, there, days)), there[0], there[-1])
 

@@ -1,9 +1,11 @@
 """The reading of a lake's days: sums and samples out of Parquet files by DuckDB, weighed by the store's own code."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
+
+import numpy as np
 
 from storage.errors import BadSelection
 from storage.query import budget
@@ -11,7 +13,7 @@ from storage.query.application_samples import ApplicationSamples
 from storage.query.arrays import Int64
 from storage.query.builds import Builds
 from storage.query.copy_binary import TooMuch
-from storage.query.facts.scan import WHOLE, Profiles, SampleType, parts_of
+from storage.query.facts.scan import WHOLE, Facts, Profiles, SampleType, check_size, parts_of
 from storage.query.function_samples import FunctionSamples
 from storage.query.lined import LinedSamples, refuse_frames
 from storage.query.reading import Make
@@ -30,6 +32,7 @@ from storage.segments.dictionary import Dictionary, definitions
 from storage.segments.manifest import Manifest
 from storage.segments.selected import Selected, read_facts, read_profiles
 from storage.segments.session import Session
+from storage.segments.sums import ByLabels, FactsInFiles, sums_by_stack
 
 _Found = TypeVar("_Found")
 
@@ -59,10 +62,18 @@ class SegmentReading:
         self,
         selection: Selection,
         labels: tuple[str, ...] = (),
-        frame: str | None = None,  # noqa: ARG002 - as `Reading`
+        frame: str | None = None,
     ) -> Samples:
-        """The selection's samples. Raises `BadSelection`, `UnknownCampaign`, `LakeError`."""
+        """The selection's samples, summed by stack for rows of labels alone. Raises `BadSelection`, `UnknownCampaign`, `LakeError`."""
+        if frame is None and labels:
+            return self.by_visit(selection, labels)
         return self.visits(selection, labels)
+
+    def by_visit(self, selection: Selection, labels: tuple[str, ...] = ()) -> Samples:
+        """The selection's samples: summed by labels and stack, unless some stacks are left out."""
+        if selection.filters_stacks:
+            return self.visits(selection, labels)
+        return self._within_limits(selection, labels, self._by_stack)
 
     def functions_of(
         self,
@@ -70,33 +81,39 @@ class SegmentReading:
         make: Make[FunctionSamples, _Found],  # noqa: ARG002 - as `Reading`
     ) -> _Found | Samples:
         """The selection's samples by stack, of which rows of functions are made."""
-        return self.samples(selection, (), "function")
+        return self.visits(selection)
 
     def applications_of(
         self,
         selection: Selection,
         make: Make[ApplicationSamples, _Found],  # noqa: ARG002 - as `Reading`
     ) -> _Found | Samples:
-        """The selection's samples with their applications."""
-        return self.visits(selection, APPLICATION.keys)
+        """The selection's samples summed by application and stack."""
+        return self.by_visit(selection, APPLICATION.keys)
 
     def visits(self, selection: Selection, labels: tuple[str, ...] = ()) -> Samples:
-        """The selection's samples visit by visit, with the ids of these labels.
+        """The selection's samples visit by visit, with the ids of these labels."""
+        return self._within_limits(selection, labels, self._one_by_one)
 
-        Of more than is read for one answer a random part of the visits, as out of PostgreSQL.
-        """
+    def _within_limits(
+        self,
+        selection: Selection,
+        labels: tuple[str, ...],
+        read: Callable[[Selection, SampleType, tuple[str, ...], Selected, int], Samples],
+    ) -> Samples:
+        """What is read of the selection; of more than is read for one answer a random part of the visits, as out of PostgreSQL."""
         kind, campaign_id = self.sample_type(selection), self._catalogue.campaign(selection)
         selected = self._selected(selection, kind, labels)
         try:
             with budget.given_back():
-                return self._part(selection, kind, selected, labels, WHOLE)
+                return read(selection, kind, labels, selected, WHOLE)
         except TooMuch:
             parts = parts_of(int(selected.profiles.facts.sum()), len(selected.profiles))
             if parts == WHOLE or campaign_id is None or not self._designs.draws(campaign_id):
                 raise
         return of_fewer(
-            lambda fewer: self._part(
-                selection, kind, self._selected(selection, kind, labels, fewer), labels, fewer
+            lambda fewer: read(
+                selection, kind, labels, self._selected(selection, kind, labels, fewer), fewer
             ),
             parts,
         )
@@ -110,25 +127,54 @@ class SegmentReading:
         campaign_id = self._catalogue.campaign(selection)
         return read_profiles(self._session, selection, campaign_id, kind, choices, labels, parts)
 
-    def _part(
+    def _one_by_one(
         self,
         selection: Selection,
         kind: SampleType,
+        labels: tuple[str, ...],  # noqa: ARG002 - as `_by_stack`
         selected: Selected,
-        labels: tuple[str, ...],  # noqa: ARG002 - they are in `selected`
         parts: int,
     ) -> Samples:
         facts, profiles = read_facts(self._session, selected), selected.profiles
-        design, weights = self._designs.design(
-            selection, self._catalogue.campaign(selection), kind, stacks=profiles.stacks, parts=parts
-        )
-        visits = visits_of(design, weights, profiles, facts)
-        if parts == WHOLE:
-            visits = self._bounded(visits, selection, kind)
+        visits = self._visits(selection, kind, selected, parts)
         weighted = facts.units * visits.weight[profiles.visit[facts.profile]]
         shape = self._dictionary.shape(self._session, facts.stack)
         samples = Samples(kind, profiles, facts, weighted, shape, visits)
         return filtered(self.functions, samples, selection)
+
+    def _by_stack(
+        self,
+        selection: Selection,
+        kind: SampleType,
+        labels: tuple[str, ...],
+        selected: Selected,
+        parts: int,
+    ) -> Samples:
+        profiles, groups = selected.profiles, ByLabels.of(selected.profiles, labels)
+        check_size(profiles.facts)
+        visits = self._visits(selection, kind, selected, parts)
+        facts, weighted = sums_by_stack(self._session, selected, visits, groups)
+        shape = self._dictionary.shape(self._session, facts.stack)
+        return Samples(
+            kind,
+            groups.profiles,
+            facts,
+            weighted,
+            shape,
+            visits,
+            summed=FactsInFiles(self._session, selected, visits, groups, facts.stack),
+        )
+
+    def _visits(self, selection: Selection, kind: SampleType, selected: Selected, parts: int) -> Visits:
+        """The selection's visits with what each saw of it."""
+        profiles, campaign_id = selected.profiles, self._catalogue.campaign(selection)
+        design, weights = self._designs.design(
+            selection, campaign_id, kind, stacks=profiles.stacks, parts=parts
+        )
+        each = np.arange(len(profiles))
+        units = Facts(each, each, profiles.samples, profiles.units)
+        visits = visits_of(design, weights, profiles, units)
+        return self._bounded(visits, selection, kind) if parts == WHOLE else visits
 
     def _bounded(self, visits: Visits, selection: Selection, kind: SampleType) -> Visits:
         """As `storage.query.unseen.bounded`."""

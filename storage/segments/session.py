@@ -20,8 +20,16 @@ Columns = Mapping[str, Any]
 class Session:
     """An open DuckDB; what it raises becomes the store's errors (`translated`)."""
 
-    def __init__(self, duck: duckdb.DuckDBPyConnection) -> None:
+    def __init__(self, duck: duckdb.DuckDBPyConnection, learnt: dict[str, Rows] | None = None) -> None:
+        """`learnt` has the rows of statements that `once` has run before over the same files."""
         self._duck = duck
+        self._learnt = {} if learnt is None else learnt
+
+    def once(self, sql: str) -> Rows:
+        """As `rows`, of a small table; run once for all questions of the same files, which never change."""
+        if sql not in self._learnt:
+            self._learnt[sql] = self.rows(sql)
+        return self._learnt[sql]
 
     def rows(
         self, sql: str, given: Sequence[Any] = (), *, limit: int | None = None, **tables: Columns

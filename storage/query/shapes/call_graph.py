@@ -9,16 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis import estimate
-from storage.query.arrays import Float, Int64, sorting, sum_at
+from storage.query.arrays import Float, Int64
 from storage.query.facts.scan import SampleType
 from storage.query.reading import Reading
 from storage.query.samples import Samples
 from storage.query.selections.selection import Selection
 from storage.query.shapes.call_edges import Calls, calls_between, functions_of
 from storage.query.shapes.frame_tree import Borne
+from storage.query.shapes.table_frames import brought_at
 from storage.query.shapes.totals import Totals, totals
 from storage.query.stacks.functions import FunctionRow
-from storage.query.weighing import by_visit
 from storage.query.weighing.by_visit import Brought
 from storage.query.weighing.estimates import Estimate, Interval, estimates
 
@@ -185,28 +185,12 @@ class CallGraphQuestion:
 
 def brought_to(samples: Samples, functions: Int64) -> Brought:
     """What each visit brought to functions, ascending ids that the samples have, as their self and total."""
-    evidence, shape, seen = samples.evidence, samples.shape, samples.seen
+    evidence, shape, seen = samples.evidence, samples.shape, samples.visit_facts
     visits, rows = len(evidence), len(functions)
     row_of = np.full(int(max(shape.function.max(), functions.max(initial=0))) + 1, -1, np.int64)
     row_of[functions] = np.arange(rows)
-    order, below = shape.by_node(seen.leaf)
-    leaf, counts, units, visit = (
-        column[order] for column in (seen.leaf, seen.samples, seen.units, seen.visit)
-    )
-    own_row = row_of[shape.function[leaf]]
-    there = own_row >= 0
-    nodes = np.flatnonzero(shape.outermost & (row_of[shape.function] >= 0))
-    nodes = nodes[sorting(row_of[shape.function[nodes]])]
-    first = np.searchsorted(row_of[shape.function[nodes]], np.arange(rows + 1))
-    starts, ends = below[nodes], below[shape.end[nodes]]
-    running = np.concatenate(([0], np.cumsum(counts)))
-    in_slices = np.concatenate(([0], np.cumsum(running[ends] - running[starts])))
-    return Brought(
-        sum_at(own_row[there], counts[there], rows),
-        in_slices[first[1:]] - in_slices[first[:-1]],
-        by_visit.of_pairs(own_row, visit, units, rows=rows, visits=visits),
-        by_visit.of_slices(first, starts, ends, visit, units, visits=visits),
-    )
+    of_node = row_of[shape.function]
+    return brought_at(shape, shape.outermost, of_node, seen, rows=rows, visits=visits, totals=True)
 
 
 def _shares(weight: Float, whole: float) -> Float:

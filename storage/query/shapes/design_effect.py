@@ -9,7 +9,7 @@ import numpy as np
 from analysis import estimate
 from storage.query.arrays import Float, Int64
 from storage.query.samples import Samples
-from storage.query.weighing import by_visit
+from storage.query.shapes.table_frames import brought_at
 
 _MOST = 400
 """Functions it is computed for, the heaviest ones: each costs a pass over its own facts."""
@@ -23,29 +23,23 @@ def effective_sizes(samples: Samples, weights: Float, functions: Int64) -> tuple
     found: list[float | None] = [None] * len(functions)
     if samples.evidence.design.weights is None or not len(samples.facts.stack):
         return tuple(found)
-    shape, seen, evidence = samples.shape, samples.seen, samples.evidence
+    shape, seen, evidence = samples.shape, samples.visit_facts, samples.evidence
     size = int(max(shape.function.max(), functions[-1])) + 1
     weight = np.bincount(shape.function, weights=weights * shape.outermost, minlength=size)[functions]
     heaviest = np.argsort(-weight, kind="stable")[:_MOST]
     heaviest = np.sort(heaviest[weight[heaviest] > 0])  # the root is nobody's function
-    row_of = np.full(size, -1, np.int16)  # half a thousand rows; so narrow, they are sorted without comparing
+    row_of = np.full(size, -1, np.int64)
     row_of[functions[heaviest]] = np.arange(len(heaviest))
-    row = row_of[shape.function]
-    nodes = np.flatnonzero(shape.outermost & (row >= 0))
-    order, below = shape.by_node(seen.leaf)
-    starts, ends = below[nodes], below[shape.end[nodes]]
-    some = np.flatnonzero(ends > starts)  # of cells few facts are seen visit by visit
-    row = row[nodes[some]]
-    by_row = some[np.argsort(row, kind="stable")]
-    sums = by_visit.of_slices(
-        np.concatenate(([0], np.cumsum(np.bincount(row, minlength=len(heaviest))))),
-        starts[by_row],
-        ends[by_row],
-        seen.visit[order],
-        seen.units[order],
+    found_by = brought_at(
+        shape,
+        shape.outermost,
+        row_of[shape.function],
+        seen,
+        rows=len(heaviest),
         visits=len(evidence),
+        totals=True,
     )
-    moments = evidence.of_functions(functions[heaviest], sums, own=False)
+    moments = evidence.of_functions(functions[heaviest], found_by.total, own=False)
     if moments is None:
         return tuple(found)
     for index, size in zip(heaviest.tolist(), estimate.effective(moments).tolist(), strict=True):

@@ -142,7 +142,10 @@ class SeriesQuestion:
             found = _of_cells(self.selection, over, cells, unseen)
             return SeriesAnswer(cells.kind, cells.totals, self.by, found)
         labels = split_keys(self.by).labels if self.by else ()
-        samples = reading.visits(self.selection, labels)
+        # What is summed knows rows of labels, or of frames.
+        divided = bool(labels) and bool(split_keys(self.by).frames)
+        read = reading.visits if divided else reading.by_visit
+        samples = read(self.selection, labels)
         times = reading.visit_times(self.selection)
         if not isinstance(samples.evidence, Visits):
             raise TypeError("a series is read visit by visit")
@@ -151,8 +154,7 @@ class SeriesQuestion:
 
     def _series(self, reading: Reading, samples: Samples, evidence: Visits, times: VisitTimes) -> Series:
         over = steps(self.selection, self.points, self.step_s)
-        visit = evidence.of_profile[samples.facts.profile]
-        left = sum_at(visit, samples.facts.units, len(evidence))
+        left = samples.by_visit
         parts, names, total, additive = [_one_row(left)], [], 0, False
         if self.by:
             rows = all_rows(reading, samples, self.by)

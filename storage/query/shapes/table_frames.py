@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 
 from storage.query import budget
-from storage.query.arrays import Bool, Float, Int64, distinct, sorting, sum_at, weight_at
+from storage.query.arrays import Bool, Float, Int64, distinct, sum_at, weight_at
 from storage.query.samples import Samples
 from storage.query.shapes.frame_keys import FrameKeys, Numbering
 from storage.query.shapes.table_rows import Grouping, Identities
@@ -15,7 +15,7 @@ from storage.query.stacks.functions import Functions
 from storage.query.stacks.stack_tree import Shape
 from storage.query.weighing import by_visit
 from storage.query.weighing.by_visit import Brought, in_order
-from storage.query.weighing.evidence import Details, Seen
+from storage.query.weighing.evidence import Details, VisitFacts
 
 
 class RowGroup(Protocol):
@@ -168,8 +168,8 @@ class FrameGroup:
 
     def brought(self, rows: Int64, *, totals: bool) -> Brought:
         """What each visit brought to some rows."""
-        evidence, shape, seen = self._samples.evidence, self._samples.shape, self._samples.seen
-        if not len(seen.leaf):  # all of it is in cells
+        evidence, shape, seen = self._samples.evidence, self._samples.shape, self._samples.visit_facts
+        if not len(seen):  # all of it is in cells
             none = by_visit.joined([], len(rows))
             return Brought(np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64), none, none)
         place_of = np.full(len(self.keys) + 1, -1, np.int64)  # one more, for what is no row
@@ -181,35 +181,12 @@ class FrameGroup:
 
 
 def brought_at(
-    shape: Shape, outermost: Bool, of_node: Int64, seen: Seen, *, rows: int, visits: int, totals: bool
+    shape: Shape, outermost: Bool, of_node: Int64, seen: VisitFacts, *, rows: int, visits: int, totals: bool
 ) -> Brought:
-    """What each visit brought to rows 0…rows−1, `of_node` being the row of each node (−1: none), `outermost` as its total goes by.
-
-    With the facts sorted by node, those of a row are a few slices of them.
-    """
-    order, below = shape.by_node(seen.leaf)
-    leaf, counts, units = seen.leaf[order], seen.samples[order], seen.units[order]
-    visit = seen.visit[order]
-    own_row = np.where(leaf == prefix_tree.ROOT, -1, of_node[leaf])
-    own = by_visit.of_pairs(own_row, visit, units, rows=rows, visits=visits)
-    there = own_row >= 0
-    own_samples = sum_at(own_row[there], counts[there], rows)
-    if not totals:
-        return Brought(own_samples, own_samples, own, own)
-    # Of nodes without units too: visits may add there and take away as much.
-    nodes = np.flatnonzero(outermost[1:] & (of_node[1:] >= 0)) + 1
-    of = of_node[nodes]
-    nodes = nodes[sorting(of)]
-    first = np.concatenate(([0], np.cumsum(np.bincount(of, minlength=rows))))
-    starts, ends = below[nodes], below[shape.end[nodes]]
-    running = np.concatenate(([0], np.cumsum(counts)))
-    in_slices = np.concatenate(([0], np.cumsum(running[ends] - running[starts])))
-    return Brought(
-        own_samples,
-        in_slices[first[1:]] - in_slices[first[:-1]],
-        own,
-        by_visit.of_slices(first, starts, ends, visit, units, visits=visits),
-    )
+    """What each visit brought to rows 0…rows−1, `of_node` being the row of each node (−1: none), `outermost` as its total goes by."""
+    own_row, total_row = of_node.copy(), np.where(outermost, of_node, -1)
+    own_row[prefix_tree.ROOT] = total_row[prefix_tree.ROOT] = -1
+    return seen.brought(shape, own_row, total_row, rows=rows, visits=visits, totals=totals)
 
 
 def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:

@@ -39,7 +39,7 @@ class FunctionRows:
     def brought(self, places: Int64, *, totals: bool = True) -> Brought:
         """What each visit that is in no cell brought to some rows, in their order."""
         shape, seen, rows = self._samples.shape, self._samples.seen, len(places)
-        if not len(seen.leaf):
+        if not len(seen):
             none = by_visit.joined([], rows)
             return Brought(np.zeros(rows, np.int64), np.zeros(rows, np.int64), none, none)
         # A visit may add to a function as much as another takes away: it has a node, but no row.

@@ -103,19 +103,12 @@ class LabelRows:
 
     def brought(self, places: Int64, *, totals: bool = True) -> Brought:  # noqa: ARG002 - self is total
         """What each visit brought to some rows, in their order."""
-        facts, seen, evidence = self._samples.facts, self._samples.seen, self._samples.evidence
         groups = len(self._grouping.labels)
         chosen = self._present[places]
-        samples = sum_at(self._group, facts.samples, groups)[chosen]
+        samples = sum_at(self._group, self._samples.facts.samples, groups)[chosen]
         row_of = np.full(groups, -1, np.int64)
         row_of[chosen] = np.arange(len(chosen))
-        visits = by_visit.of_pairs(
-            row_of[self._group],
-            seen.visit,
-            seen.units,
-            rows=len(chosen),
-            visits=len(evidence),
-        )
+        visits = self._samples.of_groups(row_of[self._grouping.of], rows=len(chosen))
         return Brought(samples, samples, visits, visits)
 
 

@@ -9,7 +9,7 @@ from storage.landing.markers import Kind
 from storage.landing.resolved import Status
 from storage.query import budget
 from storage.query.application_samples import ApplicationSamples
-from storage.query.arrays import Int64, group_starts, sum_at
+from storage.query.arrays import Int64
 from storage.query.cells.evidence import Merged
 from storage.query.function_samples import FunctionSamples, Quality
 from storage.query.samples import Samples
@@ -123,14 +123,14 @@ def _behind(samples: Samples) -> _Behind:
     if isinstance(evidence, Merged):
         return _behind_cells(evidence)
     facts = samples.facts
-    by_visit = sum_at(evidence.of_profile[facts.profile], facts.units, len(evidence))
+    by_visit = samples.by_visit
     seen = np.flatnonzero(by_visit)
     moments = evidence.moments(ByVisit(np.zeros(len(seen), np.int64), seen, by_visit[seen], 1))
     return _Behind(
         int(facts.samples.sum()),
         len(np.unique(evidence.machine[seen])),
         len(seen),
-        len(group_starts(facts.profile)),
+        samples.profiles_seen,
         None if moments is None else total_of(moments),
         "chunks",
     )

@@ -7,13 +7,16 @@ Two kinds say it: the visits themselves (`Visits`), and sums that merged cells k
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
 from analysis import moments
 from analysis.moments import Moments
 from analysis.weights import Weights
-from storage.query.arrays import Float, Int64
+from storage.query.arrays import Float, Int64, sorting, sum_at
+from storage.query.stacks.stack_tree import Shape
+from storage.query.weighing import by_visit
 from storage.query.weighing.by_visit import Brought, ByVisit, nobody
 from storage.query.weighing.design import Design, Ids
 
@@ -34,9 +37,47 @@ class Details:
     total: Moments | None
 
 
+class VisitFacts(Protocol):
+    """Facts visit by visit, as far as an answer has them: all, or those that cells do not have."""
+
+    def __len__(self) -> int:
+        """Facts."""
+        ...
+
+    def brought(
+        self,
+        shape: Shape,
+        own_row: Int64,
+        total_row: Int64,
+        *,
+        rows: int,
+        visits: int,
+        totals: bool = True,
+    ) -> Brought:
+        """What each visit brought to rows 0…rows−1 of a table; without `totals`, which cost more, those may be missing.
+
+        `own_row` is the row of each node of the tree as the innermost of a stack, `total_row` its row as a node that counts, with
+        all below it, for the row's total; -1: none. Of nodes of one row in `total_row` none is below another.
+        """
+        ...
+
+
+class SummedFacts(VisitFacts, Protocol):
+    """Facts that are added up over visits by group of profiles and stack."""
+
+    @property
+    def profiles(self) -> int:
+        """How many profiles the facts are of."""
+        ...
+
+    def of_groups(self, row: Int64, *, rows: int, visits: int) -> ByVisit:
+        """What each visit brought to rows 0…rows−1 of groups; `row` is the row of each group, -1: none."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """Columns over facts visit by visit, as far as an answer has them: all, or those cells do not have."""
+    """Columns over facts, as `VisitFacts`."""
 
     visit: Int64
     leaf: Int64
@@ -45,6 +86,43 @@ class Seen:
     units: Int64
     application: Int64
     """Ids; empty where no row asks for them."""
+
+    def __len__(self) -> int:
+        return len(self.leaf)
+
+    def brought(
+        self,
+        shape: Shape,
+        own_row: Int64,
+        total_row: Int64,
+        *,
+        rows: int,
+        visits: int,
+        totals: bool = True,
+    ) -> Brought:
+        """As `VisitFacts.brought`: with the facts sorted by node, those of a row are a few slices of them."""
+        order, below = shape.by_node(self.leaf)
+        counts, units, visit = self.samples[order], self.units[order], self.visit[order]
+        own_of = own_row[self.leaf[order]]
+        own = by_visit.of_pairs(own_of, visit, units, rows=rows, visits=visits)
+        there = own_of >= 0
+        own_samples = sum_at(own_of[there], counts[there], rows)
+        if not totals:
+            return Brought(own_samples, own_samples, own, own)
+        # Of nodes without units too: visits may add there and take away as much.
+        nodes = np.flatnonzero(total_row >= 0)
+        of = total_row[nodes]
+        nodes = nodes[sorting(of)]
+        first = np.concatenate(([0], np.cumsum(np.bincount(of, minlength=rows))))
+        starts, ends = below[nodes], below[shape.end[nodes]]
+        running = np.concatenate(([0], np.cumsum(counts)))
+        in_slices = np.concatenate(([0], np.cumsum(running[ends] - running[starts])))
+        return Brought(
+            own_samples,
+            in_slices[first[1:]] - in_slices[first[:-1]],
+            own,
+            by_visit.of_slices(first, starts, ends, visit, units, visits=visits),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ def store(engine: Engine, tmp_path: Path) -> Iterator[Store]:
     made = Store(engine, Lake(str(tmp_path / "the lake")))
     yield made
     made.postgres.close()
+    made.duckdb.close()
 
 
 @pytest.fixture

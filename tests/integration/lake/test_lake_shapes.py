@@ -38,3 +38,15 @@ def test_shapes_are_answered_alike(store: Store):
     assert any(point.estimate is not None and point.estimate.units.hi > 0 for point in unseen)
     moved = store.check(MoversQuestion(SECOND, FIRST, ("application",)))
     assert moved.movers
+
+
+@pytest.mark.parametrize("own", [True, False])
+@pytest.mark.parametrize("by", [("function",), ("file",)])
+def test_series_that_are_summed_by_stack_are_answered_alike(store: Store, by: tuple[str, ...], *, own: bool):
+    store.land(VISITS)
+    store.export()
+    series = store.check(SeriesQuestion(minutes(30, WHOLE), by, step_s=3 * 3600, own=own)).series
+    assert len(series.lines) > 1
+    assert any(point.estimate is not None for point in series.lines[0].points)
+    narrowed = minutes(30, WHOLE, select='{application="db"}', focus="work")
+    assert store.check(SeriesQuestion(narrowed, by, step_s=3 * 3600, own=own)).series.lines

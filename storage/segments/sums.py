@@ -1,0 +1,128 @@
+"""Sums of a selection's samples by GROUP BY: by stack, and by visit where rows of an answer are known."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from storage.query.arrays import Float, Int64
+from storage.query.facts.scan import Facts, Profiles, no_profiles
+from storage.query.stacks.stack_tree import Shape
+from storage.query.weighing import by_visit
+from storage.query.weighing.by_visit import Brought, ByVisit
+from storage.query.weighing.evidence import Visits
+from storage.segments.selected import Selected
+from storage.segments.session import Columns, Session
+from storage.segments.stack_classes import StackClasses
+
+_JOINED = "FROM samples s JOIN wanted w ON s.day = w.day AND s.profile = w.profile"
+_BY_STACK = f"""
+SELECT w.number, s.stack_id, CAST(sum(s.samples) AS BIGINT) AS samples, CAST(sum(s.samples * w.period) AS BIGINT) AS units,
+    sum(s.samples * w.weighted) AS weighted
+{_JOINED} GROUP BY w.number, s.stack_id
+"""
+_BY_CLASS = f"""
+SELECT c.class, w.visit, CAST(sum(s.samples) AS BIGINT) AS samples, CAST(sum(s.samples * w.period) AS BIGINT) AS units
+{_JOINED} JOIN classes c ON c.stack_id = s.stack_id GROUP BY c.class, w.visit
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ByLabels:
+    """The profiles of a selection by the ids of labels."""
+
+    number: Int64
+    """Of each profile: of its combination of ids."""
+    profiles: Profiles
+    """One for each combination, as far as its labels."""
+
+    @classmethod
+    def of(cls, profiles: Profiles, labels: tuple[str, ...]) -> "ByLabels":
+        """By these labels, which the profiles were read with."""
+        if not labels:
+            return cls(np.zeros(len(profiles), np.int64), no_profiles(stacks=bool(profiles.stacks)))
+        ids = np.stack([profiles.label(label) for label in labels], axis=1)
+        known, first, number = np.unique(ids, axis=0, return_index=True, return_inverse=True)
+        one = np.zeros(len(known), np.int64)
+        columns = {name: column[first] for name, column in profiles.labels.items()}
+        found = Profiles(
+            profiles.visits[:0], one, profiles.machine[first], one, one, one, columns, profiles.stacks
+        )
+        return cls(number.astype(np.int64), found)
+
+
+def sums_by_stack(
+    session: Session, selected: Selected, visits: Visits, groups: ByLabels
+) -> tuple[Facts, Float]:
+    """Observed samples and units by combination of labels and stack, ascending, and the units of the fleet that they stand for."""
+    rows = session.rows(_BY_STACK, wanted={**_weighed(selected, visits), "number": groups.number})
+    order = np.lexsort((rows.ints("stack_id"), rows.ints("number")))
+    number, stack, samples, units = (
+        rows.ints(name)[order] for name in ("number", "stack_id", "samples", "units")
+    )
+    return Facts(number, stack, samples, units), rows.floats("weighted")[order]
+
+
+def _weighed(selected: Selected, visits: Visits) -> Columns:
+    profiles = selected.profiles
+    return {
+        "day": selected.keys["day"],
+        "profile": selected.keys["profile"],
+        "visit": profiles.visit.astype(np.int32),
+        "period": profiles.period,
+        "weighted": profiles.period * visits.weight[profiles.visit],
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class FactsInFiles:
+    """The facts of a selection, as `storage.query.weighing.evidence.SummedFacts`: they stay in the files, and DuckDB adds them up."""
+
+    session: Session
+    selected: Selected
+    visits: Visits
+    groups: ByLabels
+    stacks: Int64
+    """Of each sum."""
+
+    @property
+    def profiles(self) -> int:
+        """With a fact."""
+        return int((self.selected.profiles.facts > 0).sum())
+
+    def of_groups(self, row: Int64, *, rows: int, visits: int) -> ByVisit:
+        """As `VisitFacts.of_groups`, of the combinations of labels."""
+        profiles = self.selected.profiles
+        return by_visit.of_pairs(
+            row[self.groups.number], profiles.visit, profiles.units, rows=rows, visits=visits
+        )
+
+    def __len__(self) -> int:
+        """Facts."""
+        return int(self.selected.profiles.facts.sum())
+
+    def brought(
+        self,
+        shape: Shape,
+        own_row: Int64,
+        total_row: Int64,
+        *,
+        rows: int,
+        visits: int,
+        totals: bool = True,
+    ) -> Brought:
+        """As `VisitFacts.brought`; `shape` is the one of these stacks."""
+        if not totals:
+            total_row = np.full(len(shape), -1, np.int64)
+        classes = StackClasses.of(shape, own_row, total_row)
+        counted = np.flatnonzero(classes.of_stack >= 0)
+        found = self.session.rows(
+            _BY_CLASS,
+            wanted=_weighed(self.selected, self.visits),
+            classes={"stack_id": self.stacks[counted], "class": classes.of_stack[counted].astype(np.int32)},
+        )
+        brought = classes.brought(found, rows=rows, visits=visits)
+        return (
+            brought
+            if totals
+            else Brought(brought.self_samples, brought.self_samples, brought.own, brought.own)
+        )
