@@ -187,7 +187,7 @@ def _memory(found: Results) -> str:
     return f"""\
 Memory that processes were measured to take (`soak`: {count(soak["machines"])} machines, {count(soak["visits_landed"])} visits in {soak["minutes"]:.0f} minutes, {plain(times)} times the rate of the
 default): collector {soak["collector_mib_peak"]:.0f} MiB (`soak.collector_mib_peak`), worker {soak["worker_mib_peak"]:.0f} MiB (`soak.worker_mib_peak`), API {soak["api_mib_peak"]:.0f} MiB
-(`soak.api_mib_peak`). The API's grows by {plain(stack)} bytes a stack and {plain(function)} a function that it has met; a question takes up to 1 GB for
+(`soak.api_mib_peak`). The API's grew by {plain(stack)} bytes a stack and {plain(function)} a function that it had met, which lie in a mapped file since, 50 bytes a stack; a question takes up to 1 GB for
 the 20 million facts that are read at most. An export of {rounded(lake["facts"])} facts took {lake["export_peak_rss_mib"]:.0f} MiB (`lake.export_peak_rss_mib`); a larger day takes a byte more for
 each stack id, profiles and facts go through a megabyte at a time, and the check takes no more than FLEETPROF_LAKE_MEMORY_BYTES."""
 
