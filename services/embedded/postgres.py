@@ -31,6 +31,7 @@ from services.errors import CannotStart
 
 DATABASE = "fleetprof"
 USER = "fleetprof"
+_WITH_IO_METHOD = 18
 _PORT = 5432
 
 
@@ -165,7 +166,7 @@ class EmbeddedPostgres:
         # itself refuses to start when their pid is a zombie, or another process's by now.
         for stale in (self._data / "postmaster.pid", Path(f"{self._socket}.lock"), self._socket):
             stale.unlink(missing_ok=True)
-        settings = self._settings() | self._options
+        settings = self._settings(programs.major) | self._options
         options = " ".join(f"-c {shlex.quote(f'{name}={value}')}" for name, value in settings.items())
         while True:
             seconds = max(1, int(deadline - time.monotonic()))
@@ -181,7 +182,7 @@ class EmbeddedPostgres:
                 )
             time.sleep(0.1)
 
-    def _settings(self) -> dict[str, str]:
+    def _settings(self, major: int) -> dict[str, str]:
         return {
             "hba_file": str(self.directory / "pg_hba.conf"),
             "ident_file": str(self.directory / "pg_ident.conf"),
@@ -193,8 +194,8 @@ class EmbeddedPostgres:
             "shared_buffers": f"{min(max(_memory_mib() // 32, 64), 256)}MB",
             "wal_buffers": "4MB",
             "max_wal_size": "2GB",
-            # Processes that one machine's store does not use: replication, and I/O apart from who waits for it.
-            "io_method": "sync",
+            # One machine's store does not use replication, nor processes for I/O, which came with version 18.
+            **({"io_method": "sync"} if major >= _WITH_IO_METHOD else {}),
             "max_logical_replication_workers": "0",
             "max_connections": "60",
             "random_page_cost": "1.1",
