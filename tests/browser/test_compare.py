@@ -47,7 +47,7 @@ def test_two_versions_are_compared_from_their_row(visitor: Visitor, fleet: Lande
     expect(malloc).to_have_class(re.compile(r"\bmore\b"))
     expect(malloc).to_contain_text("▲")
     expect(malloc.locator(".sr-only")).to_have_text(
-        re.compile(r"\+\d+\.\d\d points, 95 % interval \+\d.*; q (=|<) 0\.0\d*: significant")
+        re.compile(r"\+\d+\.\d\d points, interval \+\d.*; q (=|<) 0\.0\d*: significant")
     )
     rare = row(page, "rare")
     expect(rare).to_have_class(re.compile(r"\bunsure\b"))
