@@ -17,6 +17,7 @@ from services.errors import NotRunning
 from services.observing import checks
 from services.observing.address import ObserveAddress
 from services.observing.asking import ask, is_ok
+from storage import migrate
 from storage.captures import Due
 from symbolizer.worker.broker import make_sender
 from tests.until import until
@@ -132,7 +133,7 @@ def test_a_database_that_lacks_a_revision_is_not_ready(database_url: str, engine
     assert check() is None
     with engine.begin() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '0001'"))
-    assert "lacks 6 schema revision" in str(check())
+    assert f"lacks {len(migrate.pending(database_url))} schema revision" in str(check())
 
 
 def test_an_address_that_others_reach_is_refused_unless_it_is_meant(database_url, valkey_url, tmp_path):
