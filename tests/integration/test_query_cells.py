@@ -258,10 +258,8 @@ def test_closed_days_follow_weights_that_change_behind_compaction(
     assert check() != pytest.approx(before, rel=1e-3)
 
 
-def test_few_visits_are_read_one_by_one(
-    engine: Engine, queries: QueryEngine, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.undo()
+def test_few_visits_are_read_one_by_one(engine: Engine, queries: QueryEngine):
+    queries.planner = Planner()
     store = Store(engine, "fleet")
     store.land([Seen(60 * HOUR // 2 + n, "east", 0.5, 5.0, (("a", 1, 5),)) for n in range(20)])
     store.roll_all()

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
-from unittest.mock import patch
 
 import pytest
 from sqlalchemy import Engine
@@ -157,9 +156,7 @@ def test_cells_bound_steps_as_visits_do(engine: Engine, queries: QueryEngine, ap
     )
     store.roll(100)
     selection = hours(0, 8, select=f'{{application="{application}"}}')
-    with patch("storage.query.shapes.step_bounds.read_event") as visit_by_visit:
-        found = asked(queries, selection)
-    visit_by_visit.assert_not_called()
+    found = asked(queries, selection)
     with planned(queries, BY_VISITS):
         expected = asked(queries, selection)
     assert expected.totals.path == "chunks"

@@ -24,7 +24,9 @@ class DifferingRow(Answer):
     key: dict[str, str] = Field(description="One member for each key of `by`.")
     test_share: float = Field(description="Self, 0…1.")
     production_share: float
-    delta: Figure = Field(description="test_share − production_share.")
+    delta: Figure = Field(
+        description="test_share − production_share, with its interval at `interval_level`; it excludes 0."
+    )
 
 
 class LoadTestAnswer(Answer):
@@ -55,6 +57,11 @@ class LoadTestAnswer(Answer):
     compared_samples: float | None
     rows: list[DifferingRow] = Field(description="What makes the difference, the largest first.")
     rows_total: int
+    interval_level: float | None = Field(
+        description="Of the intervals of all rows' differences; higher than 0.95 where many rows are compared and few differ.",
+        ge=0.95,
+        le=1,
+    )
     because: Because | None
 
 
@@ -88,6 +95,7 @@ def load_test_document(question: LoadTestQuestion, answer: FoundTest) -> Json:
             for row in answer.rows
         ],
         "rows_total": answer.rows_total,
+        "interval_level": None if found is None else found.diff.level,
         "because": because_document(answer.unsaid),
     }
 

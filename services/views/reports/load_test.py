@@ -3,7 +3,7 @@
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from services.terminal import share, sides
+from services.terminal import level_of, share, sides
 from services.views.reports.told import Answer, amount, columns, figure, more, unsaid
 
 
@@ -35,7 +35,7 @@ def _body(answer: Answer) -> RenderableType:
     if not answer["rows"]:
         return Group(*lines, Text("No row differs by more than chance.", "dim"))
     name = ", ".join(answer["by"])
-    table = columns("test less production, 95 %", "test", "production", name, wide=(name,))
+    table = columns(f"test less production, {level_of(answer)}", "test", "production", name, wide=(name,))
     for row in answer["rows"]:
         delta = row["delta"]
         table.add_row(

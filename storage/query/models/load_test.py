@@ -29,7 +29,7 @@ class DifferingRow:
     """Self share, 0…1."""
     production: float
     lo: float
-    """95 % interval of test less production."""
+    """Interval of test less production, at the level of `found.diff`."""
     hi: float
 
 

@@ -1993,7 +1993,7 @@ export interface components {
          * @description A row of which the test has surely more or less than production.
          */
         DifferingRow: {
-            /** @description test_share − production_share. */
+            /** @description test_share − production_share, with its interval at `interval_level`; it excludes 0. */
             delta: components["schemas"]["Figure"];
             /**
              * Key
@@ -3230,6 +3230,11 @@ export interface components {
             distance: number | null;
             /** @description Distance of such parts from the rest of production: what chance alone makes. */
             floor: components["schemas"]["Figure"] | null;
+            /**
+             * Interval Level
+             * @description Of the intervals of all rows' differences; higher than 0.95 where many rows are compared and few differ.
+             */
+            interval_level: number | null;
             /** @description Distance of the test by as many visits and samples as random parts of production have. */
             matched: components["schemas"]["Figure"] | null;
             /**

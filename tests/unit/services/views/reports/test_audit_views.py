@@ -61,6 +61,7 @@ def compared(**other) -> dict:
         "compared_visits": 40,
         "compared_samples": 12000.0,
         "rows_total": 1,
+        "interval_level": 0.95,
         "rows": [
             {
                 "key": {"function": "parse"},
