@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from analysis import diff, table_shares
+from analysis.shuffle import FEWEST_SHUFFLES
 from analysis.visit_part import part
 from analysis.visit_table import VisitTable
 from tests.unit.analysis.frames import table
@@ -114,7 +115,7 @@ def test_the_work_is_bounded_however_many_visits_and_rows_there_are() -> None:
         for first in (0, count)
     )
     parts = part(a, b, diff._most_visits(a, b))
-    assert diff._cost(*parts) * diff._LEAST_SHUFFLES <= diff._WORK * 1.01
+    assert diff._cost(*parts) * FEWEST_SHUFFLES <= diff._WORK * 1.01
 
 
 def test_some_rows_at_a_time_have_the_shares_of_all_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
