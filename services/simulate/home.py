@@ -23,6 +23,7 @@ KEPT = frozenset(
         "collector_stack_bytes",
         "concurrent_inspections",
         "concurrent_visits",
+        "decoded_cache_bytes",
         "lake_memory_bytes",
         "lake_retention_days",
         "price_per_core_hour",

@@ -16,7 +16,7 @@ from services.supervisor import Child
 
 OF_THE_REAL_FLEET = {
     "state_dir", "database_url", "redis_url", "archive_url", "lake_url",
-    "symbol_cache_dir", "symbol_dirs", "debuginfod_urls", "source_roots",
+    "stack_file_dir", "symbol_cache_dir", "symbol_dirs", "debuginfod_urls", "source_roots",
     "api_host", "api_tls_cert", "api_tls_key", "data_listen", "data_client_ca",
     "collector_observe", "worker_observe", "observe_openly",
     "gateway_ca", "gateway_cert", "gateway_key", "ca_passphrase",
