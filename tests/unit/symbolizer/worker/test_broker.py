@@ -12,5 +12,5 @@ def test_the_environment_names_no_other_broker(monkeypatch: pytest.MonkeyPatch, 
     pooled = app.pool.acquire(block=False)
     for connection in (app.connection_for_read(), app.connection_for_write(), app.connection(), pooled):
         known = connection.info()
-        place = (known["transport"], known["hostname"], known["port"], known["virtual_host"])
+        place = (connection.transport.driver_type, known["hostname"], known["port"], known["virtual_host"])
         assert place == ("redis", "here", 6380, "3")
