@@ -135,17 +135,26 @@ def create_app(
     )
     leftovers = Leftovers()
 
-    async def warm() -> None:
-        """Map the file of stacks once there are tables: `up` makes them while this process imports."""
-        while not await to_thread.run_sync(_has_tables, queries):  # noqa: ASYNC110 - a database sends no event
+    async def warm() -> bool:
+        """Map the file of stacks; False: the database has no tables yet."""
+        found = await to_thread.run_sync(_has_tables, queries)
+        if found:
+            await to_thread.run_sync(queries.warm)
+        return found
+
+    async def warm_later() -> None:
+        """As `warm`, once there are tables: `up` makes them while this process imports."""
+        while not await warm():  # noqa: ASYNC110 - a database sends no event
             await sleep(_BETWEEN_LOOKS_S)
-        await to_thread.run_sync(queries.warm)
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        # Before the first request: without the file a query reads every stack that it needs from the database.
+        mapped = await warm()
         async with create_task_group() as tasks:
             tasks.start_soon(leftovers.keep_giving_back)
-            tasks.start_soon(warm)
+            if not mapped:
+                tasks.start_soon(warm_later)
             yield
             tasks.cancel_scope.cancel()
 
