@@ -40,7 +40,7 @@ class Lease:
             self._thread.start()
 
     def end(self) -> None:
-        """Renew it no more, and release it if the database can be reached; what is still open then is nobody's."""
+        """Renew it no more, and release it if the database can be reached; what is still open then has no owner."""
         self._ended.set()
         if self._thread.ident is None:
             return

@@ -1,4 +1,4 @@
-"""Which collectors run: each renews a lease every few seconds, and open visits of one whose lease ran out are nobody's.
+"""Which collectors run: each renews a lease every few seconds, and open visits of one whose lease ran out have no owner.
 
 Only the database's clock counts, so collectors may disagree about the time. While the database is away no lease can be renewed: a collector
 judges others only after it has renewed its own for the length of a lease without a gap, in which every other collector that runs has
@@ -45,7 +45,7 @@ def renew(connection: Connection, collector_id: UUID, length: timedelta) -> None
 
 
 def release(connection: Connection, collector_id: UUID) -> None:
-    """End the collector's lease: what it left open is nobody's from now on."""
+    """End the collector's lease: what it left open has no owner from now on."""
     connection.execute(delete(collector_lease).where(collector_lease.c.collector_id == collector_id))
 
 

@@ -65,13 +65,13 @@ class Shape:
 class Costs:
     """Visits that are read in the time of one cell, by what is taken of it: with fewer a cell, visits are read.
 
-    A cell costs a row, its unpacking and its moments, whoever is in it; a visit costs its chunks, a few for one application and some
+    A cell costs a row, its unpacking and its moments, whatever is in it; a visit costs its chunks, a few for one application and some
     sixty for everything. In an hour in which two machines were visited nearly every visit has a cell of its own, and cells save
     nothing; a day has ten times as many visits and hardly more cells.
     """
 
     sums: float = 0.0
-    """Of all functions, which are kept decoded or are those of many days, and of none."""
+    """Of all functions, which are cached decoded or are those of many days, and of none."""
     some_functions: float = 3.0
     """Of a few functions of one application, unpacked of hours or days that few questions share: 130 CPU ms of 485 visits against
     383 of as many cells."""
@@ -81,7 +81,7 @@ class Costs:
     """Of one application."""
     stacks_of_all: float = 1.5
     few_visits: int = 100
-    """So few are read one by one unless there are three times as many a cell as `stacks`: nobody waits for it, and they know more."""
+    """So few are read one by one unless there are three times as many a cell as `stacks`: it takes no noticeable time, and visits know more than cells."""
 
 
 @dataclass(frozen=True, slots=True)
