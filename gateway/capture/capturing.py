@@ -395,6 +395,7 @@ class Capturing:
         event.sampler.disable()
         ended = time.monotonic()
         self._drain(event, everything=True)
+        self._recorder.count_early()
         message = event.segment.message
         message.duration_ns = round((ended - event.began) * 1e9)
         totals = event.sampler.totals()

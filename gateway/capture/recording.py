@@ -53,10 +53,12 @@ class _Process:
     drain from which on its mappings may be read once more, `fruitless` how often that showed nothing new.
     `frames` has the frame of each address and its flags, `mappings` the index of the mapping at a start address;
     `made` has the keys of `frames` whose code has no file, with the address that was looked up for each.
-    `parent` is known of what was started during the window.
+    `parent` is known of what was started during the window. `early` has samples taken between the start of a
+    program and its first mapping: /proc and the records cannot name the program's file before that.
     """
 
     __slots__ = (
+        "early",
         "executable",
         "frames",
         "fruitless",
@@ -69,6 +71,7 @@ class _Process:
         "read_at",
         "sampled",
         "space",
+        "starting",
     )
 
     def __init__(
@@ -78,8 +81,11 @@ class _Process:
         identity: Identity | None = None,
         read_at: int = 0,
         parent: int | None = None,
+        starting: bool = False,
     ) -> None:
         self.parent = parent
+        self.starting = starting
+        self.early: list[tuple[SegmentCounts, int]] = []
         self.space = space
         self.identity = identity
         self.read_at = read_at
@@ -163,6 +169,7 @@ class Recorder:
 
     def forget_processes(self) -> None:
         """Look at every process anew; call it when their records were not followed for a while."""
+        self.count_early()
         self._processes.clear()
         self._parents.clear()
         self._jit.close()
@@ -193,11 +200,29 @@ class Recorder:
         process.sampled = True
         if process.made:
             self._renew_names(sample.pid, process)
+        frames, end = self._stack(sample, process, flat=flat)
+        stack = self._packer.stack(frames, end)
         group = process.group
         if group is None:
-            group = process.group = self._group(sample.pid, process)
-        frames, end = self._stack(sample, process, flat=flat)
-        segment.counts[group, self._packer.stack(frames, end)] += 1
+            if process.starting and sample.mode == Mode.KERNEL:
+                process.early.append((segment, stack))
+                return
+            group = self._set_group(sample.pid, process)
+        segment.counts[group, stack] += 1
+
+    def _set_group(self, pid: int, process: _Process) -> int:
+        """Find the group of a process, count its early samples for it and return it."""
+        group = process.group = self._group(pid, process)
+        for segment, stack in process.early:
+            segment.counts[group, stack] += 1
+        process.early.clear()
+        return group
+
+    def count_early(self) -> None:
+        """Count samples of programs whose start was recorded and their first mapping was not."""
+        for pid, process in self._processes.items():
+            if process.early:
+                self._set_group(pid, process)
 
     def _stack(self, sample: Sample, process: _Process, *, flat: bool) -> tuple[tuple[int, ...], int]:
         known = self._kernel_frames
@@ -449,6 +474,9 @@ class Recorder:
             )
         )
         process.forget_frames()
+        process.starting = False
+        if process.early:
+            self._set_group(record.pid, process)
 
     def _fork(self, record: Forked) -> None:
         if record.pid == record.parent:
@@ -469,7 +497,11 @@ class Recorder:
             return
         self._parents.pop(record.pid, None)
         process = self._processes.get(record.pid)
-        if process is not None and not process.sampled:
+        if process is None:
+            return
+        if process.early:
+            self._set_group(record.pid, process)
+        if not process.sampled:
             del self._processes[record.pid]
 
     def _rename(self, record: Renamed) -> None:
@@ -483,4 +515,4 @@ class Recorder:
         named = replace(before, comm=record.comm, exe="", script="")
         parent = None if process is None else process.parent
         self._jit.forget(record.pid)
-        self._processes[record.pid] = _Process(AddressSpace(()), identity=named, parent=parent)
+        self._processes[record.pid] = _Process(AddressSpace(()), identity=named, parent=parent, starting=True)

@@ -94,6 +94,7 @@ def test_a_process_that_becomes_another_program_is_in_both_groups(capture: captu
         assert paths == {str(folder / name)}, "frames of the other program"
         (group,) = groups_where(capture, exe=str(folder / name))
         assert capture.strings[capture.groups[group].comm] == name
+        assert capture.groups[group].main_mapping
         main = capture.mappings[capture.groups[group].main_mapping - 1]
         assert capture.strings[main.path] == str(folder / name)
 

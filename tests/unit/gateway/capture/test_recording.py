@@ -48,6 +48,7 @@ def record(*records: Record) -> tuple[capture_pb2.Capture, list[tuple[Identity, 
     consume = recorder.consumer(segment)
     for each in records:
         consume(each)
+    recorder.count_early()
     raw = zstandard.ZstdDecompressor().decompress(packer.pack(capture_pb2.Capture()).data)
     capture = capture_pb2.Capture.FromString(raw)
     images.close_files()
@@ -114,6 +115,38 @@ def test_a_program_that_is_gone_has_its_name_path_and_its_parents_control_group(
     expected = Identity("blink", "/opt/blink", "", us.cgroup, us.container, us.unit, kernel_thread=False)
     assert found[-1] == (expected, "/opt/blink", 1)
     assert len(found) == 1 + parent_sampled
+
+
+@pytest.mark.parametrize("gone", [False, True])
+def test_a_sample_before_the_first_mapping_of_a_program_is_in_its_group(sleeper: int, gone: bool):
+    """The kernel reports an exec before it maps the file; a group made there had no executable mapping."""
+    pid, now = (GONE, None) if gone else (sleeper, read_identity(sleeper))
+    path = "/opt/sleep" if now is None else now.exe
+    capture, found = record(
+        Forked(pid, US, pid, 0),
+        Renamed(pid, pid, 0, "sleep", executed=True),
+        sample(pid, 0x10, mode=Mode.KERNEL),
+        mapped(pid, path),
+        sample(pid, 0x10010),
+    )
+    assert {(who.comm, who.exe) for who, *_ in found} == {("sleep", path)}
+    assert sum(count for *_, count in found) == 2
+    (group,) = capture.groups
+    assert group.main_mapping
+    assert capture.strings[capture.mappings[group.main_mapping - 1].path] == path
+
+
+def test_a_program_that_ends_before_it_is_mapped_keeps_its_samples():
+    _, found = record(
+        Forked(GONE, US, GONE, 0),
+        Renamed(GONE, GONE, 0, "blink", executed=True),
+        sample(GONE, 0x10, mode=Mode.KERNEL),
+        Exited(GONE, GONE, 0),
+        Forked(ALSO_GONE, US, ALSO_GONE, 0),
+        Renamed(ALSO_GONE, ALSO_GONE, 0, "wink", executed=True),
+        sample(ALSO_GONE, 0x10, mode=Mode.KERNEL),
+    )
+    assert sorted((who.comm, count) for who, _, count in found) == [("blink", 1), ("wink", 1)]
 
 
 def test_a_program_forgets_what_was_mapped_before_it_was_started(code: Vma):
