@@ -1,1 +1,1 @@
-"""From resolved captures to rows, exactly once per (capture, generation) (docs/architecture.md)."""
+"""From resolved captures to rows, exactly once per (capture, generation) (storage/landing/README.md)."""

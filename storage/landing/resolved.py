@@ -1,7 +1,7 @@
 """What symbolization says about a capture's frames: the input of landing.
 
 The symbolizer makes it, landing takes it; it stands here because storage knows nothing of the
-symbolizer (docs/architecture.md).
+symbolizer (storage/landing/README.md).
 """
 
 from dataclasses import dataclass

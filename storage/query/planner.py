@@ -9,7 +9,7 @@
 Cells answer selections of whole hours, alone or with the visits of a part of an hour before and after them, that ask for whole
 stacks. Intervals need sums of squares of exactly what is asked, so rows are the functions of everything, the functions of one
 application, or the applications. Each path says the same to nine digits, so what it costs decides alone; a path that turns out not to
-be able to tell is followed by the next one. Source: docs/architecture.md; DIGEST G15.
+be able to tell is followed by the next one. Source: storage/query/README.md; DIGEST G15.
 """
 
 from dataclasses import dataclass, field, replace

@@ -25,6 +25,15 @@ SOURCES = [
 ]
 
 
+DOCUMENTS = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *(path for room in ("storage", "symbolizer") for path in sorted((ROOT / room).rglob("README.md"))),
+]
+INDEX = "docs/index.md"
+
+
 def test_every_setting_is_documented_with_its_meaning():
     from services.settings import Settings
 
@@ -54,7 +63,7 @@ def test_every_route_is_documented():
 def test_every_table_is_documented():
     from storage.schema import metadata
 
-    text = (ROOT / "docs/architecture.md").read_text()
+    text = (ROOT / "docs/tables.md").read_text()
     assert [table for table in metadata.tables if f"`{table}`" not in text] == []
 
 
@@ -84,7 +93,20 @@ def test_citations_are_read(text):
 
 def test_links_between_documents_lead_somewhere():
     broken = []
-    for path in [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]:
+    for path in DOCUMENTS:
         targets = re.findall(r"\]\((?!https?:|#)([^)#]+)", path.read_text())
         broken += [f"{path.name}: {target}" for target in targets if not (path.parent / target).exists()]
     assert broken == []
+
+
+def test_every_document_is_in_the_index():
+    text = (ROOT / INDEX).read_text()
+    listed = {(ROOT / "docs" / target).resolve() for target in re.findall(r"\]\(([^)#]+)\)", text)}
+    assert [str(path) for path in DOCUMENTS if path not in listed and path.parent not in {ROOT}] == [
+        str(ROOT / INDEX)
+    ]
+
+
+@pytest.mark.parametrize(("name", "most"), [("README.md", 80), ("docs/architecture.md", 150)])
+def test_the_documents_a_newcomer_reads_first_are_short(name, most):
+    assert len((ROOT / name).read_text().splitlines()) <= most

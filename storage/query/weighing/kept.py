@@ -1,4 +1,4 @@
-"""From when on there are facts: cells, visits and coverage are kept longer than the chunks (docs/architecture.md)."""
+"""From when on there are facts: cells, visits and coverage are kept longer than the chunks (storage/retention/README.md)."""
 
 from datetime import UTC, datetime, time
 
