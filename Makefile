@@ -37,7 +37,7 @@ format: $(VENV)/.dev ## rewrite the sources in the one format
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-pins: $(VENV)/.dev ## pin versions and digests of what images and bundle are made of (ARGS=--upgrade: the newest)
+pins: $(VENV)/bin/uv ## pin versions and digests of what .venv, images and bundle are made of (ARGS=--upgrade: the newest)
 	infra/pins $(ARGS)
 
 proto: $(VENV)/.dev ## regenerate the stubs beside the .proto files
@@ -60,10 +60,10 @@ soak: $(VENV)/.dev $(STATIC) ## half an hour of a simulated fleet: memory, lag, 
 fuzz-elf: $(VENV)/.dev ## ten thousand corrupted symbol files (ARGS="--count 100000 --seed 2")
 	@$(BIN)/python -m tests.corrupted_elf $(ARGS)
 
-bundle: $(VENV)/bin/python ## the gateway for nodes without Python: tarball and .deb in dist/ (infra/bundle/oldest: for older glibc)
+bundle: $(VENV)/bin/uv ## the gateway for nodes without Python: tarball and .deb in dist/ (infra/bundle/oldest: for older glibc)
 	@$(BIN)/python infra/bundle
 
-bundle-check: $(VENV)/bin/python ## build the bundle twice and compare the bytes
+bundle-check: $(VENV)/bin/uv ## build the bundle twice and compare the bytes
 	@$(BIN)/python infra/bundle --check
 
 fuzz-api: $(VENV)/.dev ## strangers' requests to every route, from its own description (ARGS="--examples 1000 --seed 2")
@@ -75,18 +75,28 @@ fuzz-gateway: $(VENV)/.dev ## ten thousand corrupted inputs of each of the gatew
 clean: ## remove what the targets above made
 	rm -rf $(VENV) build dist *.egg-info webui/node_modules services/api/static
 
-$(VENV)/bin/python:
-	@infra/check-python $(PYTHON)
-	$(PYTHON) -m venv $(VENV)
+# uv installs everything in pinned versions with digests (infra/pins); pip installs only uv. It trusts the certificates that
+# the machine trusts, as pip does: a company's proxy may have its own authority.
+UV_INSTALL := $(BIN)/uv pip install --quiet --compile-bytecode --system-certs --python $(BIN)/python
+OURSELVES := --no-deps --no-build-isolation --editable .
 
-$(VENV)/.run: pyproject.toml | $(VENV)/bin/python
-	@echo "Installing fleetprof into $(VENV) …"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[server,web]'
+$(VENV)/bin/uv: infra/requirements-install.txt
+	@infra/check-python $(PYTHON)
+	@echo "Making $(VENV) …"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 
-$(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
+$(VENV)/.run: pyproject.toml infra/docker/requirements-server.txt infra/docker/requirements-build.txt | $(VENV)/bin/uv
+	@echo "Installing fleetprof into $(VENV) …"
+	@$(UV_INSTALL) --require-hashes -r infra/docker/requirements-server.txt -r infra/docker/requirements-build.txt
+	@$(UV_INSTALL) $(OURSELVES)
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml infra/requirements-dev.txt infra/docker/requirements-build.txt | $(VENV)/bin/uv
 	@echo "Installing fleetprof and its development tools into $(VENV) …"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@$(UV_INSTALL) --require-hashes -r infra/requirements-dev.txt -r infra/docker/requirements-build.txt
+	@$(UV_INSTALL) $(OURSELVES)
 	@touch $@ $(VENV)/.run
 
 $(STATIC): $(WEB_SOURCES) | $(VENV)/.run

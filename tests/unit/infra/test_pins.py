@@ -1,5 +1,6 @@
 """GIVEN what images and the bundle are made of WHEN an index gives other files under the same names THEN they are refused."""
 
+import functools
 import json
 import re
 import tomllib
@@ -13,18 +14,20 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).parents[3]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 EXTRAS = PROJECT["project"]["optional-dependencies"]
-SERVER, GATEWAY, BUILD, BUNDLE = (
+SERVER, GATEWAY, BUILD, BUNDLE, INSTALL, DEV = (
     ROOT / f"infra/{name}"
     for name in (
         "docker/requirements-server.txt",
         "docker/requirements-gateway.txt",
         "docker/requirements-build.txt",
         "bundle/requirements.txt",
+        "requirements-install.txt",
+        "requirements-dev.txt",
     )
 )
 WHERE = [
     {"python_version": version, "python_full_version": f"{version}.9", "platform_machine": machine}
-    for version, machine in product(("3.11", "3.12", "3.13"), ("x86_64", "aarch64"))
+    for version, machine in product(("3.11", "3.12", "3.13", "3.14"), ("x86_64", "aarch64"))
 ]
 DIGEST = re.compile(r"@sha256:[0-9a-f]{64}$")
 
@@ -38,6 +41,7 @@ def wanted(*extras: str) -> list[Requirement]:
     return found
 
 
+@functools.cache
 def pinned(file: Path) -> list[tuple[Requirement, list[str]]]:
     """Each requirement of a file, with its hashes."""
     text = re.sub(r"^#.*\n", "", file.read_text(), flags=re.MULTILINE).replace("\\\n", " ")
@@ -50,6 +54,8 @@ SETS = {
     GATEWAY: wanted("gateway"),
     BUILD: [*wanted("web"), *map(Requirement, PROJECT["build-system"]["requires"])],
     BUNDLE: wanted("bundle"),
+    INSTALL: wanted("install"),
+    DEV: wanted("dev"),
 }
 
 
@@ -91,6 +97,24 @@ def test_a_node_and_the_server_speak_by_the_same_versions(file: Path):
     ours = {pin.name: pin.specifier for pin, _ in pinned(file) if pin.name in servers}
     assert ours.keys() >= {"grpcio", "protobuf", "zstandard"}
     assert ours == {name: servers[name] for name in ours}
+
+
+def test_development_has_the_versions_that_the_server_has():
+    servers = {pin.name: pin.specifier for pin, _ in pinned(SERVER)}
+    ours = {pin.name: pin.specifier for pin, _ in pinned(DEV)}
+    shared = servers.keys() & ours.keys()
+    assert {"sqlalchemy", "numpy"} <= shared
+    assert {name: ours[name] for name in shared} == {name: servers[name] for name in shared}
+
+
+def test_the_makefile_installs_nothing_whose_digest_is_not_known():
+    makefile = (ROOT / "Makefile").read_text()
+    (ourselves,) = re.findall(r"^OURSELVES := (.+)$", makefile, re.MULTILINE)
+    assert {"--no-deps", "--no-build-isolation"} <= set(ourselves.split())
+    commands = re.findall(r"^\t@(?:\$\(UV_INSTALL\)|.* -m pip install) (.+)$", makefile, re.MULTILINE)
+    assert len(commands) == 5
+    for words in commands:
+        assert words == "$(OURSELVES)" or "--require-hashes" in words.split()
 
 
 def test_pip_installs_nothing_whose_digest_is_not_known():
