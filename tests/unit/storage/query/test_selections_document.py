@@ -78,7 +78,7 @@ def test_every_parameter_and_name_is_told():
 
 def test_the_limits_are_those_told():
     limits = DOCUMENT.split("| limit |")[1].replace("4 096", "4096")
-    told = [int(number) for number in re.findall(r"\d+", limits.split("Selections that speak")[0])]
+    told = [int(number) for number in re.findall(r"\d+", limits.split("Selections with conditions")[0])]
     own = [grammar.LONGEST, grammar.MOST, grammar.LONGEST_NAME, patterns.LONGEST]
     assert [n for n in told if n not in {2, 8, 1}] == [*own, times.LONGEST, selection.LONGEST_NAME]
 
