@@ -185,7 +185,7 @@ def test_the_example_of_the_documentation(engine: Engine, queries: QueryEngine):
     expected = [
         (
             side,
-            row.key.get("function", "nobody"),
+            row.key.get("function", "none"),
             f"{row.self}",
             f"{row.total}",
             f"{row.total_share / whole:.1f}",
