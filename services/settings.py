@@ -1,8 +1,7 @@
 """All settings of the server side, read once from the environment when a command starts.
 
-Each is a variable `FLEETPROF_<NAME>`; `docs/settings.md` lists them (a test compares). Commands get
-the frozen object and pass values down; nothing else reads the environment. The gateway has no
-settings, only options.
+Each is an environment variable `FLEETPROF_<NAME>`; `docs/settings.md` lists them, and a test compares. Commands get
+the frozen object and pass values down; no other code reads the environment. The gateway has options instead of settings.
 """
 
 import os
@@ -16,8 +15,6 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 from services.errors import SettingsProblem
 from services.running import none_runs, running_stack
 
-"""Views that are asked about once a minute, each."""
-
 
 def default_state_dir() -> Path:
     """`/var/lib/fleetprof` for root, else below `$XDG_STATE_HOME`.
@@ -29,7 +26,9 @@ def default_state_dir() -> Path:
     try:
         return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state") / "fleetprof"
     except RuntimeError as error:
-        raise SettingsProblem("This user has no home directory; set FLEETPROF_STATE_DIR.") from error
+        raise SettingsProblem(
+            "This user has no home directory. Set FLEETPROF_STATE_DIR to a folder."
+        ) from error
 
 
 class Settings(BaseSettings):
@@ -41,178 +40,179 @@ class Settings(BaseSettings):
 
     state_dir: Path = Field(
         default_factory=default_state_dir,
-        description="Where this machine's part of the state lies: sockets, logs, caches and, under `up`, all data.",
+        description="Folder of this machine's state: sockets, logs, caches and, under `up`, all data.",
     )
     database_url: str | None = Field(
         default=None,
         validation_alias=AliasChoices("FLEETPROF_DATABASE_URL", "DATABASE_URL"),
-        description="PostgreSQL, `postgresql://user:password@host/name`. Not set: `up` runs one of its own.",
+        description="PostgreSQL, `postgresql://user:password@host/name`. Default: `up` runs its own.",
     )
     redis_url: str | None = Field(
         default=None,
         validation_alias=AliasChoices("FLEETPROF_REDIS_URL", "REDIS_URL"),
-        description="Redis or Valkey, `redis://host:6379/0`. Not set: `up` runs one of its own.",
+        description="Redis or Valkey, `redis://host:6379/0`. Default: `up` runs its own.",
     )
     archive_url: str | None = Field(
         default=None,
-        description="Where raw captures are kept: a directory or an fsspec URL. Not set: `STATE_DIR/archive`.",
+        description="Archive of raw captures: a folder or an fsspec URL. Default: `STATE_DIR/archive`.",
     )
     symbol_cache_dir: Path | None = Field(
         default=None,
-        description="Local cache of built symbol files. Not set: `STATE_DIR/symbols`.",
+        description="Local cache of built symbol files. Default: `STATE_DIR/symbols`.",
     )
     stack_file_dir: Path | None = Field(
         default=None,
-        description="Local folder with the file of stacks and names that this machine's API processes map. Not set: `STATE_DIR/stacks`.",
+        description="Local folder of the file of stacks and names that this machine's API processes map. Default: `STATE_DIR/stacks`.",
     )
     symbol_dirs: Annotated[tuple[Path, ...], NoDecode] = Field(
         default=(),
-        description="More folders with symbols besides `/usr/lib/debug`, separated by `:`.",
+        description="Folders of symbols besides `/usr/lib/debug`, separated by `:`.",
     )
     debuginfod_urls: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
-        description="debuginfod servers that workers ask for symbols nobody uploaded, and the API for sources, separated by spaces.",
+        description="debuginfod servers, separated by spaces: workers fetch symbols that were not uploaded, the API fetches sources.",
     )
     symbol_download_bytes: int = Field(
         default=4 << 30,
         ge=1 << 20,
-        description="Largest file that is fetched from a debuginfod server, in bytes.",
+        description="Largest file to fetch from a debuginfod server, in bytes.",
     )
     symbol_copies_bytes: int = Field(
         default=20 << 30,
         ge=1 << 20,
-        description="Bytes of uploaded and downloaded symbol files that one machine keeps copies of.",
+        description="Size limit of one machine's local copies of uploaded and downloaded symbol files, in bytes.",
     )
     symbol_cache_bytes: int = Field(
         default=20 << 30,
         ge=1 << 20,
-        description="Bytes of built symbols that one machine keeps; those used longest ago go first.",
+        description="Size limit of one machine's cache of built symbol files, in bytes; the least recently used are evicted.",
     )
     source_roots: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
-        description="Checkouts on the API's machine that source texts may be read from, `FROM=TO`, separated by `:`.",
+        description="Checkouts on the API's machine to read sources from, `FROM=TO`, separated by `:`.",
     )
     source_copies_bytes: int = Field(
         default=1 << 30,
         ge=0,
-        description="Bytes of the archive for sources that readers had the API fetch from debuginfod servers; the oldest go first.",
+        description="Size limit of the archive's sources that the API fetched from debuginfod servers, in bytes; the oldest are deleted.",
     )
     source_fetches_per_hour: int = Field(
         default=600,
         ge=0,
-        description="How often in an hour each process of the API asks a debuginfod server for a source; 0: never.",
+        description="Sources that each API process fetches from debuginfod servers in an hour. 0: none.",
     )
     symbol_upload_bytes: int = Field(
         default=8 << 30,
         ge=1 << 20,
-        description="Largest file with symbols that the API takes, in bytes.",
+        description="Largest file with symbols that the API accepts, in bytes.",
     )
     concurrent_inspections: int = Field(
         default=4,
         ge=1,
-        description="Uploaded files the API looks into at the same time, each in a process with 2 GiB of address space at most.",
+        description="Uploaded files that the API inspects at the same time, each in a process with at most 2 GiB of address space.",
     )
     api_host: str = Field(
         default="127.0.0.1",
-        description="Address the API listens on. Anything but a loopback address needs TLS and tokens.",
+        description="Address on which the API listens. Any address but a loopback one needs TLS and tokens.",
     )
     api_port: int = Field(
-        default=7070, ge=0, le=65535, description="Port the API listens on; 0 takes a free one."
+        default=7070, ge=0, le=65535, description="Port on which the API listens. 0: any free port."
     )
     api_tls_cert: Path | None = Field(default=None, description="Certificate chain of the API, PEM.")
     api_tls_key: Path | None = Field(default=None, description="Private key of `api_tls_cert`, PEM.")
     api_tokens: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
-        description="Bearer tokens of the API, comma-separated `role:token`; roles are viewer, operator and admin.",
+        description="Bearer tokens of the API, comma-separated `role:token`. Roles: viewer, operator, admin.",
     )
     api_allowed_hosts: tuple[str, ...] = Field(
         default=(),
-        description="Names the API may be called by besides loopback ones, a JSON list: the Host header is checked.",
+        description="Host names that the API accepts in the Host header besides loopback ones, a JSON list.",
     )
     api_connections: int = Field(
         default=1024,
         ge=16,
-        description="Connections that the API keeps at the same time.",
+        description="Limit of open connections to the API.",
     )
     api_connections_per_address: int = Field(
         default=128,
         ge=1,
-        description="Connections of one address that the API keeps at the same time.",
+        description="Limit of open connections to the API from one address.",
     )
     data_listen: str | None = Field(
         default=None,
-        description="Where the API listens by gRPC for programs that stream data, `HOST:PORT` or `unix:/PATH`. Not set: by HTTP only.",
+        description="gRPC address of the data API, `HOST:PORT` or `unix:/PATH`. Default: HTTP only.",
     )
     data_client_ca: Path | None = Field(
-        default=None, description="CA of the certificates that callers by gRPC must show, PEM."
+        default=None,
+        description="Authority that signs the certificates of gRPC clients of the data API, PEM.",
     )
     url: str | None = Field(
         default=None,
-        description="API of a fleetprof elsewhere that `fleetprof symbols` talks to, e.g. `https://fleetprof.example`.",
+        description="API of another fleetprof for `fleetprof symbols`, e.g. `https://fleetprof.example`.",
     )
     token: str | None = Field(
         default=None,
-        description="Bearer token that `fleetprof symbols` shows to the API at `FLEETPROF_URL`.",
+        description="Bearer token that `fleetprof symbols` sends to the API at `FLEETPROF_URL`.",
     )
     gateway_ca: Path | None = Field(
-        default=None, description="CA that gateways' certificates must be signed by, PEM."
+        default=None, description="Authority that signs gateways' certificates, PEM."
     )
     gateway_cert: Path | None = Field(
-        default=None, description="Certificate the collector shows to gateways, PEM."
+        default=None, description="Certificate that the collector presents to gateways, PEM."
     )
     gateway_key: Path | None = Field(default=None, description="Private key of `gateway_cert`, PEM.")
     ca_passphrase: SecretStr | None = Field(
-        default=None, description="Unlocks the key of the authority that `fleetprof certs` signs with."
+        default=None, description="Passphrase of the authority's key for `fleetprof certs`."
     )
     worker_processes: int = Field(
-        default=0, ge=0, description="Processes of one worker; 0: one for each CPU it may use."
+        default=0, ge=0, description="Processes of one worker. 0: one for each CPU it may use."
     )
     worker_memory_bytes: int = Field(
         default=4 << 30,
         ge=0,
-        description="Memory that each process of a worker may have of its own, in bytes; 0: as much as there is.",
+        description="Limit of private memory of each worker process, in bytes. 0: no limit.",
     )
     worker_stack_bytes: int = Field(
         default=256 << 20,
         ge=1 << 20,
-        description="Memory in which each process of a worker remembers which stacks have which ids, in bytes.",
+        description="Memory of each worker process for its cache of stack ids, in bytes.",
     )
     worker_partitions: str = Field(
         default="",
-        description="Which captures a worker takes first, so that its caches stay warm: `2/3` for the second of three workers. "
-        "Not set: all alike, those of an own partition first.",
+        description="Captures that a worker prefers, to keep its caches warm: `2/3` for the second of three workers. "
+        "Default: no preference; a worker finishes its own partition first.",
     )
     concurrent_visits: int = Field(
-        default=32, ge=1, description="Machines one collector visits at the same time."
+        default=32, ge=1, description="Machines that one collector visits at the same time."
     )
     collector_stack_bytes: int = Field(
         default=512 << 20,
         ge=1 << 20,
-        description="Memory in which the collector remembers which functions stacks have, in bytes.",
+        description="Memory of the collector for its cache of the functions of stacks, in bytes.",
     )
     symbol_asks_per_hour: int = Field(
         default=0,
         ge=0,
-        description="How many gateways in an hour, over the whole fleet, are asked for symbols nobody else has; 0: none.",
+        description="Gateways per hour, in the whole fleet, that are asked for symbols no other source has. 0: none.",
     )
     price_per_core_hour: float | None = Field(
         default=None,
         ge=0,
-        description="What an hour of one core costs, in any currency. Not set: answers are not shown in money.",
+        description="Price of one core for one hour, in any currency. Default: no results in money.",
     )
     prometheus_url: str | None = Field(
         default=None,
-        description="Prometheus that `fleetprof report capacity --prometheus` asks for request rates, `http://prometheus:9090`.",
+        description="Prometheus server for request rates of `fleetprof report capacity --prometheus`, `http://prometheus:9090`.",
     )
     query_seconds: float = Field(
         default=30.0,
         gt=0,
-        description="Seconds one question may take, all its statements and sums together; then it ends with a problem document.",
+        description="Time limit of one query, all its statements and sums together, in seconds; then it fails with a problem document.",
     )
     query_bytes: int = Field(
         default=2 << 30,
         ge=1 << 20,
-        description="Memory one question may take, in bytes: what it reads and unpacks. Four are answered at the same time.",
+        description="Memory limit of one query, in bytes: the data it reads and unpacks. Four queries run at the same time.",
     )
     decoded_cache_bytes: int = Field(
         default=512 << 20,
@@ -231,31 +231,31 @@ class Settings(BaseSettings):
     )
     collector_observe: str | None = Field(
         default=None,
-        description="Where the collector answers `/healthz`, `/readyz` and `/metrics`: `HOST:PORT` or `unix:/PATH`. Not set: nowhere.",
+        description="Address of the collector's `/healthz`, `/readyz` and `/metrics`: `HOST:PORT` or `unix:/PATH`. Default: none.",
     )
     worker_observe: str | None = Field(
         default=None,
-        description="Where a worker answers `/healthz`, `/readyz` and `/metrics`: `HOST:PORT` or `unix:/PATH`. Not set: nowhere.",
+        description="Address of a worker's `/healthz`, `/readyz` and `/metrics`: `HOST:PORT` or `unix:/PATH`. Default: none.",
     )
     observe_openly: bool = Field(
         default=False,
-        description="Let probes and metrics of collectors and workers be asked from other machines.",
+        description="Allow addresses other than loopback for health checks and metrics of collectors and workers.",
     )
     lake_url: str | None = Field(
         default=None,
-        description="Where closed days are exported as Parquet: a folder or an fsspec URL. Not set: nowhere.",
+        description="Parquet lake to which closed days are exported: a folder or an fsspec URL. Default: no lake.",
     )
     lake_retention_days: int = Field(default=1100, ge=1, description="Days that the lake keeps.")
     lake_memory_bytes: int = Field(
         default=4 << 30,
         ge=64 << 20,
-        description="Memory that DuckDB may take for one answer out of the lake, and for the check of an exported day.",
+        description="Memory limit of DuckDB for one query of the lake, and for the check of an exported day, in bytes.",
     )
     retention_days: int = Field(default=35, ge=1, description="Days that profiles and raw captures are kept.")
     cell_retention_days: int = Field(
         default=400,
         ge=1,
-        description="Days that merged cells, coverage and visits are kept, rounded up to whole buckets of 64 days.",
+        description="Days that rollups, coverage and visits are kept, rounded up to whole buckets of 64 days.",
     )
     symbol_retention_days: int = Field(
         default=90,
@@ -276,19 +276,19 @@ class Settings(BaseSettings):
     )
     @classmethod
     def _absolute(cls, path: Path | None) -> Path | None:
-        """Paths stay what they are in parts that work in another directory."""
+        """Make paths absolute: parts of `up` work in another directory."""
         return path and path.absolute()
 
     @field_validator("lake_url")
     @classmethod
     def _one_folder(cls, url: str | None) -> str | None:
-        """A folder stays what it is in parts that work in another directory."""
+        """Make a folder absolute; a URL stays."""
         return str(Path(url).absolute()) if url and "://" not in url else url or None
 
     @field_validator("symbol_dirs", mode="before")
     @classmethod
     def _folders(cls, value: object) -> object:
-        """Like PATH, but every one absolute: parts work in another directory."""
+        """Split as PATH is, and make each folder absolute."""
         return (
             tuple(Path(part).absolute() for part in value.split(":") if part)
             if isinstance(value, str)
@@ -298,23 +298,25 @@ class Settings(BaseSettings):
     @field_validator("prometheus_url")
     @classmethod
     def _server(cls, url: str | None) -> str | None:
-        """A server, and perhaps a path before its API's."""
+        """Accept an HTTP server with an optional path prefix."""
         parts = urlsplit(url or "")
         if url and (
             parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment
         ):
-            raise ValueError("it is no URL such as http://prometheus:9090")
+            raise ValueError("expected a URL such as http://prometheus:9090")
         return url or None
 
     @field_validator("debuginfod_urls", mode="before")
     @classmethod
     def _servers(cls, value: object) -> object:
-        """As elfutils' own variable has them."""
+        """Split at spaces and commas, as elfutils splits DEBUGINFOD_URLS."""
         urls = tuple(value.replace(",", " ").split()) if isinstance(value, str) else value
         for url in urls if isinstance(urls, tuple) else ():
             parts = urlsplit(url)
             if parts.scheme not in {"http", "https"} or not parts.hostname or parts.username or parts.query:
-                raise ValueError(f"{parts.hostname or 'it'} is no URL such as https://debuginfod.example")
+                raise ValueError(
+                    f"invalid server {parts.hostname or 'without a host name'}: expected a URL such as https://debuginfod.example"
+                )
         return urls
 
     @field_validator("source_roots", mode="before")
@@ -324,7 +326,7 @@ class Settings(BaseSettings):
         for root in roots if isinstance(roots, tuple) else ():
             stated, _, here = root.partition("=")
             if not (stated.startswith("/") and here.startswith("/")):
-                raise ValueError(f"{root} is not FROM=TO with two absolute paths")
+                raise ValueError(f"invalid root {root!r}: expected FROM=TO with two absolute paths")
         return roots
 
     @field_validator("archive_url")
@@ -343,7 +345,7 @@ class Settings(BaseSettings):
 
     @property
     def archive(self) -> str:
-        """Where raw captures are kept."""
+        """Archive of raw captures: a folder or an fsspec URL."""
         return self.archive_url or str(self.state_dir / "archive")
 
     @property
@@ -353,22 +355,22 @@ class Settings(BaseSettings):
 
     @property
     def stack_files(self) -> Path:
-        """Folder with the file of stacks and names."""
+        """Folder of the file of stacks and names."""
         return self.stack_file_dir or self.state_dir / "stacks"
 
     def needed_database_url(self) -> str:
-        """The database, else that of the `up` running here; raises SettingsProblem."""
+        """URL of the configured database, else of the one that the running `up` uses; raises SettingsProblem."""
         if self.database_url is None:
             if stack := running_stack(self.state_dir):
                 return stack.database_url
             raise SettingsProblem(
                 f"FLEETPROF_DATABASE_URL is not set. {none_runs(self.state_dir)} "
-                "Write FLEETPROF_DATABASE_URL=postgresql://user@host/name, or run `fleetprof up`, which brings a database."
+                "Set FLEETPROF_DATABASE_URL=postgresql://user@host/name, or run `fleetprof up`, which starts a database."
             )
         return self.database_url
 
     def known_redis_url(self) -> str | None:
-        """The broker, else that of the `up` running here; None: neither is there."""
+        """URL of the configured broker, else of the one that the running `up` uses; None: neither exists."""
         if self.redis_url is None and (stack := running_stack(self.state_dir)):
             return stack.redis_url
         return self.redis_url
@@ -379,22 +381,22 @@ class Settings(BaseSettings):
         if url is None:
             raise SettingsProblem(
                 f"FLEETPROF_REDIS_URL is not set. {none_runs(self.state_dir)} "
-                "Write FLEETPROF_REDIS_URL=redis://host:6379/0, or run `fleetprof up`, which brings a broker."
+                "Set FLEETPROF_REDIS_URL=redis://host:6379/0, or run `fleetprof up`, which starts a broker."
             )
         return url
 
 
 def variables(name: str) -> frozenset[str]:
-    """Environment variables that a setting is read from, in capitals: they are found in any case."""
+    """Names of the environment variables of a setting, in capitals; reading ignores case."""
     alias = Settings.model_fields[name].validation_alias
     own = f"FLEETPROF_{name.upper()}"
     return frozenset({own, *(map(str, alias.choices) if isinstance(alias, AliasChoices) else ())})
 
 
 def read_settings(**overrides: object) -> Settings:
-    """Settings from the environment, with what a command line said on top.
+    """Settings from the environment; options of the command line override them.
 
-    Raises SettingsProblem naming each variable that is wrong.
+    Raises SettingsProblem with each invalid variable and the reason.
     """
     try:
         return Settings(**{name: value for name, value in overrides.items() if value is not None})  # type: ignore[arg-type]  # checked by pydantic
@@ -403,4 +405,4 @@ def read_settings(**overrides: object) -> Settings:
             f"FLEETPROF_{'_'.join(str(part) for part in item['loc']).upper().removeprefix('FLEETPROF_')}: {item['msg']}"
             for item in error.errors()
         )
-        raise SettingsProblem(f"Settings are wrong: {wrong}") from error
+        raise SettingsProblem(f"Invalid settings: {wrong}") from error
