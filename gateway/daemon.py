@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from gateway.errors import CannotConfine, GatewayError
-from gateway.ledger import Ledger
-from gateway.log_lines import configure_logging
+from gateway.log_format import configure_logging
 from gateway.machine.kernel_shelf import KernelShelf
 from gateway.options import build_parser, settings_of
 from gateway.perf.descriptors import raise_descriptor_limit
 from gateway.privileges.confinement import User, confine, find_user, only_root
+from gateway.served_visits import ServedVisits
 from gateway.serving.callers import Door
 from gateway.serving.doorman import Doorman, turn_away
 from gateway.serving.grpc_environment import set_grpc_environment
@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.events is not None:
         return _print_events(options.events, parser)
     if options.doctor:
-        return _examine(as_json=options.json)
+        return _run_doctor(as_json=options.json)
     try:
         settings = settings_of(options, parser)
         return _run(settings)
@@ -70,7 +70,7 @@ def _print_events(names: Sequence[str], parser: argparse.ArgumentParser) -> int:
     return 0
 
 
-def _examine(*, as_json: bool) -> int:
+def _run_doctor(*, as_json: bool) -> int:
     """Say what this machine keeps a gateway from seeing; 1 if something is bad."""
     from gateway.doctor import findings  # noqa: PLC0415 - a waiting daemon has no use for it
     from gateway.doctor.doctor import examine_node  # noqa: PLC0415
@@ -85,15 +85,15 @@ def _run(settings: Settings) -> int:
         user = find_user(settings.user) if settings.user else None
         bound = [pair for address in settings.listen for pair in resources.enter_context(_listening(address))]
         watched = resources.enter_context(_listening(settings.observe)) if settings.observe else []
-        resources.enter_context(_leaving_nobody_waiting([socket for _, socket in bound]))
+        resources.enter_context(_closing_queued_connections([socket for _, socket in bound]))
         # Checks again: whether a socket that was handed over needs TLS is known only now.
         settings = replace(settings, listen=tuple(address for address, _ in bound))
         if user is not None:
-            _hand_over([*bound, *watched], user)
+            _chown_sockets([*bound, *watched], user)
         # From here on nothing can be had that sampling does not need.
         capabilities = confine(user)
         folder = resources.enter_context(runtime_folder())
-        ledger, sightings = _memories(settings.state_dir)
+        served_visits, sightings = _open_state(settings.state_dir)
         shelf = KernelShelf()
         inner = [folder.path / f"{number}.sock" for number in range(len(bound))]
 
@@ -103,16 +103,16 @@ def _run(settings: Settings) -> int:
             from gateway.serving.server import serve  # noqa: PLC0415
 
             try:
-                return serve(settings, inner, ledger, sightings, shelf, told=told)
+                return serve(settings, inner, served_visits, sightings, shelf, told=told)
             except (GatewayError, OSError) as error:
                 print(f"fleetprof-gateway: {error}", file=sys.stderr)  # noqa: T201
                 return _FAILED
 
         def on_ready() -> None:
             for address, socket in bound:
-                _log.info("listening on %s", _bound(address, socket))
+                _log.info("listening on %s", _bound_address(address, socket))
             for address, socket in watched:
-                _log.info("answering probes on %s", _bound(address, socket))
+                _log.info("answering probes on %s", _bound_address(address, socket))
             fields = {"uid": os.geteuid(), "capabilities": ",".join(each.name for each in capabilities)}
             _log.info("confined", extra={"fields": fields})
 
@@ -122,34 +122,34 @@ def _run(settings: Settings) -> int:
             doors,
             serve,
             idle_s=settings.idle_s,
-            busy=lambda: ledger.is_working,
+            busy=lambda: served_visits.is_working,
             on_ready=on_ready,
             prepare=folder.restore,
             exit_when_idle=settings.exit_when_idle,
             observed=watched[0][1] if watched else None,
-            figures=lambda: _figures(ledger),
+            figures=lambda: _capture_metrics(served_visits),
         ).run()
 
 
-def _figures(ledger: Ledger) -> dict[str, tuple[str, str, float]]:
+def _capture_metrics(served_visits: ServedVisits) -> dict[str, tuple[str, str, float]]:
     """What metrics say of the captures."""
     return {
         "fleetprof_gateway_captures_total": (
             "counter",
             "Captures delivered since the start.",
-            ledger.finished,
+            served_visits.finished,
         ),
-        "fleetprof_gateway_captures_active": ("gauge", "Captures being taken.", ledger.active),
-        "fleetprof_gateway_uptime_seconds": ("gauge", "Since the daemon started.", ledger.uptime_s),
+        "fleetprof_gateway_captures_active": ("gauge", "Captures being taken.", served_visits.active),
+        "fleetprof_gateway_uptime_seconds": ("gauge", "Since the daemon started.", served_visits.uptime_s),
     }
 
 
-def _memories(folder: Path | None) -> tuple[Ledger, Sightings]:
+def _open_state(folder: Path | None) -> tuple[ServedVisits, Sightings]:
     """What must be remembered from one visit to the next; raises UnsafeAddress, OSError."""
     if folder is None:
-        return Ledger(), Sightings()
+        return ServedVisits(), Sightings()
     require_private(folder)
-    return Ledger(folder / "visits"), Sightings(file=folder / "sightings")
+    return ServedVisits(folder / "visits"), Sightings(file=folder / "sightings")
 
 
 @contextlib.contextmanager
@@ -169,7 +169,7 @@ def _listening(address: Address | PassedSockets) -> Iterator[list[tuple[Address,
 
 
 @contextlib.contextmanager
-def _leaving_nobody_waiting(sockets: Sequence[socket]) -> Iterator[None]:
+def _closing_queued_connections(sockets: Sequence[socket]) -> Iterator[None]:
     """Hang up on callers where the start fails: in a socket unit's socket they would cause the next at once."""
     try:
         yield
@@ -178,7 +178,7 @@ def _leaving_nobody_waiting(sockets: Sequence[socket]) -> Iterator[None]:
         raise
 
 
-def _hand_over(bound: Sequence[tuple[Address, socket]], user: User) -> None:
+def _chown_sockets(bound: Sequence[tuple[Address, socket]], user: User) -> None:
     """Sockets of mode 0600 that root made are for the user that the daemon becomes; raises CannotConfine."""
     for address, _ in bound:
         if isinstance(address, UnixAddress):
@@ -188,7 +188,7 @@ def _hand_over(bound: Sequence[tuple[Address, socket]], user: User) -> None:
                 raise CannotConfine(only_root(user)) from error
 
 
-def _bound(address: Address, bound: socket) -> str:
+def _bound_address(address: Address, bound: socket) -> str:
     """The address as it came to be: port 0 asks the system for a free one."""
     if isinstance(address, UnixAddress):
         return str(address)

@@ -17,13 +17,13 @@ from gateway.containers.settings import (
 from gateway.roles import Role, parse_caller
 from gateway.settings import (
     Address,
-    Calibrating,
+    CalibrationSettings,
     Limits,
     OwnProcesses,
     PassedSockets,
     Settings,
     Share,
-    Sharing,
+    SymbolSharing,
     Tls,
     parse_address,
 )
@@ -155,7 +155,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--share-max-mib",
         metavar="MIB",
         type=_count,
-        default=Sharing().max_bytes >> 20,
+        default=SymbolSharing().max_bytes >> 20,
         help="of one binary, before compression; larger ones are refused (default: %(default)d)",
     )
     _add_calibration(parser)
@@ -263,8 +263,8 @@ def settings_of(options: argparse.Namespace, parser: argparse.ArgumentParser) ->
         user=options.user,
         state_dir=options.state_dir,
         callers=tuple(options.allow_caller),
-        sharing=Sharing(Share(options.share_symbols), options.share_max_mib << 20),
-        calibrating=Calibrating(
+        sharing=SymbolSharing(Share(options.share_symbols), options.share_max_mib << 20),
+        calibration=CalibrationSettings(
             options.allow_calibration,
             options.calibration_seconds,
             options.calibration_mib << 20,
@@ -291,7 +291,7 @@ def _observed(options: argparse.Namespace, parser: argparse.ArgumentParser) -> A
 
 
 def _add_calibration(parser: argparse.ArgumentParser) -> None:
-    usual = Calibrating()
+    usual = CalibrationSettings()
     group = parser.add_argument_group("calibration: idle CPUs are kept busy to measure them (docs/models.md)")
     group.add_argument(
         "--allow-calibration",

@@ -34,7 +34,7 @@ class Share(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Sharing:
+class SymbolSharing:
     """What may be had, and how many bytes of it at once, before compression."""
 
     share: Share = Share.NO
@@ -61,7 +61,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Calibrating:
+class CalibrationSettings:
     """Whether callers may have this machine's CPUs kept busy to measure them, and how.
 
     `max_seconds` is all measuring together, `max_bytes` the memory that loads are spread over, `quiet` how busy
@@ -136,8 +136,8 @@ class Settings:
     own_processes: OwnProcesses
     labels: tuple[tuple[str, str], ...]
     idle_s: float
-    sharing: Sharing = Sharing()
-    calibrating: Calibrating = Calibrating()
+    sharing: SymbolSharing = SymbolSharing()
+    calibration: CalibrationSettings = CalibrationSettings()
     callers: tuple[tuple[str, Role], ...] = ()
     exit_when_idle: bool = False
     user: str | None = None

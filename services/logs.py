@@ -29,7 +29,7 @@ def log_to_stderr(level: int = logging.INFO) -> None:
 def structured(name: str) -> logging.Logger:
     """For what is shared with gateways, which have the standard library's log only: it goes on as events of structlog.
 
-    Fields are the `fields` of `extra`, as `gateway.log_lines` has them. INFO and above.
+    Fields are the `fields` of `extra`, as `gateway.log_format` has them. INFO and above.
     """
     logger = logging.getLogger(name)
     logger.setLevel(logging.INFO)

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from threading import Event as Signal
 
-    from gateway.ledger import Ledger
     from gateway.machine.topology import Topology
-    from gateway.settings import Calibrating
+    from gateway.served_visits import ServedVisits
+    from gateway.settings import CalibrationSettings
 
 _Request = gateway_pb2.CalibrateRequest
 _Reply = gateway_pb2.CalibrateReply
@@ -52,7 +52,7 @@ class Plan:
         return self.slice_s * self.repetitions * 2
 
 
-def plan(request: _Request, limits: Calibrating) -> Plan:
+def plan(request: _Request, limits: CalibrationSettings) -> Plan:
     """The request within the gateway's limits; raises CalibrationRefused INVALID."""
     if request.what not in {_Request.SMT, _Request.MEMORY}:
         raise refusals.invalid("what must be SMT or MEMORY")
@@ -83,19 +83,19 @@ class CalibrationDesk:
 
     def __init__(
         self,
-        limits: Calibrating,
-        ledger: Ledger,
+        limits: CalibrationSettings,
+        served_visits: ServedVisits,
         platform: str,
         virtualization: str,
         topology: Callable[[], Topology] = lambda: read_topology(read_usage().cpus),
     ) -> None:
         self._limits = limits
-        self._ledger = ledger
+        self._served_visits = served_visits
         self._platform = platform
         self._doubts = () if virtualization in {"", "none"} else (_VIRTUAL.format(virtualization),)
         self._topology = topology
         self._place = threading.Lock()
-        ledger.note_calibrating(calibrating=False)
+        served_visits.note_calibrating(calibrating=False)
 
     def answer(self, request: _Request, stopped: Signal) -> Iterator[_Reply]:
         """The stream but for refusals. Raises CalibrationRefused, Interrupted, OSError."""
@@ -134,7 +134,7 @@ class CalibrationDesk:
                 slice_s=planned.slice_s,
                 repetitions=planned.repetitions,
                 doubts=self._doubts,
-                halted=lambda: stopped.is_set() or bool(self._ledger.active),
+                halted=lambda: stopped.is_set() or bool(self._served_visits.active),
             )
 
             def begin(cpus: Iterable[int]) -> _Reply:
@@ -162,15 +162,15 @@ class CalibrationDesk:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        if self._ledger.active:
+        if self._served_visits.active:
             raise refusals.busy("a capture is being taken; come again later")
-        if self._ledger.is_sending:
+        if self._served_visits.is_sending:
             raise refusals.busy("symbols are being sent; come again later")
         if not self._place.acquire(blocking=False):
             raise refusals.busy("this machine is being calibrated already; come again later")
-        self._ledger.note_calibrating(calibrating=True)
+        self._served_visits.note_calibrating(calibrating=True)
         try:
             yield
         finally:
-            self._ledger.note_calibrating(calibrating=False)
+            self._served_visits.note_calibrating(calibrating=False)
             self._place.release()

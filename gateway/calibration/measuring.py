@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from gateway.calibration.paired import Step
     from gateway.machine.topology import Topology
-    from gateway.settings import Calibrating
+    from gateway.settings import CalibrationSettings
 
 Reply = gateway_pb2.CalibrateReply
 _End = gateway_pb2.CalibrateEnd
@@ -68,7 +68,7 @@ class Conditions:
     busy: Mapping[int, float]
     """How busy each was just before, 0…1."""
     utilisation: float
-    limits: Calibrating
+    limits: CalibrationSettings
     slice_s: float
     repetitions: int
     doubts: tuple[str, ...]

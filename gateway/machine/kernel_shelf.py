@@ -10,7 +10,7 @@ import marshal
 import struct
 from typing import TYPE_CHECKING, Final
 
-from gateway.keeping import shared_memory
+from gateway.shared_memory import shared_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -13,20 +13,22 @@ from gateway.errors import PlanRefused
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from gateway.ledger import Ledger
+    from gateway.served_visits import ServedVisits
     from gateway.settings import Limits
 
 
 class Admission:
     """The places for captures of this process."""
 
-    def __init__(self, ledger: Ledger, limits: Limits, clock: Callable[[], float] = time.monotonic) -> None:
-        self._ledger = ledger
+    def __init__(
+        self, served_visits: ServedVisits, limits: Limits, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._served_visits = served_visits
         self._limits = limits
         self._clock = clock
         self._lock = threading.Lock()
         self._active = 0
-        ledger.note_active(0)
+        served_visits.note_active(0)
 
     @property
     def active(self) -> int:
@@ -48,7 +50,7 @@ class Admission:
                 f"the plan was to start within {ttl_ms} ms, but its turn came after {waited_ms:.0f} ms",
             )
         with self._lock:
-            if plan.visit_id in self._ledger:
+            if plan.visit_id in self._served_visits:
                 raise PlanRefused(
                     gateway_pb2.Refusal.REPEATED, "this visit was served before; draw a new visit id"
                 )
@@ -57,12 +59,12 @@ class Admission:
                     gateway_pb2.Refusal.TOO_MANY,
                     f"{self._active} captures are being taken, as many as allowed; come again later",
                 )
-            self._ledger.remember(plan.visit_id)
+            self._served_visits.remember(plan.visit_id)
             self._active += 1
-            self._ledger.note_active(self._active)
+            self._served_visits.note_active(self._active)
         try:
             yield
         finally:
             with self._lock:
                 self._active -= 1
-                self._ledger.note_active(self._active)
+                self._served_visits.note_active(self._active)

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from gateway.ledger import Ledger
     from gateway.machine.kernel_shelf import KernelShelf
+    from gateway.served_visits import ServedVisits
     from gateway.symbols.sightings import Sightings
 
 # Captures hold a thread each, and so does a calibration; Describe, Health and refusals are short.
@@ -55,7 +55,7 @@ _log: Final = logging.getLogger("gateway.server")
 def serve(
     settings: Settings,
     inner: Sequence[Path],
-    ledger: Ledger,
+    served_visits: ServedVisits,
     sightings: Sightings,
     shelf: KernelShelf,
     *,
@@ -75,12 +75,12 @@ def serve(
     station = Station(
         find_access(settings.own_processes), settings.limits, dict(settings.labels), settings.names, shelf
     )
-    desk = SymbolDesk(settings.sharing, sightings, ledger, station.kernel_build_id)
+    desk = SymbolDesk(settings.sharing, sightings, served_visits, station.kernel_build_id)
     awake, signalled = threading.Event(), threading.Event()
     bench = CalibrationDesk(
-        settings.calibrating, ledger, station.machine.platform, station.machine.virtualization
+        settings.calibration, served_visits, station.machine.platform, station.machine.virtualization
     )
-    service = GatewayService(station, ledger, desk, bench, retire=awake.set)
+    service = GatewayService(station, served_visits, desk, bench, retire=awake.set)
     has_sockets = any(isinstance(address, UnixAddress) for address in settings.listen)
 
     def tell(peer: str) -> None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from gateway.calibration.desk import CalibrationDesk
     from gateway.capture.station import Station
-    from gateway.ledger import Ledger
+    from gateway.served_visits import ServedVisits
     from gateway.symbols.sharing import SymbolDesk
 
 _PIECE_BYTES: Final = 256 << 10
@@ -45,17 +45,17 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
     def __init__(
         self,
         station: Station,
-        ledger: Ledger,
+        served_visits: ServedVisits,
         desk: SymbolDesk,
         bench: CalibrationDesk,
         retire: Callable[[], None] = lambda: None,
     ) -> None:
         """`retire` is called when a fresh process should serve the next call."""
         self._station = station
-        self._ledger = ledger
+        self._served_visits = served_visits
         self._desk = desk
         self._bench = bench
-        self._admission = Admission(ledger, station.limits)
+        self._admission = Admission(served_visits, station.limits)
         self._quota = Quota(station.limits)
         self._retire = retire
         self._quiet = Quiet()
@@ -86,8 +86,8 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
             producer=PRODUCER,
             format=FORMAT,
             active_captures=self._admission.active,
-            finished_captures=self._ledger.finished,
-            uptime_s=self._ledger.uptime_s,
+            finished_captures=self._served_visits.finished,
+            uptime_s=self._served_visits.uptime_s,
             utilisation=self._station.utilisation(),
         )
 
@@ -215,7 +215,7 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
                 packed = capturing.pack()
             yield from _deliver(packed, capturing)
         self._desk.note(capturing.seen())
-        self._ledger.finish()
+        self._served_visits.finish()
         self._retire_if_swollen()
         _log.info(
             "capture finished",
@@ -235,7 +235,7 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
 
         Until what is under way has ended, a server that retires lets nobody in.
         """
-        if self._quota.is_nearly_spent and not self._ledger.is_working:
+        if self._quota.is_nearly_spent and not self._served_visits.is_working:
             _log.info("retiring", extra={"fields": {"memory_mib": own_memory() >> 20}})
             self._retire()
 

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from threading import Event as Signal
 
-    from gateway.ledger import Ledger
-    from gateway.settings import Sharing
+    from gateway.served_visits import ServedVisits
+    from gateway.settings import SymbolSharing
     from gateway.symbols.sightings import Sighting, Sightings
 
 CPU_SHARE: Final = 0.1
@@ -44,9 +44,9 @@ _Refusal = gateway_pb2.SymbolsRefusal
 class Pace:
     """Keeps work down to a share of one core, and out of captures, by waiting after each piece of it."""
 
-    def __init__(self, stopped: Signal, ledger: Ledger, share: float = CPU_SHARE) -> None:
+    def __init__(self, stopped: Signal, served_visits: ServedVisits, share: float = CPU_SHARE) -> None:
         self._stopped = stopped
-        self._ledger = ledger
+        self._served_visits = served_visits
         self._idle_per_busy = 1 / share - 1
         self._before = time.thread_time()
 
@@ -58,7 +58,7 @@ class Pace:
         worked = time.thread_time() - self._before
         if self._stopped.wait(max(0.0, worked) * self._idle_per_busy):
             raise Interrupted
-        while self._ledger.active:  # it would have this work in it
+        while self._served_visits.active:  # it would have this work in it
             if self._stopped.wait(_LOOK_S):
                 raise Interrupted
         self._before = time.thread_time()
@@ -69,17 +69,17 @@ class SymbolDesk:
 
     def __init__(
         self,
-        sharing: Sharing,
+        sharing: SymbolSharing,
         sightings: Sightings,
-        ledger: Ledger,
+        served_visits: ServedVisits,
         kernel_build_id: bytes,
     ) -> None:
         self._sharing = sharing
         self._sightings = sightings
         self._kernel_build_id = kernel_build_id
-        self._ledger = ledger
+        self._served_visits = served_visits
         self._place = threading.Lock()
-        ledger.note_sending(sending=False)
+        served_visits.note_sending(sending=False)
 
     def note(self, seen: Iterable[tuple[str, int, str]]) -> None:
         """Remember what a capture saw: build-id or content key, process, path."""
@@ -92,7 +92,7 @@ class SymbolDesk:
         self._check(request)
         limit = min(request.max_bytes or self._sharing.max_bytes, self._sharing.max_bytes)
         with self._alone():
-            pace = Pace(stopped, self._ledger)
+            pace = Pace(stopped, self._served_visits)
             if request.what == _Request.KERNEL:
                 yield from _deliver(self._kernel(request.build_id, pace), limit, pace)
                 return
@@ -132,17 +132,17 @@ class SymbolDesk:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        if self._ledger.active:  # it would have this work in it
+        if self._served_visits.active:  # it would have this work in it
             raise SymbolsRefused(_Refusal.BUSY, "a capture is being taken; come again later")
-        if self._ledger.is_calibrating:  # it would measure this work too
+        if self._served_visits.is_calibrating:  # it would measure this work too
             raise SymbolsRefused(_Refusal.BUSY, "this machine is being calibrated; come again later")
         if not self._place.acquire(blocking=False):
             raise SymbolsRefused(_Refusal.BUSY, "other symbols are being sent; come again later")
-        self._ledger.note_sending(sending=True)
+        self._served_visits.note_sending(sending=True)
         try:
             yield
         finally:
-            self._ledger.note_sending(sending=False)
+            self._served_visits.note_sending(sending=False)
             self._place.release()
 
     def _seen(self, request: _Request) -> Sighting:

@@ -12,7 +12,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from gateway.keeping import shared_memory
+from gateway.shared_memory import shared_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,14 +8,14 @@ import numpy as np
 from fleetpb import gateway_pb2
 from gateway.calibration import refusals
 from gateway.calibration.desk import plan
-from gateway.settings import Calibrating
+from gateway.settings import CalibrationSettings
 from services.simulate.draws import normal
 from services.simulate.fleet import Fleet
 from services.simulate.platforms import PLATFORMS
 
 NOISE: Final = 0.01
 """Standard deviation of a repetition, as a part of the figure."""
-_ALLOWED: Final = Calibrating(allowed=True)
+_ALLOWED: Final = CalibrationSettings(allowed=True)
 _UNITS_PER_S: Final = 2.5e9
 """Of work, by one thread alone; any number would do."""
 _CACHE_BYTES: Final = 32 << 20

@@ -19,7 +19,7 @@ from fleetpb import capture_pb2, gateway_pb2, gateway_pb2_grpc
 from gateway.capture.limits import Schedule, schedule
 from gateway.capture.packing import FORMAT
 from gateway.errors import CalibrationRefused, PlanRefused
-from gateway.ledger import Ledger
+from gateway.served_visits import ServedVisits
 from gateway.serving.admission import Admission
 from gateway.settings import Limits
 from services.simulate import calibrating
@@ -63,8 +63,8 @@ class SimulatedGateway(gateway_pb2_grpc.GatewayServicer):
         self._simulation = simulation
         self._machine = machine
         self._limits = Limits()
-        self._ledger = Ledger()
-        self._admission = Admission(self._ledger, self._limits)
+        self._served_visits = ServedVisits()
+        self._admission = Admission(self._served_visits, self._limits)
 
     async def Describe(  # noqa: N802 - the name on the wire
         self, request: gateway_pb2.DescribeRequest, context: grpc.aio.ServicerContext[object, object]
@@ -82,8 +82,8 @@ class SimulatedGateway(gateway_pb2_grpc.GatewayServicer):
             producer=PRODUCER,
             format=FORMAT,
             active_captures=self._admission.active,
-            finished_captures=self._ledger.finished,
-            uptime_s=self._ledger.uptime_s,
+            finished_captures=self._served_visits.finished,
+            uptime_s=self._served_visits.uptime_s,
             utilisation=self._utilisation(self._simulation.clock()),
         )
 
@@ -128,7 +128,7 @@ class SimulatedGateway(gateway_pb2_grpc.GatewayServicer):
         with self._admission.admit(plan, arrived=time.monotonic()):
             async for reply in self._sample(plan, planned, what, at=at, utilisation=utilisation):
                 yield reply
-        self._ledger.finish()
+        self._served_visits.finish()
 
     async def _sample(
         self, plan: gateway_pb2.Plan, planned: Schedule, what: Fate, *, at: float, utilisation: float

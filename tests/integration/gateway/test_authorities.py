@@ -92,7 +92,7 @@ from pathlib import Path
 from gateway.serving.grpc_environment import set_grpc_environment
 
 set_grpc_environment()
-from gateway.ledger import Ledger
+from gateway.served_visits import Ledger
 from gateway.machine.kernel_shelf import KernelShelf
 from gateway.options import build_parser, settings_of
 from gateway.serving.server import serve

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gateway.daemon import main
-from gateway.log_lines import Lines
+from gateway.log_format import LogfmtFormatter
 
 
 @pytest.mark.parametrize(
@@ -57,6 +57,6 @@ def test_a_path_that_is_too_long_for_a_socket(tmp_path: Path, capsys: pytest.Cap
 def test_an_event_is_one_line_whatever_a_caller_put_into_it(fields: dict[str, object], line: str):
     record = logging.LogRecord("gateway", logging.INFO, "", 0, "capture %s", ("finished",), None)
     record.fields = fields
-    formatted = Lines().format(record)
+    formatted = LogfmtFormatter().format(record)
     assert "\n" not in formatted
     assert formatted.split(" ", 2)[2].partition(",")[2].partition(" ")[2] == line or formatted.endswith(line)

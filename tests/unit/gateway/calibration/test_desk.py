@@ -15,20 +15,22 @@ from gateway.calibration.desk import SLICE_S, CalibrationDesk, plan
 from gateway.calibration.paired import Done
 from gateway.capture.capturing import Interrupted
 from gateway.errors import CalibrationRefused
-from gateway.ledger import Ledger
 from gateway.machine.topology import Place, Topology
 from gateway.machine.usage import CpuTimes, Reading
-from gateway.settings import Calibrating
+from gateway.served_visits import ServedVisits
+from gateway.settings import CalibrationSettings
 
 Request = gateway_pb2.CalibrateRequest
 Refusal = gateway_pb2.CalibrateRefusal
-ANYHOW = Calibrating(allowed=True, quiet=1.0, max_bytes=1 << 40)
+ANYHOW = CalibrationSettings(allowed=True, quiet=1.0, max_bytes=1 << 40)
 
 
-def desk(limits=ANYHOW, ledger=None, cpus=(0, 1), virtualization="none"):
+def desk(limits=ANYHOW, served_visits=None, cpus=(0, 1), virtualization="none"):
     """One that takes the first CPUs that we may run on for the threads of a core."""
     topology = Topology(tuple(cpus), siblings=(tuple(cpus),))
-    return CalibrationDesk(limits, ledger or Ledger(), "Test CPU", virtualization, lambda: topology)
+    return CalibrationDesk(
+        limits, served_visits or ServedVisits(), "Test CPU", virtualization, lambda: topology
+    )
 
 
 @pytest.fixture
@@ -83,14 +85,16 @@ def test_a_core_that_others_use_too_gives_no_figure(core):
 
 
 def test_nobody_is_measured_unless_the_operator_allows_it():
-    answer = desk(Calibrating()).answer(Request(what=Request.SMT), threading.Event())
+    answer = desk(CalibrationSettings()).answer(Request(what=Request.SMT), threading.Event())
     assert refusal(answer) == Refusal.NOT_ALLOWED
 
 
 def test_a_busy_machine_is_left_alone(monkeypatch):
     ticks = iter([CpuTimes(0, 0, 0, 0, 0, 0), CpuTimes(25, 0, 75, 0, 0, 0)])
     monkeypatch.setattr(calibration_desk, "read_usage", lambda: Reading(0.0, {0: next(ticks)}))
-    answer = desk(Calibrating(allowed=True, quiet=0.2)).answer(Request(what=Request.SMT), threading.Event())
+    answer = desk(CalibrationSettings(allowed=True, quiet=0.2)).answer(
+        Request(what=Request.SMT), threading.Event()
+    )
     with pytest.raises(CalibrationRefused, match="busy for 25%") as refused:
         list(answer)
     assert refused.value.reason == Refusal.BUSY
@@ -99,38 +103,38 @@ def test_a_busy_machine_is_left_alone(monkeypatch):
 def test_captures_symbols_and_calibrations_go_first(core):
     core(single=1000, both=1400)
     wanted, stopped = Request(what=Request.SMT), threading.Event()
-    capturing, sending, ledger = Ledger(), Ledger(), Ledger()
-    busy = desk(ledger=capturing)
+    capturing, sending, served_visits = ServedVisits(), ServedVisits(), ServedVisits()
+    busy = desk(served_visits=capturing)
     capturing.note_active(1)
     assert refusal(busy.answer(wanted, stopped)) == Refusal.BUSY
-    busy = desk(ledger=sending)
+    busy = desk(served_visits=sending)
     sending.note_sending(sending=True)
     assert refusal(busy.answer(wanted, stopped)) == Refusal.BUSY
-    first = desk(ledger=ledger)
+    first = desk(served_visits=served_visits)
     running = first.answer(wanted, stopped)
     assert next(running).HasField("begin")
-    assert ledger.is_calibrating
-    assert ledger.is_working
+    assert served_visits.is_calibrating
+    assert served_visits.is_working
     assert refusal(first.answer(wanted, stopped)) == Refusal.BUSY
     running.close()
-    assert not ledger.is_working
+    assert not served_visits.is_working
     assert list(first.answer(wanted, stopped))[-1].HasField("end")
 
 
 def test_a_capture_breaks_it_off_and_so_does_a_caller_who_goes(core):
     core(single=1000, both=1400)
-    ledger, stopped = Ledger(), threading.Event()
-    running = desk(ledger=ledger).answer(Request(what=Request.SMT), stopped)
+    served_visits, stopped = ServedVisits(), threading.Event()
+    running = desk(served_visits=served_visits).answer(Request(what=Request.SMT), stopped)
     next(running)
-    ledger.note_active(1)
+    served_visits.note_active(1)
     assert refusal(running) == Refusal.BUSY
-    ledger.note_active(0)
-    running = desk(ledger=ledger).answer(Request(what=Request.SMT), stopped)
+    served_visits.note_active(0)
+    running = desk(served_visits=served_visits).answer(Request(what=Request.SMT), stopped)
     next(running)
     stopped.set()
     with pytest.raises(Interrupted):
         list(running)
-    assert not ledger.is_working
+    assert not served_visits.is_working
 
 
 @pytest.fixture
@@ -171,7 +175,7 @@ def test_the_bandwidth_of_a_socket_with_several_nodes_is_doubted(memory, nodes, 
     topology = Topology(
         (ours, 900), {ours: Place(0, 0, nodes[0]), 900: Place(1, 0, nodes[1])}, ((ours,), (900,))
     )
-    asked = CalibrationDesk(ANYHOW, Ledger(), "Test CPU", "none", lambda: topology)
+    asked = CalibrationDesk(ANYHOW, ServedVisits(), "Test CPU", "none", lambda: topology)
     wanted = Request(what=Request.MEMORY, duration_ms=200, repetitions=1)
     end = list(asked.answer(wanted, threading.Event()))[-1].end
     assert len(end.doubts) == doubts
@@ -181,7 +185,7 @@ def test_the_bandwidth_of_a_socket_with_several_nodes_is_doubted(memory, nodes, 
 def test_memory_that_does_not_exceed_the_cache_is_refused(memory):
     ours = min(os.sched_getaffinity(0))
     wanted = Request(what=Request.MEMORY, duration_ms=200, repetitions=1)
-    small = Calibrating(allowed=True, quiet=1.0, max_bytes=2 * PIECE_BYTES)
+    small = CalibrationSettings(allowed=True, quiet=1.0, max_bytes=2 * PIECE_BYTES)
     assert refusal(desk(small, cpus=(ours,)).answer(wanted, threading.Event())) == Refusal.UNSUPPORTED
     replies = list(desk(cpus=(ours,)).answer(wanted, threading.Event()))
     end = replies[-1].end
@@ -203,7 +207,7 @@ def test_memory_that_does_not_exceed_the_cache_is_refused(memory):
     )
 )
 def test_whatever_is_asked_the_limits_hold(request_):
-    limits = Calibrating(allowed=True, max_seconds=3.0)
+    limits = CalibrationSettings(allowed=True, max_seconds=3.0)
     makes_sense = (
         request_.what in {1, 2}
         and request_.work <= 3

@@ -4,7 +4,7 @@ import pytest
 
 from fleetpb import gateway_pb2
 from gateway.errors import PlanRefused
-from gateway.ledger import Ledger
+from gateway.served_visits import ServedVisits
 from gateway.serving.admission import Admission
 from gateway.settings import Limits
 
@@ -23,7 +23,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def admission(clock: Clock) -> Admission:
-    return Admission(Ledger(), Limits(max_concurrent=2, ttl_ms=3000), clock)
+    return Admission(ServedVisits(), Limits(max_concurrent=2, ttl_ms=3000), clock)
 
 
 def plan(number: int, **fields: int) -> gateway_pb2.Plan:
@@ -76,10 +76,10 @@ def test_a_plan_lives_as_long_as_it_says_or_as_the_gateway_does(
 
 
 def test_the_ledger_knows_what_is_being_taken():
-    ledger = Ledger()
-    ledger.note_active(1)  # what a killed server left
-    admission = Admission(ledger, Limits())
-    assert ledger.active == 0
+    served_visits = ServedVisits()
+    served_visits.note_active(1)  # what a killed server left
+    admission = Admission(served_visits, Limits())
+    assert served_visits.active == 0
     with admission.admit(plan(1), arrived=time.monotonic()):
-        assert ledger.active == 1
-    assert ledger.active == 0
+        assert served_visits.active == 1
+    assert served_visits.active == 0

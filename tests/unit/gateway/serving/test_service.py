@@ -10,7 +10,7 @@ import pytest
 
 from fleetpb import gateway_pb2
 from gateway.capture.packing import Packed
-from gateway.ledger import Ledger
+from gateway.served_visits import ServedVisits
 from gateway.serving import service as serving
 from gateway.serving.service import GatewayService
 from gateway.settings import Limits
@@ -19,24 +19,24 @@ from gateway.settings import Limits
 class Desk:
     """Sends one reply, as the ledger of the real one says meanwhile."""
 
-    def __init__(self, ledger: Ledger) -> None:
-        self.ledger = ledger
+    def __init__(self, served_visits: ServedVisits) -> None:
+        self.served_visits = served_visits
 
     def answer(self, *_: object) -> Iterator[gateway_pb2.SymbolsReply]:
-        self.ledger.note_sending(sending=True)
+        self.served_visits.note_sending(sending=True)
         try:
             yield gateway_pb2.SymbolsReply()
         finally:
-            self.ledger.note_sending(sending=False)
+            self.served_visits.note_sending(sending=False)
 
 
 @pytest.mark.parametrize("whole", [True, False])
 def test_it_does_not_retire_while_symbols_are_sent_but_after(whole: bool):
-    ledger, retired = Ledger(), []
+    served_visits, retired = ServedVisits(), []
     station: Any = SimpleNamespace(limits=Limits(max_memory_bytes=1))
-    desk: Any = Desk(ledger)
+    desk: Any = Desk(served_visits)
     bench: Any = None
-    service = GatewayService(station, ledger, desk, bench, retire=lambda: retired.append(1))
+    service = GatewayService(station, served_visits, desk, bench, retire=lambda: retired.append(1))
     context: Any = SimpleNamespace(add_callback=lambda _: True)
     replies: Any = service.Symbols(gateway_pb2.SymbolsRequest(), context)
     next(replies)
@@ -82,7 +82,7 @@ def test_a_capture_is_watched_while_it_is_taken_and_not_while_it_is_sent(monkeyp
     station: Any = SimpleNamespace(limits=Limits(), capacity=lambda: None, utilisation=lambda: 0.0)
     desk: Any = SimpleNamespace(note=lambda _: None)
     bench: Any = None
-    service = GatewayService(station, Ledger(), desk, bench)
+    service = GatewayService(station, ServedVisits(), desk, bench)
     context: Any = SimpleNamespace(add_callback=lambda _: True)
     plan = gateway_pb2.Plan(visit_id=bytes(16), ttl_ms=60_000)
     for reply in service.Capture(plan, context):

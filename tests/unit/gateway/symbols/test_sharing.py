@@ -14,10 +14,10 @@ import zstandard
 from fleetpb import gateway_pb2
 from gateway.capture.capturing import Interrupted
 from gateway.errors import SymbolsRefused
-from gateway.ledger import Ledger
 from gateway.machine.kernel import read_kernel_build_id, read_kernel_map
 from gateway.process.images import own_vdso
-from gateway.settings import Share, Sharing
+from gateway.served_visits import ServedVisits
+from gateway.settings import Share, SymbolSharing
 from gateway.symbols import sharing as module
 from gateway.symbols.sharing import Pace, SymbolDesk
 from gateway.symbols.sightings import Sightings
@@ -43,7 +43,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def _hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "Pace", lambda stopped, ledger: Pace(stopped, ledger, 0.99))
+    monkeypatch.setattr(module, "Pace", lambda stopped, served_visits: Pace(stopped, served_visits, 0.99))
 
 
 def build_id(path: Path) -> bytes:
@@ -53,9 +53,11 @@ def build_id(path: Path) -> bytes:
 class Desk:
     def __init__(self, share: Share = Share.FILES, max_bytes: int = 1 << 24) -> None:
         self.sightings = Sightings()
-        self.ledger = Ledger()
+        self.served_visits = ServedVisits()
         self.stopped = threading.Event()
-        self.desk = SymbolDesk(Sharing(share, max_bytes), self.sightings, self.ledger, read_kernel_build_id())
+        self.desk = SymbolDesk(
+            SymbolSharing(share, max_bytes), self.sightings, self.served_visits, read_kernel_build_id()
+        )
 
     def ask(self, request: Request) -> Iterator[gateway_pb2.SymbolsReply]:
         return self.desk.answer(request, self.stopped)
@@ -187,12 +189,12 @@ def test_one_at_a_time_and_none_beside_a_capture(program: Path):
     desk.desk.note([(wanted.build_id.hex(), PID, str(program))])
     first = desk.ask(wanted)
     next(first)
-    assert desk.ledger.is_working
+    assert desk.served_visits.is_working
     assert desk.refusal(wanted) == Refusal.BUSY
     first.close()
-    assert not desk.ledger.is_working
+    assert not desk.served_visits.is_working
     desk.content(wanted)
-    desk.ledger.note_active(1)
+    desk.served_visits.note_active(1)
     assert desk.refusal(wanted) == Refusal.BUSY
 
 
@@ -214,7 +216,7 @@ def test_work_waits_for_its_share_of_a_core():
             waited.append(timeout)
             return False
 
-    pace = Pace(Stopped(), Ledger(), 0.1)
+    pace = Pace(Stopped(), ServedVisits(), 0.1)
     hashlib.pbkdf2_hmac("sha256", b"", b"", 100_000)
     pace.pause()
     assert 0.01 < waited[0] < 60
@@ -223,17 +225,17 @@ def test_work_waits_for_its_share_of_a_core():
 class Watching(threading.Event):
     """The caller; sees to it that the capture ends, or goes itself, at its third look."""
 
-    def __init__(self, ledger: Ledger, *, goes: bool) -> None:
+    def __init__(self, served_visits: ServedVisits, *, goes: bool) -> None:
         super().__init__()
-        self._ledger = ledger
+        self._served_visits = served_visits
         self._goes = goes
         self.looks = 0
 
     def wait(self, timeout: float | None = None) -> bool:
         del timeout
-        self.looks += bool(self._ledger.active)
+        self.looks += bool(self._served_visits.active)
         if self.looks == 3 and not self._goes:
-            self._ledger.note_active(0)
+            self._served_visits.note_active(0)
         return self.looks >= 3 and self._goes
 
 
@@ -241,18 +243,18 @@ class Watching(threading.Event):
 def test_work_under_way_waits_for_the_end_of_a_capture(program: Path, *, goes: bool):
     desk, wanted = Desk(), Request(what=Request.FILE, build_id=build_id(program))
     desk.desk.note([(wanted.build_id.hex(), PID, str(program))])
-    desk.stopped = Watching(desk.ledger, goes=goes)
+    desk.stopped = Watching(desk.served_visits, goes=goes)
     answer = desk.ask(wanted)
     next(answer)
-    desk.ledger.note_active(1)
+    desk.served_visits.note_active(1)
     if goes:
         with pytest.raises(Interrupted):
             list(answer)
-        assert desk.ledger.active
+        assert desk.served_visits.active
     else:
         assert len(list(answer)) > 1
     assert desk.stopped.looks == 3
-    assert not desk.ledger.is_working or goes
+    assert not desk.served_visits.is_working or goes
 
 
 def test_the_vdso_is_given_by_its_build_id():

@@ -11,7 +11,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final
 
-from gateway.keeping import shared_memory
+from gateway.shared_memory import shared_memory
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +24,7 @@ _SENDING: Final = 1
 _CALIBRATING: Final = 2
 
 
-class Ledger:
+class ServedVisits:
     """Remembered visit ids, the newest `REMEMBERED` of them, and how many captures are taken and were finished.
 
     One process writes at a time, the server; the waiting one reads.

@@ -7,20 +7,20 @@ import re
 import sys
 
 
-class Lines(logging.Formatter):
+class LogfmtFormatter(logging.Formatter):
     """One line an event: time, level, event, then key=value pairs."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Text with spaces or quotes is quoted; a traceback follows on lines of its own."""
         fields: dict[str, object] = getattr(record, "fields", {})
         parts = [self.formatTime(record), record.levelname.lower(), record.getMessage()]
-        parts += [f"{key}={_quoted(str(value))}" for key, value in fields.items()]
+        parts += [f"{key}={_quote(str(value))}" for key, value in fields.items()]
         if record.exc_info:
             parts.append("\n" + self.formatException(record.exc_info))
         return " ".join(parts)
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     if text and text.isprintable() and not re.search(r'[\s"=]', text):
         return text
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
@@ -29,5 +29,5 @@ def _quoted(text: str) -> str:
 def configure_logging(level: str) -> None:
     """To stderr, from this level on."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(Lines(datefmt="%Y-%m-%dT%H:%M:%S%z"))
+    handler.setFormatter(LogfmtFormatter(datefmt="%Y-%m-%dT%H:%M:%S%z"))
     logging.basicConfig(level=level.upper(), handlers=[handler])

@@ -6,23 +6,23 @@ from pathlib import Path
 import pytest
 
 from gateway.errors import UnsafeAddress
-from gateway.keeping import shared_memory
-from gateway.ledger import Ledger
+from gateway.served_visits import ServedVisits
+from gateway.shared_memory import shared_memory
 from gateway.symbols.sightings import Sighting, Sightings
 
 
 def test_a_visit_is_refused_by_the_next_daemon_too(tmp_path: Path):
-    first = Ledger(tmp_path / "visits")
+    first = ServedVisits(tmp_path / "visits")
     first.remember(b"a" * 16)
     first.finish()
     first.note_active(2)
-    second = Ledger(tmp_path / "visits")
+    second = ServedVisits(tmp_path / "visits")
     assert b"a" * 16 in second
     assert b"b" * 16 not in second
     # The other daemon's captures died with it, and it counts its own.
     assert (second.finished, second.active, second.is_working) == (0, 0, False)
     second.remember(b"b" * 16)
-    assert b"a" * 16 in Ledger(tmp_path / "visits")
+    assert b"a" * 16 in ServedVisits(tmp_path / "visits")
 
 
 def test_a_binary_seen_is_found_by_the_next_daemon_too(tmp_path: Path):
@@ -37,25 +37,25 @@ def test_nobody_else_can_read_it(tmp_path: Path):
 
 def test_what_has_another_size_begins_anew(tmp_path: Path):
     (tmp_path / "visits").write_bytes(b"\xff" * 100)
-    ledger = Ledger(tmp_path / "visits")
-    assert b"\xff" * 16 not in ledger
-    ledger.remember(b"c" * 16)
-    assert b"c" * 16 in ledger
+    served_visits = ServedVisits(tmp_path / "visits")
+    assert b"\xff" * 16 not in served_visits
+    served_visits.remember(b"c" * 16)
+    assert b"c" * 16 in served_visits
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_whatever_the_file_holds_breaks_nothing(tmp_path: Path, seed: int):
     import random
 
-    Ledger(tmp_path / "visits")
+    ServedVisits(tmp_path / "visits")
     Sightings(file=tmp_path / "sightings").note("ab", 7, "/bin/x")
     rng = random.Random(seed)
     for name in ("visits", "sightings"):
         (tmp_path / name).write_bytes(rng.randbytes((tmp_path / name).stat().st_size))
-    ledger, sightings = Ledger(tmp_path / "visits"), Sightings(file=tmp_path / "sightings")
-    ledger.remember(b"d" * 16)
+    served_visits, sightings = ServedVisits(tmp_path / "visits"), Sightings(file=tmp_path / "sightings")
+    served_visits.remember(b"d" * 16)
     sightings.note("cd", 8, "/bin/y")
-    assert b"d" * 16 in ledger
+    assert b"d" * 16 in served_visits
     assert sightings.find("cd") == Sighting(8, "/bin/y")
     assert sightings.find("ab") is None
 
@@ -64,7 +64,7 @@ def test_a_link_is_not_followed(tmp_path: Path):
     (tmp_path / "elsewhere").write_bytes(b"precious")
     (tmp_path / "visits").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(OSError, match="symbolic link"):
-        Ledger(tmp_path / "visits")
+        ServedVisits(tmp_path / "visits")
     assert (tmp_path / "elsewhere").read_bytes() == b"precious"
 
 
@@ -74,9 +74,9 @@ def test_a_file_of_somebody_else_is_refused(tmp_path: Path):
     (tmp_path / "visits").write_bytes(b"")
     os.chown(tmp_path / "visits", 65534, 65534)
     with pytest.raises(UnsafeAddress, match="not a file of this user"):
-        Ledger(tmp_path / "visits")
+        ServedVisits(tmp_path / "visits")
 
 
 def test_without_a_file_nothing_is_shared_by_two_daemons():
-    Ledger().remember(b"a" * 16)
-    assert b"a" * 16 not in Ledger()
+    ServedVisits().remember(b"a" * 16)
+    assert b"a" * 16 not in ServedVisits()
