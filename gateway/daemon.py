@@ -18,11 +18,11 @@ from gateway.options import build_parser, settings_of
 from gateway.perf.descriptors import raise_descriptor_limit
 from gateway.privileges.confinement import User, confine, find_user, only_root
 from gateway.served_visits import ServedVisits
-from gateway.serving.callers import Door
-from gateway.serving.doorman import Doorman, turn_away
+from gateway.serving.connections import Listener
 from gateway.serving.grpc_environment import set_grpc_environment
-from gateway.serving.listening import listen, require_private, take_passed
+from gateway.serving.listeners import listen, require_private, take_passed
 from gateway.serving.runtime_folder import runtime_folder
+from gateway.serving.socket_activation import SocketActivator, close_queued
 from gateway.settings import Address, OwnProcesses, PassedSockets, Settings, UnixAddress
 from gateway.symbols.sightings import Sightings
 
@@ -84,12 +84,12 @@ def _run(settings: Settings) -> int:
     with contextlib.ExitStack() as resources:
         user = find_user(settings.user) if settings.user else None
         bound = [pair for address in settings.listen for pair in resources.enter_context(_listening(address))]
-        watched = resources.enter_context(_listening(settings.observe)) if settings.observe else []
+        metrics_sockets = resources.enter_context(_listening(settings.observe)) if settings.observe else []
         resources.enter_context(_closing_queued_connections([socket for _, socket in bound]))
         # Checks again: whether a socket that was handed over needs TLS is known only now.
         settings = replace(settings, listen=tuple(address for address, _ in bound))
         if user is not None:
-            _chown_sockets([*bound, *watched], user)
+            _chown_sockets([*bound, *metrics_sockets], user)
         # From here on nothing can be had that sampling does not need.
         capabilities = confine(user)
         folder = resources.enter_context(runtime_folder())
@@ -97,13 +97,13 @@ def _run(settings: Settings) -> int:
         shelf = KernelShelf()
         inner = [folder.path / f"{number}.sock" for number in range(len(bound))]
 
-        def serve(told: int) -> int:
+        def serve(ready_pipe: int) -> int:
             set_grpc_environment()
             # Loaded here, in the child: the process that waits stays small.
             from gateway.serving.server import serve  # noqa: PLC0415
 
             try:
-                return serve(settings, inner, served_visits, sightings, shelf, told=told)
+                return serve(settings, inner, served_visits, sightings, shelf, ready_pipe=ready_pipe)
             except (GatewayError, OSError) as error:
                 print(f"fleetprof-gateway: {error}", file=sys.stderr)  # noqa: T201
                 return _FAILED
@@ -111,23 +111,23 @@ def _run(settings: Settings) -> int:
         def on_ready() -> None:
             for address, socket in bound:
                 _log.info("listening on %s", _bound_address(address, socket))
-            for address, socket in watched:
+            for address, socket in metrics_sockets:
                 _log.info("answering probes on %s", _bound_address(address, socket))
             fields = {"uid": os.geteuid(), "capabilities": ",".join(each.name for each in capabilities)}
             _log.info("confined", extra={"fields": fields})
 
         raise_descriptor_limit()
-        doors = [Door(socket, path) for (_, socket), path in zip(bound, inner, strict=True)]
-        return Doorman(
-            doors,
+        listeners = [Listener(socket, path) for (_, socket), path in zip(bound, inner, strict=True)]
+        return SocketActivator(
+            listeners,
             serve,
             idle_s=settings.idle_s,
             busy=lambda: served_visits.is_working,
             on_ready=on_ready,
             prepare=folder.restore,
             exit_when_idle=settings.exit_when_idle,
-            observed=watched[0][1] if watched else None,
-            figures=lambda: _capture_metrics(served_visits),
+            metrics_socket=metrics_sockets[0][1] if metrics_sockets else None,
+            extra_metrics=lambda: _capture_metrics(served_visits),
         ).run()
 
 
@@ -174,7 +174,7 @@ def _closing_queued_connections(sockets: Sequence[socket]) -> Iterator[None]:
     try:
         yield
     except (GatewayError, OSError):
-        turn_away(sockets)
+        close_queued(sockets)
         raise
 
 

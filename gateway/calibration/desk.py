@@ -12,7 +12,7 @@ from gateway.calibration import refusals
 from gateway.capture.capturing import Interrupted
 from gateway.machine.topology import read_topology
 from gateway.machine.usage import read as read_usage
-from gateway.serving.overdue import watched
+from gateway.serving.watchdog import watchdog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -31,7 +31,7 @@ _MOST_REPETITIONS: Final = 50
 SLICE_S: Final = 0.1
 """Shortest measurement: the kernel says how busy a CPU was in hundredths of a second."""
 _WATCHED_S: Final = 0.3
-"""How long the machine is watched before."""
+"""How long the machine is watchdog before."""
 _VIRTUAL: Final = (
     "this is a virtual machine ({}): what it shows as threads of a core need not be, and neighbours on the same "
     "hardware are not seen"
@@ -153,7 +153,7 @@ class CalibrationDesk:
             else:
                 measured = measure_memory(conditions, begin)
             try:
-                with watched(planned.seconds, "calibration"):
+                with watchdog(planned.seconds, "calibration"):
                     yield from measured
             except Halted:
                 if stopped.is_set():

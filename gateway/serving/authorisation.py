@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, cast
 import grpc
 
 from gateway.roles import Role, permits, roles_of
-from gateway.serving.quiet import Quiet
+from gateway.serving.log_rate_limit import LogRateLimit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -40,7 +40,7 @@ class Authorisation(grpc.ServerInterceptor):
         self._allowed = tuple(allowed)
         self._sockets = sockets
         self._on_permitted = on_permitted
-        self._quiet = Quiet()
+        self._log_limit = LogRateLimit()
 
     def intercept_service(
         self,
@@ -81,7 +81,7 @@ class Authorisation(grpc.ServerInterceptor):
         if self.may(identity, method):
             self._on_permitted(context.peer())
             return
-        self._turn_away(context, identity, method)
+        self._deny(context, identity, method)
 
     def may(self, identity: Identity, method: str) -> bool:
         """Whether this caller may call this method."""
@@ -93,11 +93,11 @@ class Authorisation(grpc.ServerInterceptor):
             return False
         return permits(roles_of(_names(identity), _texts(identity, "peer_uri"), self._allowed), method)
 
-    def _turn_away(self, context: grpc.ServicerContext, identity: Identity, method: str) -> NoReturn:
+    def _deny(self, context: grpc.ServicerContext, identity: Identity, method: str) -> NoReturn:
         who = ", ".join(_names(identity)) or "a caller without a name"
-        if (unsaid := self._quiet.say("denied")) is not None:
+        if (suppressed := self._log_limit.admit("denied")) is not None:
             _log.warning(
-                "call denied", extra={"fields": {"method": method[:64], "caller": who[:200]} | unsaid}
+                "call denied", extra={"fields": {"method": method[:64], "caller": who[:200]} | suppressed}
             )
         context.abort(
             grpc.StatusCode.PERMISSION_DENIED,

@@ -68,16 +68,16 @@ class Relay:
         on_bytes: Callable[[], None],
         on_end: Callable[[Relay], None],
         *,
-        said: bytes = b"",
+        received: bytes = b"",
     ) -> None:
         """`on_bytes` hears of every transfer, `on_end` of the end; then both sockets are closed.
 
-        `said` is what was read of the caller before.
+        `received` is what was read of the caller before.
         """
         self._selector = selector
         self._sockets = (caller, server)
         self._ways = (_Way(caller, server), _Way(server, caller))
-        self._ways[0].pending += said
+        self._ways[0].pending += received
         self._on_bytes = on_bytes
         self._on_end = on_end
         self._open = True
@@ -99,7 +99,7 @@ class Relay:
             connection.close()
         self._on_end(self)
 
-    def let_go(self) -> None:
+    def close_in_child(self) -> None:
         """Close our descriptors and leave the connections alone: for a forked child, whose selector is its parent's."""
         for connection in self._sockets:
             connection.close()

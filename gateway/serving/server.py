@@ -19,9 +19,9 @@ from gateway.calibration.desk import CalibrationDesk
 from gateway.capture.host import find_access, require_supported
 from gateway.capture.quota import Quota, limit_data, own_memory
 from gateway.capture.station import Station
-from gateway.serving.arrival import Arrivals
 from gateway.serving.authorisation import Authorisation
-from gateway.serving.malformed import Malformed
+from gateway.serving.call_clock import CallClock
+from gateway.serving.malformed_requests import Malformed
 from gateway.serving.service import GatewayService
 from gateway.serving.tls import Certificates
 from gateway.settings import Settings, TcpAddress, UnixAddress
@@ -59,12 +59,12 @@ def serve(
     sightings: Sightings,
     shelf: KernelShelf,
     *,
-    told: int,
+    ready_pipe: int,
     connection_age_s: float = _CONNECTION_AGE_S,
 ) -> int:
     """Serve until SIGTERM or SIGINT; the exit status.
 
-    Writes an empty line to `told` when calls can come, then a line for each that is permitted (doorman.py).
+    Writes an empty line to `ready_pipe` when calls can come, then a line for each that is permitted (doorman.py).
     `inner` has one socket path per address of the settings. Connections older than `connection_age_s` (gRPC varies
     it by a tenth) take no more calls; calls under way go on. Raises what keeps it from working.
     """
@@ -86,13 +86,13 @@ def serve(
     def tell(peer: str) -> None:
         # Who is not told of stays a stranger, which is no reason to wait.
         with contextlib.suppress(OSError):
-            os.write(told, f"{peer}\n".encode())
+            os.write(ready_pipe, f"{peer}\n".encode())
 
-    os.set_blocking(told, False)
+    os.set_blocking(ready_pipe, False)
     server = grpc.server(
         ThreadPoolExecutor(settings.limits.max_concurrent + _SPARE_THREADS),
         interceptors=[
-            Arrivals(),
+            CallClock(),
             Authorisation(settings.callers, sockets=has_sockets, on_permitted=tell),
             Malformed(),
         ],
@@ -122,7 +122,7 @@ def serve(
     gc.collect()
     gc.freeze()
     gc.set_threshold(_COLLECTED_AFTER)
-    os.write(told, b"\n")
+    os.write(ready_pipe, b"\n")
     if Quota(settings.limits).is_nearly_spent:
         _log.warning(
             "memory limit is too low: every capture will end early",

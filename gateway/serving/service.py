@@ -16,9 +16,9 @@ from gateway.capture.quota import Quota, own_memory
 from gateway.errors import CalibrationRefused, PlanRefused, SymbolsRefused
 from gateway.perf.events import probe, support_of
 from gateway.serving.admission import Admission
-from gateway.serving.arrival import arrived_at
-from gateway.serving.overdue import watched
-from gateway.serving.quiet import Quiet
+from gateway.serving.call_clock import call_started_at
+from gateway.serving.log_rate_limit import LogRateLimit
+from gateway.serving.watchdog import watchdog
 from gateway.symbols.finding import key_of
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
         self._admission = Admission(served_visits, station.limits)
         self._quota = Quota(station.limits)
         self._retire = retire
-        self._quiet = Quiet()
+        self._log_limit = LogRateLimit()
         self._stopping = threading.Event()
         self._active: set[threading.Event] = set()
         self._lock = threading.Lock()
@@ -95,7 +95,7 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
         self, request: gateway_pb2.Plan, context: grpc.ServicerContext
     ) -> Iterator[gateway_pb2.CaptureReply]:
         """Take one capture, or say in one reply why not."""
-        arrived = arrived_at()
+        arrived = call_started_at()
         visit = _visit_name(request.visit_id)
         try:
             with self._stoppable(context) as stopped:
@@ -143,7 +143,7 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
             )
         finally:
             # A capture that ended meanwhile left it to us.
-            self._retire_if_swollen()
+            self._retire_if_large()
 
     def Calibrate(  # noqa: N802 - the name on the wire
         self, request: gateway_pb2.CalibrateRequest, context: grpc.ServicerContext
@@ -170,7 +170,7 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
             )
         finally:
             # A capture that ended meanwhile left it to us.
-            self._retire_if_swollen()
+            self._retire_if_large()
 
     @contextmanager
     def _stoppable(self, context: grpc.ServicerContext) -> Iterator[threading.Event]:
@@ -202,7 +202,7 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
                 )
             )
             capturing = Capturing(self._station, planned, plan.visit_id)
-            with watched(planned.seconds, visit):
+            with watchdog(planned.seconds, visit):
                 for done in capturing.run(stopped):
                     yield gateway_pb2.CaptureReply(
                         progress=gateway_pb2.Progress(done=done.share, samples=done.samples)
@@ -216,7 +216,7 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
             yield from _deliver(packed, capturing)
         self._desk.note(capturing.seen())
         self._served_visits.finish()
-        self._retire_if_swollen()
+        self._retire_if_large()
         _log.info(
             "capture finished",
             extra={
@@ -230,7 +230,7 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
             },
         )
 
-    def _retire_if_swollen(self) -> None:
+    def _retire_if_large(self) -> None:
         """Ask for a fresh process once nothing is being taken or sent, where this one has kept much memory.
 
         Until what is under way has ended, a server that retires lets nobody in.
@@ -256,8 +256,10 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
 
     def _calibrate_refusal(self, reason: int, message: str) -> gateway_pb2.CalibrateReply:
         name = gateway_pb2.CalibrateRefusal.Reason.Name(reason)
-        if (unsaid := self._quiet.say(f"calibrate {name}")) is not None:
-            _log.info("calibration refused", extra={"fields": {"reason": name, "message": message} | unsaid})
+        if (suppressed := self._log_limit.admit(f"calibrate {name}")) is not None:
+            _log.info(
+                "calibration refused", extra={"fields": {"reason": name, "message": message} | suppressed}
+            )
         refusal = gateway_pb2.CalibrateRefusal(
             reason=name, message=message, utilisation=self._station.utilisation()
         )
@@ -265,15 +267,15 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
 
     def _symbols_refusal(self, reason: int, message: str, fields: dict[str, str]) -> gateway_pb2.SymbolsReply:
         name = gateway_pb2.SymbolsRefusal.Reason.Name(reason)
-        if (unsaid := self._quiet.say(f"symbols {name}")) is not None:
-            said = {"reason": name, "message": message[:_LOGGED]} | unsaid
+        if (suppressed := self._log_limit.admit(f"symbols {name}")) is not None:
+            said = {"reason": name, "message": message[:_LOGGED]} | suppressed
             _log.info("symbols refused", extra={"fields": fields | said})
         return gateway_pb2.SymbolsReply(refusal=gateway_pb2.SymbolsRefusal(reason=name, message=message))
 
     def _refusal(self, reason: int, message: str, visit: str) -> gateway_pb2.CaptureReply:
         name = gateway_pb2.Refusal.Reason.Name(reason)
-        if (unsaid := self._quiet.say(name)) is not None:
-            fields = {"visit": visit, "reason": name, "message": message[:_LOGGED]} | unsaid
+        if (suppressed := self._log_limit.admit(name)) is not None:
+            fields = {"visit": visit, "reason": name, "message": message[:_LOGGED]} | suppressed
             _log.info("capture refused", extra={"fields": fields})
         return gateway_pb2.CaptureReply(
             refusal=gateway_pb2.Refusal(

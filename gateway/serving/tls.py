@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 import grpc
 
 from gateway.errors import BadCertificates
-from gateway.serving.quiet import Quiet
+from gateway.serving.log_rate_limit import LogRateLimit
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,7 +44,7 @@ class Certificates:
         self._tls = tls
         self._log = log
         self._lock = threading.Lock()
-        self._quiet = Quiet()
+        self._log_limit = LogRateLimit()
         self._stamp = _stamp(tls)
         self._first = _read(tls)
 
@@ -69,9 +69,9 @@ class Certificates:
                     return None
                 fresh = _read(self._tls)
             except (BadCertificates, OSError) as error:
-                if (unsaid := self._quiet.say("unreadable")) is not None:
+                if (suppressed := self._log_limit.admit("unreadable")) is not None:
                     self._log.warning(
-                        "certificates not reloaded", extra={"fields": {"why": str(error)} | unsaid}
+                        "certificates not reloaded", extra={"fields": {"why": str(error)} | suppressed}
                     )
                 return None
             self._stamp = stamp

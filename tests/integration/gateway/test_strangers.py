@@ -10,7 +10,7 @@ import grpc
 import pytest
 
 from fleetpb import gateway_pb2
-from gateway.serving.strangers import IN_ALL, PER_ADDRESS
+from gateway.serving.unverified_clients import IN_ALL, PER_ADDRESS
 from tests.crowds import crowding
 from tests.gateway_daemon import DEADLINE_S, Daemon, ask, plan, require_perf_events, running, wait_until
 from tests.handshakes import PREFACE, client_hello

@@ -8,7 +8,7 @@ import pytest
 from gateway.capture import host
 from gateway.capture.host import Access, find_access, refusal, require_supported
 from gateway.errors import EventUnavailable, UnsafeAddress, UnsupportedHost
-from gateway.serving.listening import require_private
+from gateway.serving.listeners import require_private
 from gateway.settings import Limits, OwnProcesses, Settings, TcpAddress, UnixAddress, parse_address
 
 AUTO, ALWAYS, NEVER = OwnProcesses.AUTO, OwnProcesses.ALWAYS, OwnProcesses.NEVER

@@ -98,11 +98,11 @@ def worker_metrics(monkeypatch: pytest.MonkeyPatch) -> WorkerMetrics:
 def gateway_names() -> set[str]:
     from gateway.daemon import _capture_metrics
     from gateway.served_visits import ServedVisits
-    from gateway.serving.doorman import Doorman
-    from gateway.serving.observing import exposition
+    from gateway.serving.metrics_server import render_metrics
+    from gateway.serving.socket_activation import SocketActivator
 
-    doorman = Doorman([], lambda _: 0, idle_s=1.0, busy=lambda: False, on_ready=lambda: None)
-    return names(doorman._metrics()) | names(exposition(_capture_metrics(ServedVisits())))
+    doorman = SocketActivator([], lambda _: 0, idle_s=1.0, busy=lambda: False, on_ready=lambda: None)
+    return names(doorman._metrics()) | names(render_metrics(_capture_metrics(ServedVisits())))
 
 
 def documented() -> set[str]:

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from socket import socket
 
-_MOST_CALLERS: Final = 8
+_MAX_CONNECTIONS: Final = 8
 _LONGEST_REQUEST: Final = 4096
 _TEXT: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
-class Observing:
+class MetricsServer:
     """Answers on one listening socket; `answers` gives for a path whether all is well, and the text."""
 
     def __init__(self, listening: socket, answers: Mapping[str, Callable[[], tuple[bool, str]]]) -> None:
@@ -35,12 +35,12 @@ class Observing:
         self._callers: dict[socket, bytearray] = {}
         listening.setblocking(False)
 
-    def attend(self, selector: selectors.BaseSelector) -> None:
+    def register(self, selector: selectors.BaseSelector) -> None:
         """Answer whenever this selector says that somebody asks; its owner calls each key's data with the mask."""
         self._selector = selector
         selector.register(self._listening, selectors.EVENT_READ, self._accept)
 
-    def let_go(self) -> None:
+    def close_in_child(self) -> None:
         """Close our descriptors: for a forked child, whose selector is its parent's."""
         for each in (self._listening, *self._callers):
             each.close()
@@ -52,14 +52,14 @@ class Observing:
             return  # it has gone already
         assert self._selector is not None
         caller.setblocking(False)
-        if len(self._callers) >= _MOST_CALLERS:
+        if len(self._callers) >= _MAX_CONNECTIONS:
             self._drop(next(iter(self._callers)))
         self._callers[caller] = bytearray()
-        self._selector.register(caller, selectors.EVENT_READ, lambda _: self._hear(caller))
+        self._selector.register(caller, selectors.EVENT_READ, lambda _: self._read(caller))
 
-    def _hear(self, caller: socket) -> None:
-        said = self._callers.get(caller)
-        if said is None:
+    def _read(self, caller: socket) -> None:
+        received = self._callers.get(caller)
+        if received is None:
             return  # dropped for another, in this very round of the selector
         try:
             more = caller.recv(_LONGEST_REQUEST)
@@ -67,14 +67,14 @@ class Observing:
             return
         except OSError:
             more = b""
-        said += more
-        whole = b"\r\n\r\n" in said or b"\n\n" in said
-        if more and not whole and len(said) < _LONGEST_REQUEST:
+        received += more
+        whole = b"\r\n\r\n" in received or b"\n\n" in received
+        if more and not whole and len(received) < _LONGEST_REQUEST:
             return
         if whole:
             # A few kilobytes into an empty buffer: taken at once, or the caller is not worth waiting for.
             with contextlib.suppress(OSError):
-                caller.sendall(self._answer(bytes(said)))
+                caller.sendall(self._answer(bytes(received)))
         self._drop(caller)
 
     def _drop(self, caller: socket) -> None:
@@ -102,7 +102,7 @@ class Observing:
         return head.encode() + (body if method != "HEAD" else b"")
 
 
-def exposition(values: Mapping[str, tuple[str, str, float]]) -> str:
+def render_metrics(values: Mapping[str, tuple[str, str, float]]) -> str:
     """Prometheus' text of single numbers: by name the type (counter, gauge), what it is, and the number."""
     lines = []
     for name, (kind, text, value) in values.items():

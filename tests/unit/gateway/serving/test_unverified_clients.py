@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.serving.strangers import Strangers, address_of
+from gateway.serving.unverified_clients import UnverifiedClients, address_of
 
 
 class Clock:
@@ -18,7 +18,7 @@ class Clock:
 
 
 def test_the_oldest_of_a_crowd_gives_way_to_the_next_of_it():
-    strangers: Strangers[int] = Strangers(per_address=3, in_all=10, clock=Clock())
+    strangers: UnverifiedClients[int] = UnverifiedClients(per_address=3, in_all=10, clock=Clock())
     assert [strangers.add(number, "crowd") for number in range(6)] == [None, None, None, 0, 1, 2]
     assert strangers.add(9, "other") is None
     assert 9 in strangers
@@ -27,10 +27,10 @@ def test_the_oldest_of_a_crowd_gives_way_to_the_next_of_it():
 
 def test_who_comes_too_often_is_refused_for_a_while():
     clock = Clock()
-    strangers: Strangers[int] = Strangers(per_address=2, in_all=10, clock=clock)
+    strangers: UnverifiedClients[int] = UnverifiedClients(per_address=2, in_all=10, clock=clock)
     for number in range(2):
         assert strangers.add(number, "often") is None
-        strangers.leave(number)
+        strangers.remove(number)
     assert strangers.add(5, "often") == 5
     assert 5 not in strangers
     assert strangers.add(6, "other") is None
@@ -39,16 +39,16 @@ def test_who_comes_too_often_is_refused_for_a_while():
 
 
 def test_those_that_may_call_do_not_count():
-    strangers: Strangers[int] = Strangers(per_address=2, in_all=10, clock=Clock())
+    strangers: UnverifiedClients[int] = UnverifiedClients(per_address=2, in_all=10, clock=Clock())
     for number in range(9):
         assert strangers.add(number, "collector") is None
-        strangers.permit(number)
-        strangers.leave(number)
+        strangers.verify(number)
+        strangers.remove(number)
     assert len(strangers) == 0
 
 
 def test_in_all_the_largest_crowd_gives_way():
-    strangers: Strangers[int] = Strangers(per_address=3, in_all=4, clock=Clock())
+    strangers: UnverifiedClients[int] = UnverifiedClients(per_address=3, in_all=4, clock=Clock())
     for number, address in enumerate(("one", "crowd", "crowd", "other")):
         assert strangers.add(number, address) is None
     assert strangers.add(4, "another") == 1
@@ -58,16 +58,16 @@ def test_in_all_the_largest_crowd_gives_way():
 @given(st.lists(st.tuples(st.integers(0, 5), st.sampled_from(["come", "go", "wait", "become"])), max_size=60))
 def test_there_are_never_more_than_so_many(steps: list[tuple[int, str]]):
     clock = Clock()
-    strangers: Strangers[int] = Strangers(per_address=3, in_all=7, clock=clock)
+    strangers: UnverifiedClients[int] = UnverifiedClients(per_address=3, in_all=7, clock=clock)
     here: dict[int, int] = {}
     for number, (address, step) in enumerate(steps):
         if step == "wait":
             clock.now += 0.4
         elif step == "go" and here:
-            strangers.leave(gone := next(iter(here)))
+            strangers.remove(gone := next(iter(here)))
             del here[gone]
         elif step == "become" and here:
-            strangers.become(before := next(iter(here)), number)
+            strangers.replace(before := next(iter(here)), number)
             here[number] = here.pop(before)
         else:
             here[number] = address
@@ -80,11 +80,11 @@ def test_there_are_never_more_than_so_many(steps: list[tuple[int, str]]):
 
 
 def test_who_has_left_may_leave_again():
-    strangers: Strangers[int] = Strangers()
+    strangers: UnverifiedClients[int] = UnverifiedClients()
     strangers.add(1, "a")
-    strangers.leave(1)
-    strangers.leave(1)
-    strangers.become(1, 2)
+    strangers.remove(1)
+    strangers.remove(1)
+    strangers.replace(1, 2)
     assert len(strangers) == 0
 
 

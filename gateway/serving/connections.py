@@ -9,10 +9,10 @@ import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from gateway.serving.newcomer import Newcomer
-from gateway.serving.quiet import Quiet
+from gateway.serving.handshake import PendingConnection
+from gateway.serving.log_rate_limit import LogRateLimit
 from gateway.serving.relay import Relay
-from gateway.serving.strangers import Strangers, address_of
+from gateway.serving.unverified_clients import UnverifiedClients, address_of
 
 if TYPE_CHECKING:
     import selectors
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # Of those that may call; more wait in the sockets' backlogs. A collector holds one connection.
-_MAX_CALLERS: Final = 64
+_MAX_VERIFIED: Final = 64
 _ABSTRACT: Final = "unix-abstract:"
 """How gRPC begins the name of a peer whose socket has no file (doc/naming.md of its sources)."""
 _CREDENTIALS: Final = struct.Struct("=iII")
 
-_log: Final = logging.getLogger("gateway.doorman")
+_log: Final = logging.getLogger("gateway.socket_activation")
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class Listener:
     """A public listening socket, and the path on which the server listens for what comes through it."""
 
     public: socket.socket
     inner: Path
 
 
-class Callers:
+class Connections:
     """All of them; each registers itself with the selector.
 
     A caller by TCP is a stranger until the server permits one of its calls.
@@ -46,146 +46,148 @@ class Callers:
         self,
         selector: selectors.BaseSelector,
         *,
-        on_greeting: Callable[[], None],
+        on_handshake: Callable[[], None],
         on_bytes: Callable[[], None],
     ) -> None:
-        """`on_greeting` hears when one waits to be let in, `on_bytes` when bytes move to or from the server."""
+        """`on_handshake` hears when one waits to be let in, `on_bytes` when bytes move to or from the server."""
         self._selector = selector
-        self._on_greeting = on_greeting
+        self._on_handshake = on_handshake
         self._on_bytes = on_bytes
-        self._newcomers: dict[Newcomer, None] = {}
+        self._pending: dict[PendingConnection, None] = {}
         self._relays: dict[Relay, str] = {}
         """Each with what gRPC calls it."""
-        self._strangers: Strangers[Newcomer | Relay] = Strangers()
-        self._quiet = Quiet()
+        self._unverified: UnverifiedClients[PendingConnection | Relay] = UnverifiedClients()
+        self._log_limit = LogRateLimit()
 
     def __len__(self) -> int:
         """Connections that are open."""
-        return len(self._newcomers) + len(self._relays)
+        return len(self._pending) + len(self._relays)
 
     @property
     def has_room(self) -> bool:
         """Whether one more may be taken in. Strangers do not count: too many of them displace each other."""
-        return len(self) - len(self._strangers) < _MAX_CALLERS
+        return len(self) - len(self._unverified) < _MAX_VERIFIED
 
     @property
-    def has_greeted(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether one waits to be let in."""
-        return any(newcomer.has_greeted for newcomer in self._newcomers)
+        return any(pending.is_complete for pending in self._pending)
 
-    def accept(self, door: Door) -> None:
+    def accept(self, listener: Listener) -> None:
         """Take in who waits at this door."""
         try:
-            caller, peer = door.public.accept()
+            caller, peer = listener.public.accept()
         except OSError:
             return  # the caller has gone already
         if not _is_ours(caller):
-            self._log_shown_out("another user's")
+            self._log_rejected("another user's")
             caller.close()
             return
-        newcomer = Newcomer(
+        pending = PendingConnection(
             self._selector,
             caller,
-            door.inner,
-            on_greeting=self._on_greeting,
-            on_end=self._see_newcomer_off,
+            listener.inner,
+            on_handshake=self._on_handshake,
+            on_end=self._on_pending_closed,
         )
-        self._newcomers[newcomer] = None
+        self._pending[pending] = None
         if caller.family == socket.AF_UNIX:
             return
-        if (crowding := self._strangers.add(newcomer, address_of(peer[0]))) is not None:
-            self._log_shown_out("too many strangers")
+        if (crowding := self._unverified.add(pending, address_of(peer[0]))) is not None:
+            self._log_rejected("too many strangers")
             crowding.close()
 
-    def let_in(self) -> None:
+    def connect_complete(self) -> None:
         """Join who has greeted with the server."""
-        for newcomer in tuple(self._newcomers):
-            if newcomer.has_greeted:
-                self._join(newcomer)
+        for pending in tuple(self._pending):
+            if pending.is_complete:
+                self._connect(pending)
 
-    def note_permitted(self, peer: str) -> None:
+    def mark_permitted(self, peer: str) -> None:
         """The server permits a call of what gRPC calls `peer`: it is no stranger."""
         for relay, name in self._relays.items():
             if name == peer:
-                self._strangers.permit(relay)
+                self._unverified.verify(relay)
 
     def finish(self) -> None:
         """The server has ended: callers get what it sent last."""
         for relay in tuple(self._relays):
             relay.finish()
 
-    def turn_away(self) -> int:
+    def close_queued(self) -> int:
         """Hang up on those that wait for the server, or have not greeted; how many."""
-        waiting = tuple(self._newcomers)
-        for newcomer in waiting:
-            newcomer.close()
+        waiting = tuple(self._pending)
+        for pending in waiting:
+            pending.close()
         return len(waiting)
 
     def close(self) -> None:
         """Drop all connections."""
-        self.turn_away()
+        self.close_queued()
         for relay in tuple(self._relays):
             relay.close()
 
-    def let_go(self) -> None:
+    def close_in_child(self) -> None:
         """Close our descriptors and leave the connections alone: for a forked child, whose selector is its parent's."""
-        for newcomer in self._newcomers:
-            newcomer.let_go()
+        for pending in self._pending:
+            pending.close_in_child()
         for relay in self._relays:
-            relay.let_go()
+            relay.close_in_child()
 
-    def due(self, drained_in_s: float) -> list[float]:
-        """CLOCK_MONOTONIC seconds at which `mind_time` has something to do, in no order."""
-        draining = [since + drained_in_s for since in self._draining().values()]
-        return draining + [newcomer.due for newcomer in self._newcomers if not newcomer.has_greeted]
+    def due(self, drain_timeout_s: float) -> list[float]:
+        """CLOCK_MONOTONIC seconds at which `check_deadlines` has something to do, in no order."""
+        draining = [since + drain_timeout_s for since in self._draining().values()]
+        return draining + [pending.deadline for pending in self._pending if not pending.is_complete]
 
-    def mind_time(self, now: float, drained_in_s: float) -> None:
+    def check_deadlines(self, now: float, drain_timeout_s: float) -> None:
         """Hang up on who takes longer than it may."""
         for relay, since in self._draining().items():
-            if now - since >= drained_in_s:
+            if now - since >= drain_timeout_s:
                 relay.close()
-        for newcomer in tuple(self._newcomers):
-            if now >= newcomer.due and not newcomer.has_greeted:
-                newcomer.close("no handshake")
+        for pending in tuple(self._pending):
+            if now >= pending.deadline and not pending.is_complete:
+                pending.close("no handshake")
 
-    def _join(self, newcomer: Newcomer) -> None:
+    def _connect(self, pending: PendingConnection) -> None:
         server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             server.bind("")  # the kernel chooses a name (unix(7): autobind), which the server sees
-            server.connect(str(newcomer.inner))
+            server.connect(str(pending.inner))
         except OSError as error:
             _log.error("server unreachable", extra={"fields": {"why": error.strerror}})
-            newcomer.close()
+            pending.close()
             server.close()
             return
         name = server.getsockname()[1:].decode()
-        caller, said = newcomer.take()
-        del self._newcomers[newcomer]
+        caller, received = pending.take()
+        del self._pending[pending]
         self._on_bytes()
-        relay = Relay(self._selector, caller, server, self._on_bytes, self._see_relay_off, said=said)
+        relay = Relay(
+            self._selector, caller, server, self._on_bytes, self._on_relay_closed, received=received
+        )
         self._relays[relay] = f"{_ABSTRACT}{name}"
-        self._strangers.become(newcomer, relay)
+        self._unverified.replace(pending, relay)
 
-    def _see_newcomer_off(self, newcomer: Newcomer, why: str) -> None:
-        del self._newcomers[newcomer]
-        self._strangers.leave(newcomer)
+    def _on_pending_closed(self, pending: PendingConnection, why: str) -> None:
+        del self._pending[pending]
+        self._unverified.remove(pending)
         if why:
-            self._log_shown_out(why)
+            self._log_rejected(why)
 
-    def _see_relay_off(self, relay: Relay) -> None:
+    def _on_relay_closed(self, relay: Relay) -> None:
         del self._relays[relay]
-        if relay in self._strangers:
-            self._strangers.leave(relay)
+        if relay in self._unverified:
+            self._unverified.remove(relay)
             if relay.draining_since is not None:
-                self._log_shown_out("the server hung up before it permitted a call")
+                self._log_rejected("the server hung up before it permitted a call")
 
     def _draining(self) -> dict[Relay, float]:
         """Callers whose server has ended, and since when."""
         return {relay: since for relay in self._relays if (since := relay.draining_since) is not None}
 
-    def _log_shown_out(self, why: str) -> None:
-        if (unsaid := self._quiet.say(why)) is not None:
-            _log.warning("caller shown out", extra={"fields": {"why": why} | unsaid})
+    def _log_rejected(self, why: str) -> None:
+        if (suppressed := self._log_limit.admit(why)) is not None:
+            _log.warning("caller shown out", extra={"fields": {"why": why} | suppressed})
 
 
 def _is_ours(caller: socket.socket) -> bool:

@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from gateway.serving.listening import listen
+from gateway.serving.listeners import listen
 from gateway.settings import TcpAddress
 
 

@@ -16,26 +16,26 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 # Opening the images of a busy machine and packing take a second or two.
-FAR_S: Final = 60.0
-STATUS: Final = 75
+GRACE_S: Final = 60.0
+EXIT_STATUS: Final = 75
 """EX_TEMPFAIL of sysexits.h."""
 
-_log: Final = logging.getLogger("gateway.overdue")
+_log: Final = logging.getLogger("gateway.watchdog")
 
 
 @contextmanager
-def watched(
-    seconds: float, visit: str, *, far_s: float = FAR_S, end: Callable[[int], object] = os._exit
+def watchdog(
+    seconds: float, visit: str, *, grace_s: float = GRACE_S, end: Callable[[int], object] = os._exit
 ) -> Iterator[None]:
-    """End the process by `end` if what is done within takes more than `seconds` and `far_s` on top."""
+    """End the process by `end` if what is done within takes more than `seconds` and `grace_s` on top."""
 
     def give_up() -> None:
         _log.error(
             "server gives up: a capture does not end", extra={"fields": {"visit": visit, "window_s": seconds}}
         )
-        end(STATUS)
+        end(EXIT_STATUS)
 
-    timer = threading.Timer(seconds + far_s, give_up)
+    timer = threading.Timer(seconds + grace_s, give_up)
     timer.daemon = True
     timer.start()
     try:

@@ -18,26 +18,26 @@ _MOST_RECORDS: Final = 8
 """One does; some clients split it in two."""
 
 
-def is_client_hello(said: bytes) -> bool | None:
+def is_client_hello(received: bytes) -> bool | None:
     """Whether these bytes begin with a whole ClientHello; None: they may, more must come first.
 
     Its parts are not looked at: those are for the TLS library.
     """
-    judged = _of_records(said[:_MOST_BYTES])
-    return False if judged is None and len(said) >= _MOST_BYTES else judged
+    judged = _of_records(received[:_MOST_BYTES])
+    return False if judged is None and len(received) >= _MOST_BYTES else judged
 
 
-def is_preface(said: bytes) -> bool | None:
+def is_preface(received: bytes) -> bool | None:
     """Whether these bytes begin with HTTP/2's preface; None: they may, more must come first."""
-    if len(said) < len(_PREFACE):
-        return None if _PREFACE.startswith(said) else False
-    return said.startswith(_PREFACE)
+    if len(received) < len(_PREFACE):
+        return None if _PREFACE.startswith(received) else False
+    return received.startswith(_PREFACE)
 
 
-def _of_records(said: bytes) -> bool | None:
+def _of_records(received: bytes) -> bool | None:
     message = b""
     for _ in range(_MOST_RECORDS):
-        header, said = said[:_RECORD_HEADER_BYTES], said[_RECORD_HEADER_BYTES:]
+        header, received = received[:_RECORD_HEADER_BYTES], received[_RECORD_HEADER_BYTES:]
         if not _HANDSHAKE_3.startswith(header[: len(_HANDSHAKE_3)]):
             return False
         if len(header) < _RECORD_HEADER_BYTES:
@@ -45,12 +45,12 @@ def _of_records(said: bytes) -> bool | None:
         length = int.from_bytes(header[3:])
         if not 0 < length <= _MOST_FRAGMENT_BYTES:
             return False
-        message += said[:length]
+        message += received[:length]
         if (judged := _of_message(message)) is not None:
             return judged
-        if len(said) < length:
+        if len(received) < length:
             return None
-        said = said[length:]
+        received = received[length:]
     return False
 
 

@@ -42,7 +42,7 @@ class Malformed(grpc.ServerInterceptor):
             answer = handler.unary_unary
 
             def answer_one(request: Any, context: grpc.ServicerContext) -> Any:
-                return _turn_away(context) if request is _MALFORMED else answer(request, context)
+                return _deny(context) if request is _MALFORMED else answer(request, context)
 
             return grpc.unary_unary_rpc_method_handler(answer_one, decoded, encode)
         if handler.unary_stream is not None:
@@ -50,12 +50,12 @@ class Malformed(grpc.ServerInterceptor):
 
             def answer_many(request: Any, context: grpc.ServicerContext) -> Iterator[Any]:
                 if request is _MALFORMED:
-                    _turn_away(context)
+                    _deny(context)
                 yield from stream(request, context)
 
             return grpc.unary_stream_rpc_method_handler(answer_many, decoded, encode)
         return handler
 
 
-def _turn_away(context: grpc.ServicerContext) -> NoReturn:
+def _deny(context: grpc.ServicerContext) -> NoReturn:
     context.abort(grpc.StatusCode.INVALID_ARGUMENT, "the request is no message of the gateway's protocol")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.serving.greeting import is_client_hello, is_preface
+from gateway.serving.client_hello import is_client_hello, is_preface
 from tests.handshakes import PREFACE, client_hello
 
 HELLO = client_hello()

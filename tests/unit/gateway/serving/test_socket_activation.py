@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.serving.callers import Door
-from gateway.serving.doorman import Doorman
+from gateway.serving.connections import Listener
+from gateway.serving.socket_activation import SocketActivator
 from tests.handshakes import client_hello
 from tests.until import until
 
@@ -21,19 +21,19 @@ PATIENCE_S = 30.0
 
 
 @pytest.fixture
-def door(tmp_path: Path) -> Iterator[Door]:
+def listener(tmp_path: Path) -> Iterator[Listener]:
     with socket.create_server(("127.0.0.1", 0)) as public:
         public.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
-        yield Door(public, tmp_path / "0.sock")
+        yield Listener(public, tmp_path / "0.sock")
 
 
-def server(door: Door, answer: Callable[[socket.socket], None]) -> Callable[[int], int]:
+def server(listener: Listener, answer: Callable[[socket.socket], None]) -> Callable[[int], int]:
     """What a forked child does: say that it is ready, answer one caller, and end well, as one that retires."""
 
     def serve(told: int) -> int:
-        door.inner.unlink(missing_ok=True)
+        listener.inner.unlink(missing_ok=True)
         with socket.socket(socket.AF_UNIX) as inner:
-            inner.bind(str(door.inner))
+            inner.bind(str(listener.inner))
             inner.listen(8)
             os.write(told, b"\n")
             os.close(told)
@@ -61,7 +61,7 @@ def children() -> str:
 
 
 @pytest.mark.parametrize("exit_when_idle", [False, True])
-def test_a_server_that_retires_loses_nothing_of_what_it_sent(door: Door, exit_when_idle: bool):
+def test_a_server_that_retires_loses_nothing_of_what_it_sent(listener: Listener, exit_when_idle: bool):
     got: list[object] = []
     others = children()
 
@@ -69,7 +69,7 @@ def test_a_server_that_retires_loses_nothing_of_what_it_sent(door: Door, exit_wh
         with socket.socket() as caller:
             caller.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             caller.settimeout(PATIENCE_S)
-            caller.connect(door.public.getsockname())
+            caller.connect(listener.public.getsockname())
             caller.sendall(client_hello())
             until(lambda: children() == others, "the server has ended")
             caller.sendall(b"window update")
@@ -81,9 +81,9 @@ def test_a_server_that_retires_loses_nothing_of_what_it_sent(door: Door, exit_wh
                 got.append(error)
             got.append(total)
 
-    doorman = Doorman(
-        [door],
-        server(door, lambda caller: caller.sendall(b"x" * SIZE)),
+    doorman = SocketActivator(
+        [listener],
+        server(listener, lambda caller: caller.sendall(b"x" * SIZE)),
         idle_s=PATIENCE_S,
         busy=lambda: False,
         on_ready=meanwhile(call, then_stop=not exit_when_idle),
@@ -94,27 +94,27 @@ def test_a_server_that_retires_loses_nothing_of_what_it_sent(door: Door, exit_wh
     assert got == [SIZE]
 
 
-def test_a_first_start_that_fails_turns_away_who_waits(door: Door, caplog: pytest.LogCaptureFixture):
+def test_a_first_start_that_fails_turns_away_who_waits(listener: Listener, caplog: pytest.LogCaptureFixture):
     """In a socket unit's socket a caller who is left waiting has systemd start the service again at once."""
-    with socket.create_connection(door.public.getsockname(), PATIENCE_S) as caller:
-        doorman = Doorman(
-            [door],
+    with socket.create_connection(listener.public.getsockname(), PATIENCE_S) as caller:
+        doorman = SocketActivator(
+            [listener],
             lambda _: 3,
             idle_s=PATIENCE_S,
             busy=lambda: False,
             on_ready=lambda: None,
             exit_when_idle=True,
         )
-        with caplog.at_level(logging.WARNING, "gateway.doorman"):
+        with caplog.at_level(logging.WARNING, "gateway.socket_activation"):
             assert doorman.run() == 3
         assert caller.recv(1) == b""
     assert [record.message for record in caplog.records] == ["callers turned away"]
     with pytest.raises(BlockingIOError):
-        door.public.accept()
+        listener.public.accept()
 
 
 def test_a_later_start_that_cannot_be_prepared_is_said_and_tried_again(
-    door: Door, caplog: pytest.LogCaptureFixture
+    listener: Listener, caplog: pytest.LogCaptureFixture
 ):
     prepared: list[int] = []
     got: list[bytes] = []
@@ -128,20 +128,20 @@ def test_a_later_start_that_cannot_be_prepared_is_said_and_tried_again(
     def call() -> None:
         # Who calls while others are turned away may be turned away with them.
         while got.count(b"hello") < 2:
-            with socket.create_connection(door.public.getsockname(), PATIENCE_S) as caller:
+            with socket.create_connection(listener.public.getsockname(), PATIENCE_S) as caller:
                 caller.sendall(client_hello())
                 got.append(caller.recv(16))
             until(lambda: children() == others, "the server has ended")
 
-    doorman = Doorman(
-        [door],
-        server(door, lambda caller: caller.sendall(b"hello")),
+    doorman = SocketActivator(
+        [listener],
+        server(listener, lambda caller: caller.sendall(b"hello")),
         idle_s=PATIENCE_S,
         busy=lambda: False,
         on_ready=meanwhile(call),
         prepare=prepare,
     )
-    with caplog.at_level(logging.ERROR, "gateway.doorman"):
+    with caplog.at_level(logging.ERROR, "gateway.socket_activation"):
         assert doorman.run() == 0
     assert got[0] == got[-1] == b"hello"
     assert set(got[1:-1]) == {b""}

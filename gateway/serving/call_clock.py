@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _arrived: Final[ContextVar[float]] = ContextVar("arrived")
 
 
-class Arrivals(grpc.ServerInterceptor):
+class CallClock(grpc.ServerInterceptor):
     """Notes the time of each call before it waits for a thread; gRPC runs its handler in the same context."""
 
     def intercept_service(
@@ -27,6 +27,6 @@ class Arrivals(grpc.ServerInterceptor):
         return continuation(handler_call_details)
 
 
-def arrived_at() -> float:
+def call_started_at() -> float:
     """When the present call arrived, CLOCK_MONOTONIC seconds; now, where nobody noted it."""
     return _arrived.get(time.monotonic())

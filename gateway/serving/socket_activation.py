@@ -18,29 +18,29 @@ import socket
 import time
 from typing import TYPE_CHECKING, Final
 
-from gateway.serving.callers import Callers
-from gateway.serving.observing import Observing, cpu_seconds, exposition, resident_bytes
+from gateway.serving.connections import Connections
+from gateway.serving.metrics_server import MetricsServer, cpu_seconds, render_metrics, resident_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from gateway.serving.callers import Door
+    from gateway.serving.connections import Listener
 
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD)
 # A server that does not end by itself after SIGTERM is killed after this long.
-_PATIENCE_S: Final = 10.0
-_HEARD_BYTES: Final = 4096
+_KILL_AFTER_S: Final = 10.0
+_PIPE_BYTES: Final = 4096
 # SOMAXCONN, systemd's choice: more than this have come meanwhile.
 _LONGEST_BACKLOG: Final = 4096
 # How long a caller may take to receive what a server sent before it ended, and when the daemon itself is to end:
 # with _PATIENCE_S that is less than the unit's TimeoutStopSec.
-_DRAINED_IN_S: Final = 30.0
-_DRAINED_AT_LAST_IN_S: Final = 2.0
+_DRAIN_TIMEOUT_S: Final = 30.0
+_DRAIN_TIMEOUT_AT_EXIT_S: Final = 2.0
 
-_log: Final = logging.getLogger("gateway.doorman")
+_log: Final = logging.getLogger("gateway.socket_activation")
 
 
-class Doorman:
+class SocketActivator:
     """Waits at the doors.
 
     `serve` is called in a forked child with a descriptor to write to: an empty line when ready, then for each call
@@ -51,7 +51,7 @@ class Doorman:
 
     def __init__(
         self,
-        doors: Sequence[Door],
+        listeners: Sequence[Listener],
         serve: Callable[[int], int],
         *,
         idle_s: float,
@@ -59,15 +59,15 @@ class Doorman:
         on_ready: Callable[[], None],
         prepare: Callable[[], None] = lambda: None,
         exit_when_idle: bool = False,
-        observed: socket.socket | None = None,
-        figures: Callable[[], Mapping[str, tuple[str, str, float]]] = dict,
+        metrics_socket: socket.socket | None = None,
+        extra_metrics: Callable[[], Mapping[str, tuple[str, str, float]]] = dict,
     ) -> None:
-        """`observed` is where probes and scrapes come; `figures` what metrics say besides the doorman's own."""
-        self._figures = figures
+        """`metrics_socket` is where probes and scrapes come; `extra_metrics` what metrics say besides the doorman's own."""
+        self._extra_metrics = extra_metrics
         self._starts = self._deaths = 0
-        self._ill = False
-        self._observing = observed and Observing(
-            observed,
+        self._failed = False
+        self._metrics_server = metrics_socket and MetricsServer(
+            metrics_socket,
             {
                 "/healthz": lambda: (True, "alive\n"),
                 "/readyz": lambda: (
@@ -77,7 +77,7 @@ class Doorman:
                 "/metrics": lambda: (True, self._metrics()),
             },
         )
-        self._doors = doors
+        self._listeners = listeners
         self._serve = serve
         self._idle_s = idle_s
         self._busy = busy
@@ -85,17 +85,19 @@ class Doorman:
         self._on_ready = on_ready
         self._prepare = prepare
         self._selector = selectors.DefaultSelector()
-        self._callers = Callers(self._selector, on_greeting=self._greet, on_bytes=self._note_bytes)
-        self._doors_open = False
+        self._callers = Connections(
+            self._selector, on_handshake=self._on_handshake, on_bytes=self._note_bytes
+        )
+        self._accepting = False
         self._server = 0
-        self._told = -1
-        self._heard = b""
+        self._server_pipe = -1
+        self._server_bytes = b""
         self._up = False
         self._was_up = False
         self._last_bytes = time.monotonic()
-        self._told_to_end = 0.0
+        self._stop_requested = 0.0
         self._stopping = False
-        self._leaving = False
+        self._exiting = False
         self._status: int | None = None
 
     def run(self) -> int:
@@ -107,19 +109,19 @@ class Doorman:
         waker.setblocking(False)
         before = {number: signal.signal(number, lambda *_: None) for number in _SIGNALS}
         wakeup = signal.set_wakeup_fd(waker.fileno(), warn_on_full_buffer=False)
-        self._selector.register(woken, selectors.EVENT_READ, lambda _: self._hear(woken))
-        for door in self._doors:
+        self._selector.register(woken, selectors.EVENT_READ, lambda _: self._on_signal(woken))
+        for listener in self._listeners:
             # A caller may hang up between poll and accept, which would then wait for the next one.
-            door.public.setblocking(False)
-        if self._observing:
-            self._observing.attend(self._selector)
+            listener.public.setblocking(False)
+        if self._metrics_server:
+            self._metrics_server.register(self._selector)
         try:
             self._start()
             while self._status is None:
                 for key, mask in self._selector.select(self._timeout()):
                     key.data(mask)
-                self._mind_time()
-                self._mind_doors()
+                self._check_deadlines()
+                self._update_accepting()
             return self._status
         finally:
             signal.set_wakeup_fd(wakeup)
@@ -127,12 +129,12 @@ class Doorman:
                 signal.signal(number, handler)
             self._kill()
             self._callers.close()
-            self._stop_hearing()
+            self._close_server_pipe()
             self._selector.close()
             waker.close()
             woken.close()
 
-    def _hear(self, woken: socket.socket) -> None:
+    def _on_signal(self, woken: socket.socket) -> None:
         for number in woken.recv(64):
             if number == signal.SIGCHLD:
                 self._reap()
@@ -140,7 +142,7 @@ class Doorman:
                 self._stop()
 
     def _start(self) -> None:
-        self._leaving = False
+        self._exiting = False
         try:
             self._prepare()
         except OSError as error:
@@ -155,11 +157,11 @@ class Doorman:
             try:
                 os.close(reading)
                 self._selector.close()
-                for door in self._doors:
-                    door.public.close()
-                self._callers.let_go()
-                if self._observing:
-                    self._observing.let_go()
+                for listener in self._listeners:
+                    listener.public.close()
+                self._callers.close_in_child()
+                if self._metrics_server:
+                    self._metrics_server.close_in_child()
                 signal.set_wakeup_fd(-1)
                 for number in _SIGNALS:
                     signal.signal(number, signal.SIG_DFL)
@@ -171,33 +173,35 @@ class Doorman:
                 os._exit(status)
         os.close(writing)
         os.set_blocking(reading, False)
-        self._told, self._heard = reading, b""
-        self._selector.register(reading, selectors.EVENT_READ, lambda _: self._hear_server())
+        self._server_pipe, self._server_bytes = reading, b""
+        self._selector.register(reading, selectors.EVENT_READ, lambda _: self._read_server())
 
-    def _hear_server(self) -> None:
+    def _read_server(self) -> None:
         try:
-            heard = os.read(self._told, _HEARD_BYTES) if self._told >= 0 else b""
+            received = os.read(self._server_pipe, _PIPE_BYTES) if self._server_pipe >= 0 else b""
         except BlockingIOError:
             return
-        if not heard:
-            self._stop_hearing()  # SIGCHLD tells how it ended
+        if not received:
+            self._close_server_pipe()  # SIGCHLD tells how it ended
             return
-        *lines, rest = (self._heard + heard).split(b"\n")
-        self._heard = rest[-_HEARD_BYTES:]  # a name has a few bytes; a broken server's line may have no end
+        *lines, rest = (self._server_bytes + received).split(b"\n")
+        self._server_bytes = rest[
+            -_PIPE_BYTES:
+        ]  # a name has a few bytes; a broken server's line may have no end
         for line in lines:
             if line:
-                self._callers.note_permitted(line.decode("utf-8", "replace"))
+                self._callers.mark_permitted(line.decode("utf-8", "replace"))
             else:
                 self._note_ready()
 
-    def _stop_hearing(self) -> None:
-        if self._told >= 0:
-            self._selector.unregister(self._told)
-            os.close(self._told)
-            self._told = -1
+    def _close_server_pipe(self) -> None:
+        if self._server_pipe >= 0:
+            self._selector.unregister(self._server_pipe)
+            os.close(self._server_pipe)
+            self._server_pipe = -1
 
     def _note_ready(self) -> None:
-        self._up, self._ill = True, False
+        self._up, self._failed = True, False
         self._last_bytes = time.monotonic()
         if not self._was_up:
             self._was_up = True
@@ -205,7 +209,7 @@ class Doorman:
         if self._stopping:
             self._end_server()
         else:
-            self._callers.let_in()
+            self._callers.connect_complete()
 
     def _reap(self) -> None:
         if not self._server:
@@ -215,16 +219,16 @@ class Doorman:
             return
         code = os.waitstatus_to_exitcode(status)
         # Untold it ends well when it has grown too large: the next call gets another.
-        expected = self._told_to_end > 0 or code == 0
-        self._server, self._up, self._told_to_end = 0, False, 0.0
-        self._stop_hearing()
+        expected = self._stop_requested > 0 or code == 0
+        self._server, self._up, self._stop_requested = 0, False, 0.0
+        self._close_server_pipe()
         self._callers.finish()
         if self._stopping:
-            self._leaving = True
+            self._exiting = True
         elif expected and self._was_up:
             # Who calls after the end waits in the backlog of a socket that the service manager holds.
-            self._leaving = self._exit_when_idle
-            if self._callers.has_greeted:
+            self._exiting = self._exit_when_idle
+            if self._callers.is_complete:
                 self._start()
         else:
             if self._was_up:
@@ -237,28 +241,30 @@ class Doorman:
         Who is left waiting in a socket that a service manager holds would have it start the service again at once.
         """
         self._deaths += 1
-        self._ill = True
-        turn_away([door.public for door in self._doors], already=self._callers.turn_away())
+        self._failed = True
+        close_queued([listener.public for listener in self._listeners], already=self._callers.close_queued())
         if not self._was_up:
             self._status = status
 
-    def _mind_doors(self) -> None:
+    def _update_accepting(self) -> None:
         """Take callers in once a server was up, while there is room for those that may call."""
         wanted = self._was_up and not self._stopping and self._callers.has_room
-        if wanted == self._doors_open:
+        if wanted == self._accepting:
             return
-        self._doors_open = wanted
-        for door in self._doors:
+        self._accepting = wanted
+        for listener in self._listeners:
             if wanted:
                 self._selector.register(
-                    door.public, selectors.EVENT_READ, lambda _, door=door: self._callers.accept(door)
+                    listener.public,
+                    selectors.EVENT_READ,
+                    lambda _, listener=listener: self._callers.accept(listener),
                 )
             else:
-                self._selector.unregister(door.public)
+                self._selector.unregister(listener.public)
 
-    def _greet(self) -> None:
+    def _on_handshake(self) -> None:
         if self._up:
-            self._callers.let_in()
+            self._callers.connect_complete()
         elif not self._server and not self._stopping:
             self._start()
 
@@ -269,14 +275,14 @@ class Doorman:
         if self._stopping:
             return
         self._stopping = True
-        self._callers.turn_away()
+        self._callers.close_queued()
         if self._server:
             self._end_server()
         else:
-            self._leaving = True
+            self._exiting = True
 
     def _end_server(self) -> None:
-        self._told_to_end = time.monotonic()
+        self._stop_requested = time.monotonic()
         self._up = False
         os.kill(self._server, signal.SIGTERM)
 
@@ -290,7 +296,7 @@ class Doorman:
     @property
     def _ready_to_serve(self) -> bool:
         """The last server came up and did not die; whether one runs now does not matter."""
-        return self._was_up and not self._ill and not self._stopping
+        return self._was_up and not self._failed and not self._stopping
 
     def _metrics(self) -> str:
         own = os.times()
@@ -298,7 +304,7 @@ class Doorman:
         cpu = own.user + own.system + own.children_user + own.children_system
         cpu += cpu_seconds(self._server) if self._server else 0.0
         prefix = "fleetprof_gateway"
-        return exposition(
+        return render_metrics(
             {
                 f"{prefix}_ready": (
                     "gauge",
@@ -327,31 +333,31 @@ class Doorman:
                     "Resident memory of both parts, what they share counted twice.",
                     memory,
                 ),
-                **self._figures(),
+                **self._extra_metrics(),
             }
         )
 
     def _timeout(self) -> float | None:
-        until = self._callers.due(self._drained_in_s)
-        if self._told_to_end:
-            until.append(self._told_to_end + _PATIENCE_S)
+        until = self._callers.due(self._drain_timeout_s)
+        if self._stop_requested:
+            until.append(self._stop_requested + _KILL_AFTER_S)
         elif self._up:
             until.append(self._last_bytes + self._idle_s)
         return max(0.0, min(until) - time.monotonic()) if until else None
 
     @property
-    def _drained_in_s(self) -> float:
-        return _DRAINED_AT_LAST_IN_S if self._stopping else _DRAINED_IN_S
+    def _drain_timeout_s(self) -> float:
+        return _DRAIN_TIMEOUT_AT_EXIT_S if self._stopping else _DRAIN_TIMEOUT_S
 
-    def _mind_time(self) -> None:
+    def _check_deadlines(self) -> None:
         now = time.monotonic()
-        self._callers.mind_time(now, self._drained_in_s)
-        if self._leaving and not self._callers:
+        self._callers.check_deadlines(now, self._drain_timeout_s)
+        if self._exiting and not self._callers:
             self._status = 0
-        if self._told_to_end:
-            if now - self._told_to_end >= _PATIENCE_S and self._server:
+        if self._stop_requested:
+            if now - self._stop_requested >= _KILL_AFTER_S and self._server:
                 os.kill(self._server, signal.SIGKILL)
-                self._told_to_end = now
+                self._stop_requested = now
         elif self._up and now - self._last_bytes >= self._idle_s:
             if self._busy():
                 self._last_bytes = now
@@ -359,7 +365,7 @@ class Doorman:
                 self._end_server()
 
 
-def turn_away(sockets: Sequence[socket.socket], *, already: int = 0) -> None:
+def close_queued(sockets: Sequence[socket.socket], *, already: int = 0) -> None:
     """Hang up on whoever waits in the backlogs of these listening sockets; `already` were hung up on before."""
     callers = already
     for listening in sockets:

@@ -25,18 +25,18 @@ _REMEMBERED_S: Final = 1.0
 _HOST_NETWORK_BITS: Final = 64
 """What one IPv6 host has to choose addresses from (RFC 4291, 2.5.1)."""
 
-_Stranger = TypeVar("_Stranger")
+_Client = TypeVar("_Client")
 
 
 @dataclass(slots=True)
-class _Crowd(Generic[_Stranger]):
+class _AddressClients(Generic[_Client]):
     """Those of one address: who is here, the oldest first, and when others have left."""
 
-    here: dict[_Stranger, None] = field(default_factory=dict)
+    connected: dict[_Client, None] = field(default_factory=dict)
     left: deque[float] = field(default_factory=deque)
 
 
-class Strangers(Generic[_Stranger]):
+class UnverifiedClients(Generic[_Client]):
     """Who they are, by address."""
 
     def __init__(
@@ -49,8 +49,8 @@ class Strangers(Generic[_Stranger]):
         self._per_address = per_address
         self._in_all = in_all
         self._clock = clock
-        self._crowds: dict[str, _Crowd[_Stranger]] = {}
-        self._address: dict[_Stranger, str] = {}
+        self._by_address: dict[str, _AddressClients[_Client]] = {}
+        self._address: dict[_Client, str] = {}
         self._swept = clock()
 
     def __len__(self) -> int:
@@ -61,58 +61,58 @@ class Strangers(Generic[_Stranger]):
         """Whether this is one."""
         return caller in self._address
 
-    def add(self, stranger: _Stranger, address: str) -> _Stranger | None:
+    def add(self, client: _Client, address: str) -> _Client | None:
         """Add one of this address; who has to go for it, and is one no more.
 
         That is itself if as many have left within a second, else the oldest where there are too many.
         """
         self._sweep()
-        crowd = self._crowds.setdefault(address, _Crowd())
-        self._forget_old(crowd)
-        if len(crowd.left) >= self._per_address:
-            return stranger
-        crowd.here[stranger] = None
-        self._address[stranger] = address
-        if len(crowd.here) <= self._per_address and len(self) <= self._in_all:
+        clients = self._by_address.setdefault(address, _AddressClients())
+        self._forget_old(clients)
+        if len(clients.left) >= self._per_address:
+            return client
+        clients.connected[client] = None
+        self._address[client] = address
+        if len(clients.connected) <= self._per_address and len(self) <= self._in_all:
             return None
-        if len(crowd.here) <= self._per_address:
-            crowd = max(self._crowds.values(), key=lambda each: len(each.here))
-        oldest = next(iter(crowd.here))
-        self.leave(oldest)
+        if len(clients.connected) <= self._per_address:
+            clients = max(self._by_address.values(), key=lambda each: len(each.connected))
+        oldest = next(iter(clients.connected))
+        self.remove(oldest)
         return oldest
 
-    def become(self, before: _Stranger, after: _Stranger) -> None:
+    def replace(self, before: _Client, after: _Client) -> None:
         """Another object stands for this caller from now on, which need not be a stranger."""
         if (address := self._address.pop(before, None)) is not None:
-            here = self._crowds[address].here
-            del here[before]
-            here[after] = None
+            connected = self._by_address[address].connected
+            del connected[before]
+            connected[after] = None
             self._address[after] = address
 
-    def permit(self, caller: _Stranger) -> None:
+    def verify(self, caller: _Client) -> None:
         """This one may call; it need not have been a stranger."""
         if (address := self._address.pop(caller, None)) is not None:
-            del self._crowds[address].here[caller]
+            del self._by_address[address].connected[caller]
 
-    def leave(self, caller: _Stranger) -> None:
+    def remove(self, caller: _Client) -> None:
         """This one has gone; it need not have been a stranger."""
         if (address := self._address.get(caller)) is not None:
-            self.permit(caller)
-            self._crowds[address].left.append(self._clock())
+            self.verify(caller)
+            self._by_address[address].left.append(self._clock())
 
     def _sweep(self) -> None:
         """Forget addresses that nobody came from lately."""
         if self._clock() - self._swept < _REMEMBERED_S:
             return
         self._swept = self._clock()
-        for address, crowd in tuple(self._crowds.items()):
-            self._forget_old(crowd)
-            if not crowd.here and not crowd.left:
-                del self._crowds[address]
+        for address, clients in tuple(self._by_address.items()):
+            self._forget_old(clients)
+            if not clients.connected and not clients.left:
+                del self._by_address[address]
 
-    def _forget_old(self, crowd: _Crowd[_Stranger]) -> None:
-        while crowd.left and self._clock() - crowd.left[0] >= _REMEMBERED_S:
-            crowd.left.popleft()
+    def _forget_old(self, clients: _AddressClients[_Client]) -> None:
+        while clients.left and self._clock() - clients.left[0] >= _REMEMBERED_S:
+            clients.left.popleft()
 
 
 def address_of(host: str) -> str:

@@ -11,8 +11,8 @@ import pytest
 
 from gateway.errors import UnsafeAddress
 from gateway.options import build_parser, settings_of
-from gateway.serving.doorman import Doorman
-from gateway.serving.observing import Observing, cpu_seconds, exposition, resident_bytes
+from gateway.serving.metrics_server import MetricsServer, cpu_seconds, render_metrics, resident_bytes
+from gateway.serving.socket_activation import SocketActivator
 
 
 class Daemon:
@@ -22,10 +22,10 @@ class Daemon:
         self.well = True
         self.selector = selectors.DefaultSelector()
         self.listening = listening
-        self.observing = Observing(
+        self.metrics_server = MetricsServer(
             listening, {"/healthz": lambda: (True, "alive\n"), "/readyz": lambda: (self.well, "so\n")}
         )
-        self.observing.attend(self.selector)
+        self.metrics_server.register(self.selector)
 
     def turn(self) -> None:
         for key, mask in self.selector.select(0):
@@ -51,7 +51,7 @@ def daemon() -> Iterator[Daemon]:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         made = Daemon(listening)
         yield made
-        made.observing.let_go()
+        made.metrics_server.close_in_child()
         made.selector.close()
 
 
@@ -116,7 +116,7 @@ def test_one_dropped_in_the_very_turn_it_speaks_is_not_heard(daemon: Daemon):
 
 
 def test_figures_are_what_prometheus_reads():
-    text = exposition({"a_total": ("counter", "What.", 3), "b": ("gauge", "What else.", 0.25)})
+    text = render_metrics({"a_total": ("counter", "What.", 3), "b": ("gauge", "What else.", 0.25)})
     assert (
         text
         == "# HELP a_total What.\n# TYPE a_total counter\na_total 3\n# HELP b What else.\n# TYPE b gauge\nb 0.25\n"
@@ -127,7 +127,7 @@ def test_figures_are_what_prometheus_reads():
 
 
 def test_a_daemon_whose_server_dies_is_alive_and_not_ready(tmp_path: Path):
-    doorman = Doorman([], lambda _: 0, idle_s=1.0, busy=lambda: False, on_ready=lambda: None)
+    doorman = SocketActivator([], lambda _: 0, idle_s=1.0, busy=lambda: False, on_ready=lambda: None)
     assert "fleetprof_gateway_ready 0\n" in doorman._metrics()
     doorman._was_up = True
     assert "fleetprof_gateway_ready 1\n" in doorman._metrics()
