@@ -35,8 +35,8 @@ from benchmarks.overhead.slices import Measured, measure
 from benchmarks.report import Report, at_most
 from benchmarks.size import Size, chosen
 from collector.standing import STANDING
+from gateway.capture.capture_resources import CaptureResources
 from gateway.capture.host import find_access
-from gateway.capture.station import Station
 from gateway.errors import EventUnavailable
 from gateway.options import build_parser
 from gateway.perf.events import EVENTS
@@ -117,7 +117,7 @@ def measure_events(
     folder: Path, lengths: Lengths, step: Callable[[str], None]
 ) -> tuple[list[Measured], list[str]]:
     """Every program and event, and sentences about those that cannot be had here."""
-    station = Station(find_access(OwnProcesses.NEVER), Limits(), {})
+    resources = CaptureResources(find_access(OwnProcesses.NEVER), Limits(), {})
     rate = STANDING.events[0].rate_hz
     assert rate is not None
     cases = [("cpu", program, round(1e9 / rate / _DENSER)) for program in lengths.computing]
@@ -132,7 +132,7 @@ def measure_events(
             continue
         try:
             with running(program, folder) as busy:
-                found.append(measure(station, busy, EVENTS[event], period, seconds=lengths.case_s))
+                found.append(measure(resources, busy, EVENTS[event], period, seconds=lengths.case_s))
         except (EventUnavailable, DidNotStart) as reason:
             missing.append(str(reason))
     return found, missing

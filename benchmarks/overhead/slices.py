@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Final
 
 from benchmarks.overhead.paired import Slowdown, slowdown
 from fleetpb import capture_pb2
-from gateway.capture.packing import Packer
-from gateway.capture.recording import Recorder
+from gateway.capture.packer import Packer
+from gateway.capture.recorder import Recorder
 from gateway.machine.topology import online_cpus
 from gateway.perf.sampler import MachineSampler, Sampling
 from gateway.process.walker import Walker
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from benchmarks.overhead.programs import Running
-    from gateway.capture.station import Station
+    from gateway.capture.capture_resources import CaptureResources
     from gateway.perf.events import Event
 
 SLICE_S: Final = 0.2
@@ -114,29 +114,29 @@ class _Discarding(MachineSampler):
 
 
 def measure(
-    station: Station, program: Running, event: Event, period: int, *, seconds: float, seed: int = 1
+    resources: CaptureResources, program: Running, event: Event, period: int, *, seconds: float, seed: int = 1
 ) -> Measured:
     """Slices for so many seconds, the order within each block of three random. Raises EventUnavailable."""
     found = Measured(program.name, event.name, period)
     chance = random.Random(seed)
     sampling = Sampling(event, period, stacks=True, stack_bytes=_STACK_BYTES)
     packer = Packer()
-    walker = Walker(station.images, max_depth=_MAX_DEPTH)
+    walker = Walker(resources.images, max_depth=_MAX_DEPTH)
     recorder = Recorder(
         packer,
-        station.images,
+        resources.images,
         walker,
-        station.kernel,
-        kernel_build_id=station.kernel_build_id,
+        resources.kernel,
+        kernel_build_id=resources.kernel_build_id,
         max_depth=_MAX_DEPTH,
     )
     segment = packer.segment(capture_pb2.Segment(stacks=True))
-    station.kernel()
+    resources.kernel()
     with (
-        station.images_in_use(),
+        resources.images_in_use(),
         contextlib.closing(recorder),
         _Discarding(sampling, online_cpus()) as sampler,
-        _precedence(),
+        _raised_priority(),
     ):
 
         def spend(how: How) -> Slice:
@@ -175,7 +175,7 @@ def measure(
 
 
 @contextlib.contextmanager
-def _precedence() -> Iterator[None]:
+def _raised_priority() -> Iterator[None]:
     """As a capture has it: its thread runs before those it samples."""
     before = os.getpriority(os.PRIO_PROCESS, 0)
     with contextlib.suppress(PermissionError):

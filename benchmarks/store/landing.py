@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 PROCESSES: Final = 2
 MEANWHILE: Final = "meanwhile.pickle"
 _ZSTD_LEVEL: Final = 9
-"""As gateways compress (gateway/capture/packing.py)."""
+"""As gateways compress (gateway/capture/packer.py)."""
 _SHOWN_FIRST: Final = "by processes that were shown every stack met and every name before"
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from fleetpb import gateway_pb2
 from gateway.calibration import refusals
-from gateway.capture.capturing import Interrupted
+from gateway.capture.capture_runner import CaptureCancelled
 from gateway.machine.topology import read_topology
 from gateway.machine.usage import read as read_usage
 from gateway.serving.watchdog import watchdog
@@ -107,7 +107,7 @@ class CalibrationDesk:
         with self._alone():
             before = read_usage()
             if stopped.wait(_WATCHED_S):
-                raise Interrupted
+                raise CaptureCancelled
             after = read_usage()
             utilisation = after.utilisation_since(before)
             if utilisation > self._limits.quiet:
@@ -157,7 +157,7 @@ class CalibrationDesk:
                     yield from measured
             except Halted:
                 if stopped.is_set():
-                    raise Interrupted from None
+                    raise CaptureCancelled from None
                 raise refusals.busy("a capture came, and captures go first; come again later") from None
 
     @contextmanager

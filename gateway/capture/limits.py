@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 DEFAULT_STACK_BYTES: Final = 16384
 DEFAULT_DEPTH: Final = 256
 _MAX_DEPTH: Final = 1024
-MOST_EVENTS: Final = 32
-MOST_COUNTERS: Final = 64
+MAX_EVENTS: Final = 32
+MAX_COUNTERS: Final = 64
 # Each costs an event per CPU and counter, and every switch between control groups takes the longer.
-MOST_CGROUPS: Final = 16
+MAX_CGROUPS: Final = 16
 _SHORTEST_MS: Final = 10
 _VISIT_ID_BYTES: Final = 16
 # Without a nominal frequency, cycles of a common server.
@@ -88,7 +88,7 @@ class Capacity:
     sample_cost_s: float
     nominal_mhz: float
 
-    def highest_rate(self, limits: Limits) -> float:
+    def max_rate(self, limits: Limits) -> float:
         """Samples per second and CPU that the CPU budget pays for with every CPU busy.
 
         Samples are unwound by one thread, which may use half of its core.
@@ -114,7 +114,7 @@ def schedule(
     turns: dict[int, list[PlannedEvent]] = {}
     for wanted in plan.events:
         if not is_allowed(wanted.event, limits.events):
-            planned = _left_out(wanted)
+            planned = _skipped(wanted)
             changes.append(str(planned.unavailable))
         else:
             planned = _plan_event(wanted, limits, capacity, find)
@@ -124,12 +124,12 @@ def schedule(
     if not any(is_allowed(wanted.event, limits.events) for wanted in plan.events):
         raise PlanRefused(gateway_pb2.Refusal.NOT_ALLOWED, "; ".join(changes))
     ordered = tuple(tuple(turns[turn]) for turn in sorted(turns))
-    if plan.counted_cgroups > MOST_CGROUPS:
+    if plan.counted_cgroups > MAX_CGROUPS:
         changes.append(
-            f"{MOST_CGROUPS} control groups are counted, not {plan.counted_cgroups}: no more are allowed here"
+            f"{MAX_CGROUPS} control groups are counted, not {plan.counted_cgroups}: no more are allowed here"
         )
     stack_bytes = plan.stack_bytes or DEFAULT_STACK_BYTES
-    ordered = _with_room(ordered, stack_bytes, capacity.cpus, changes)
+    ordered = _fit_rings(ordered, stack_bytes, capacity.cpus, changes)
     shortened = _shorten(ordered, limits, changes)
     if plan.exact and changes:
         raise PlanRefused(
@@ -143,7 +143,7 @@ def schedule(
         plan.max_depth or DEFAULT_DEPTH,
         plan.counters,
         counter_events,
-        min(plan.counted_cgroups, MOST_CGROUPS),
+        min(plan.counted_cgroups, MAX_CGROUPS),
         plan.exact,
     )
 
@@ -179,15 +179,15 @@ def _invalid(message: str) -> PlanRefused:
 def _check(plan: gateway_pb2.Plan) -> None:
     if len(plan.visit_id) != _VISIT_ID_BYTES:
         raise _invalid(f"visit_id must be the 16 bytes of a UUID, not {len(plan.visit_id)}")
-    if not 0 < len(plan.events) <= MOST_EVENTS:
-        raise _invalid(f"events must name 1 to {MOST_EVENTS} events, not {len(plan.events)}")
+    if not 0 < len(plan.events) <= MAX_EVENTS:
+        raise _invalid(f"events must name 1 to {MAX_EVENTS} events, not {len(plan.events)}")
     if plan.stack_bytes % 8 or plan.stack_bytes > MAX_STACK_BYTES:
         raise _invalid(f"stack_bytes must be a multiple of 8 up to {MAX_STACK_BYTES}, not {plan.stack_bytes}")
     if plan.max_depth > _MAX_DEPTH:
         raise _invalid(f"max_depth must be at most {_MAX_DEPTH}, not {plan.max_depth}")
-    if len(plan.counter_events) > MOST_COUNTERS:
+    if len(plan.counter_events) > MAX_COUNTERS:
         raise _invalid(
-            f"counter_events must name at most {MOST_COUNTERS} events, not {len(plan.counter_events)}"
+            f"counter_events must name at most {MAX_COUNTERS} events, not {len(plan.counter_events)}"
         )
     for field, names in (("counter_events", plan.counter_events), ("events", [e.event for e in plan.events])):
         for name in names:
@@ -235,7 +235,7 @@ def _plan_event(
     return PlannedEvent(wanted.event, event, requested, requested * factor, why, seconds, wanted.stacks)
 
 
-def _left_out(wanted: gateway_pb2.EventPlan) -> PlannedEvent:
+def _skipped(wanted: gateway_pb2.EventPlan) -> PlannedEvent:
     """An event that the operator does not allow: it is in the capture, with the reason and without samples."""
     reason = EventUnavailable(f"{wanted.event}: {_NOT_ALLOWED}", support=capture_pb2.SUPPORT_DENIED, errno=0)
     return PlannedEvent(wanted.event, None, 0, 0, "", wanted.duration_ms / 1000, wanted.stacks, reason)
@@ -259,7 +259,7 @@ def _units_per_second(event: Event, capacity: Capacity) -> float:
 
 def _thin(rate: float, limits: Limits, capacity: Capacity) -> tuple[int, str]:
     capped = thinning_factor(rate, limits.max_rate_hz)
-    paid = thinning_factor(rate, capacity.highest_rate(limits))
+    paid = thinning_factor(rate, capacity.max_rate(limits))
     if capped >= paid and capped > 1:
         return (
             capped,
@@ -273,7 +273,7 @@ def _thin(rate: float, limits: Limits, capacity: Capacity) -> tuple[int, str]:
     return 1, ""
 
 
-def _with_room(
+def _fit_rings(
     turns: Sequence[tuple[PlannedEvent, ...]], stack_bytes: int, cpus: int, changes: list[str]
 ) -> tuple[tuple[PlannedEvent, ...], ...]:
     """Let the events of a turn whose rings have no room together run one part after the other, in the same time."""

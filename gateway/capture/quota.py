@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 _STATM: Final = Path("/proc/self/statm")
 _PAGE: Final = os.sysconf("SC_PAGESIZE")
 # A process that kept this part of its limit after a capture is replaced: Python gives little back.
-_TOO_MUCH_KEPT: Final = 0.75
+_RETIRE_SHARE: Final = 0.75
 # Beyond the limit, before allocations fail: what a table read in one go may take, and the reserved but unused
 # stacks of some thirty threads, which count although nothing lies in them.
 _BACKSTOP_BYTES: Final = 512 << 20
@@ -26,21 +26,21 @@ class Quota:
         self._limits = limits
         self._statm = statm
 
-    def spent(self, raw_bytes: int) -> str:
+    def exceeded(self, raw_bytes: int) -> str:
         """Which limit a capture has reached that would be of `raw_bytes` now, as a sentence; "" for none."""
         if raw_bytes >= self._limits.max_bytes:
             return f"it had grown to the {_mib(self._limits.max_bytes)} that one capture may have (--max-mib)"
-        if own_memory(self._statm) >= self._limits.max_memory_bytes:
+        if resident_memory(self._statm) >= self._limits.max_memory_bytes:
             return f"the gateway used the {_mib(self._limits.max_memory_bytes)} of memory it may (--max-memory-mib)"
         return ""
 
     @property
-    def is_nearly_spent(self) -> bool:
+    def is_nearly_exceeded(self) -> bool:
         """So much memory is in use between captures that a fresh process should take the next."""
-        return own_memory(self._statm) >= self._limits.max_memory_bytes * _TOO_MUCH_KEPT
+        return resident_memory(self._statm) >= self._limits.max_memory_bytes * _RETIRE_SHARE
 
 
-def own_memory(statm: Path = _STATM) -> int:
+def resident_memory(statm: Path = _STATM) -> int:
     """Bytes this process alone has in memory: neither rings nor mapped files, which the kernel can take back.
 
     `statm` is proc(5)'s: pages of the second field less those of the third.

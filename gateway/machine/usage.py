@@ -110,7 +110,7 @@ class UtilisationMeter:
         self._take = take
         self._last = take()
 
-    def lately(self) -> float:
+    def recent(self) -> float:
         """Mean busy share since the last question; over 0.2 s now if that is longer than a minute ago."""
         last, now = self._last, self._take()
         if now.at - last.at > _LONGEST_S:

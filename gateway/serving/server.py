@@ -16,9 +16,9 @@ import grpc
 
 from fleetpb import gateway_pb2_grpc
 from gateway.calibration.desk import CalibrationDesk
+from gateway.capture.capture_resources import CaptureResources
 from gateway.capture.host import find_access, require_supported
-from gateway.capture.quota import Quota, limit_data, own_memory
-from gateway.capture.station import Station
+from gateway.capture.quota import Quota, limit_data, resident_memory
 from gateway.serving.authorisation import Authorisation
 from gateway.serving.call_clock import CallClock
 from gateway.serving.malformed_requests import Malformed
@@ -72,15 +72,15 @@ def serve(
     limit_data(settings.limits)
     names = os.uname()
     require_supported(names.sysname, names.release, names.machine)
-    station = Station(
+    resources = CaptureResources(
         find_access(settings.own_processes), settings.limits, dict(settings.labels), settings.names, shelf
     )
-    desk = SymbolDesk(settings.sharing, sightings, served_visits, station.kernel_build_id)
+    desk = SymbolDesk(settings.sharing, sightings, served_visits, resources.kernel_build_id)
     awake, signalled = threading.Event(), threading.Event()
     bench = CalibrationDesk(
-        settings.calibration, served_visits, station.machine.platform, station.machine.virtualization
+        settings.calibration, served_visits, resources.machine.platform, resources.machine.virtualization
     )
-    service = GatewayService(station, served_visits, desk, bench, retire=awake.set)
+    service = GatewayService(resources, served_visits, desk, bench, retire=awake.set)
     has_sockets = any(isinstance(address, UnixAddress) for address in settings.listen)
 
     def tell(peer: str) -> None:
@@ -123,17 +123,17 @@ def serve(
     gc.freeze()
     gc.set_threshold(_COLLECTED_AFTER)
     os.write(ready_pipe, b"\n")
-    if Quota(settings.limits).is_nearly_spent:
+    if Quota(settings.limits).is_nearly_exceeded:
         _log.warning(
             "memory limit is too low: every capture will end early",
             extra={
                 "fields": {
-                    "used_mib": own_memory() >> 20,
+                    "used_mib": resident_memory() >> 20,
                     "limit_mib": settings.limits.max_memory_bytes >> 20,
                 }
             },
         )
-    _log.debug("server ready", extra={"fields": {"access": station.access.value}})
+    _log.debug("server ready", extra={"fields": {"access": resources.access.value}})
     awake.wait()
     if not signalled.is_set():
         # It retires: what is under way ends in its own time, unless a signal comes after all.

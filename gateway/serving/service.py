@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from fleetpb import capture_pb2, gateway_pb2, gateway_pb2_grpc
-from gateway.capture.capturing import PRODUCER, Capturing, Interrupted
+from gateway.capture.capture_runner import PRODUCER, CaptureCancelled, CaptureRunner
 from gateway.capture.limits import Schedule, schedule
-from gateway.capture.packing import FORMAT, Packed
-from gateway.capture.quota import Quota, own_memory
+from gateway.capture.packer import FORMAT, Packed
+from gateway.capture.quota import Quota, resident_memory
 from gateway.errors import CalibrationRefused, PlanRefused, SymbolsRefused
 from gateway.perf.events import probe, support_of
 from gateway.serving.admission import Admission
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import grpc
 
     from gateway.calibration.desk import CalibrationDesk
-    from gateway.capture.station import Station
+    from gateway.capture.capture_resources import CaptureResources
     from gateway.served_visits import ServedVisits
     from gateway.symbols.sharing import SymbolDesk
 
@@ -44,19 +44,19 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
 
     def __init__(
         self,
-        station: Station,
+        resources: CaptureResources,
         served_visits: ServedVisits,
         desk: SymbolDesk,
         bench: CalibrationDesk,
         retire: Callable[[], None] = lambda: None,
     ) -> None:
         """`retire` is called when a fresh process should serve the next call."""
-        self._station = station
+        self._resources = resources
         self._served_visits = served_visits
         self._desk = desk
         self._bench = bench
-        self._admission = Admission(served_visits, station.limits)
-        self._quota = Quota(station.limits)
+        self._admission = Admission(served_visits, resources.limits)
+        self._quota = Quota(resources.limits)
         self._retire = retire
         self._log_limit = LogRateLimit()
         self._stopping = threading.Event()
@@ -75,7 +75,7 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
     ) -> capture_pb2.Machine:
         """What this machine is."""
         del request, context
-        return self._station.look_again()
+        return self._resources.refresh_machine()
 
     def Health(  # noqa: N802 - the name on the wire
         self, request: gateway_pb2.HealthRequest, context: grpc.ServicerContext
@@ -88,7 +88,7 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
             active_captures=self._admission.active,
             finished_captures=self._served_visits.finished,
             uptime_s=self._served_visits.uptime_s,
-            utilisation=self._station.utilisation(),
+            utilisation=self._resources.utilisation(),
         )
 
     def Capture(  # noqa: N802 - the name on the wire
@@ -102,7 +102,7 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
                 yield from self._capture(request, arrived, stopped, visit)
         except PlanRefused as refused:
             yield self._refusal(refused.reason, str(refused), visit)
-        except Interrupted:
+        except CaptureCancelled:
             if self._stopping.is_set():
                 yield self._refusal(
                     gateway_pb2.Refusal.FAILED, "the gateway was stopped during the capture", visit
@@ -129,7 +129,7 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
             _log.info("symbols sent", extra={"fields": fields})
         except SymbolsRefused as refused:
             yield self._symbols_refusal(refused.reason, str(refused), fields)
-        except Interrupted:
+        except CaptureCancelled:
             if self._stopping.is_set():
                 yield self._symbols_refusal(
                     gateway_pb2.SymbolsRefusal.FAILED, "the gateway was stopped meanwhile", fields
@@ -156,7 +156,7 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
             _log.info("calibrated", extra={"fields": {"what": request.what}})
         except CalibrationRefused as refused:
             yield self._calibrate_refusal(refused.reason, str(refused))
-        except Interrupted:
+        except CaptureCancelled:
             if self._stopping.is_set():
                 yield self._calibrate_refusal(refusals.FAILED, "the gateway was stopped meanwhile")
             else:
@@ -177,7 +177,7 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
         """What is set when the caller goes away or the gateway stops. Raises Interrupted if the caller has gone."""
         stopped = threading.Event()
         if not context.add_callback(stopped.set):
-            raise Interrupted
+            raise CaptureCancelled
         with self._lock:
             self._active.add(stopped)
             if self._stopping.is_set():
@@ -191,30 +191,30 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
     def _capture(
         self, plan: gateway_pb2.Plan, arrived: float, stopped: threading.Event, visit: str
     ) -> Iterator[gateway_pb2.CaptureReply]:
-        planned = schedule(plan, self._station.limits, self._station.capacity())
+        planned = schedule(plan, self._resources.limits, self._resources.capacity())
         self._require_one_event(planned)
         with self._admission.admit(plan, arrived=arrived):
             yield gateway_pb2.CaptureReply(
                 begin=gateway_pb2.Begin(
-                    utilisation=self._station.utilisation(),
+                    utilisation=self._resources.utilisation(),
                     duration_ms=round(planned.seconds * 1000),
                     changes=planned.changes,
                 )
             )
-            capturing = Capturing(self._station, planned, plan.visit_id)
+            runner = CaptureRunner(self._resources, planned, plan.visit_id)
             with watchdog(planned.seconds, visit):
-                for done in capturing.run(stopped):
+                for done in runner.run(stopped):
                     yield gateway_pb2.CaptureReply(
                         progress=gateway_pb2.Progress(done=done.share, samples=done.samples)
                     )
-                if not capturing.sampled_events:
+                if not runner.sampled_events:
                     raise PlanRefused(
                         gateway_pb2.Refusal.UNSUPPORTED,
                         "no event of the plan could be opened on this machine",
                     )
-                packed = capturing.pack()
-            yield from _deliver(packed, capturing)
-        self._desk.note(capturing.seen())
+                packed = runner.pack()
+            yield from _deliver(packed, runner)
+        self._desk.note(runner.seen())
         self._served_visits.finish()
         self._retire_if_large()
         _log.info(
@@ -223,7 +223,7 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
                 "fields": {
                     "visit": visit,
                     "campaign": plan.campaign,
-                    "seconds": round(capturing.seconds, 3),
+                    "seconds": round(runner.seconds, 3),
                     "samples": packed.samples,
                     "bytes": len(packed.data),
                 }
@@ -235,8 +235,8 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
 
         Until what is under way has ended, a server that retires lets nobody in.
         """
-        if self._quota.is_nearly_spent and not self._served_visits.is_working:
-            _log.info("retiring", extra={"fields": {"memory_mib": own_memory() >> 20}})
+        if self._quota.is_nearly_exceeded and not self._served_visits.is_working:
+            _log.info("retiring", extra={"fields": {"memory_mib": resident_memory() >> 20}})
             self._retire()
 
     def _require_one_event(self, planned: Schedule) -> None:
@@ -247,7 +247,7 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
                 if event.event is None:
                     reasons.append(str(event.unavailable))
                     continue
-                code = probe(event.event, own=self._station.own)
+                code = probe(event.event, own=self._resources.own_only)
                 if not code:
                     return
                 name = capture_pb2.Support.Name(support_of(code)).removeprefix("SUPPORT_").lower()
@@ -261,7 +261,7 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
                 "calibration refused", extra={"fields": {"reason": name, "message": message} | suppressed}
             )
         refusal = gateway_pb2.CalibrateRefusal(
-            reason=name, message=message, utilisation=self._station.utilisation()
+            reason=name, message=message, utilisation=self._resources.utilisation()
         )
         return gateway_pb2.CalibrateReply(refusal=refusal)
 
@@ -281,12 +281,12 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
             refusal=gateway_pb2.Refusal(
                 reason=name,
                 message=message,
-                utilisation=self._station.utilisation(),
+                utilisation=self._resources.utilisation(),
             )
         )
 
 
-def _deliver(packed: Packed, capturing: Capturing) -> Iterator[gateway_pb2.CaptureReply]:
+def _deliver(packed: Packed, runner: CaptureRunner) -> Iterator[gateway_pb2.CaptureReply]:
     for start in range(0, len(packed.data), _PIECE_BYTES):
         yield gateway_pb2.CaptureReply(data=packed.data[start : start + _PIECE_BYTES])
     yield gateway_pb2.CaptureReply(
@@ -295,8 +295,8 @@ def _deliver(packed: Packed, capturing: Capturing) -> Iterator[gateway_pb2.Captu
             bytes=len(packed.data),
             raw_bytes=packed.raw_bytes,
             samples=packed.samples,
-            seconds=capturing.seconds,
-            utilisation=capturing.utilisation,
+            seconds=runner.seconds,
+            utilisation=runner.utilisation,
         )
     )
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import zstandard
 
 from fleetpb import gateway_pb2
-from gateway.capture.capturing import Interrupted
+from gateway.capture.capture_runner import CaptureCancelled
 from gateway.errors import BadImage, SymbolsRefused
 from gateway.machine.kernel import read_kernel_map, read_modules
 from gateway.process.images import VDSO, own_vdso
@@ -57,10 +57,10 @@ class Pace:
         """
         worked = time.thread_time() - self._before
         if self._stopped.wait(max(0.0, worked) * self._idle_per_busy):
-            raise Interrupted
+            raise CaptureCancelled
         while self._served_visits.active:  # it would have this work in it
             if self._stopped.wait(_LOOK_S):
-                raise Interrupted
+                raise CaptureCancelled
         self._before = time.thread_time()
 
 

@@ -1,4 +1,4 @@
-"""A capture put together from placed stacks: the same message as `gateway.capture.packing.Packer`'s, in a tenth of its time.
+"""A capture put together from placed stacks: the same message as `gateway.capture.packer.Packer`'s, in a tenth of its time.
 
 The packer takes samples one by one, as they come from the kernel. Here whole columns are known beforehand, so distinct
 frames are found with one sort. A test builds captures both ways and compares them.
@@ -13,7 +13,7 @@ import numpy as np
 import zstandard
 
 from fleetpb import capture_pb2
-from gateway.capture.packing import FORMAT, Image, Packed
+from gateway.capture.packer import FORMAT, Image, Packed
 from gateway.process.identity import Identity
 from services.simulate.draws import Indexes
 from services.simulate.frames import PlacedStacks

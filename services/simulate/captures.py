@@ -16,7 +16,7 @@ import numpy as np
 
 from fleetpb import capture_pb2
 from gateway.capture.limits import PlannedEvent, Schedule
-from gateway.capture.packing import Image, Packed
+from gateway.capture.packer import Image, Packed
 from services.simulate import binaries
 from services.simulate.assembly import Assembly, Profile
 from services.simulate.binaries import Build

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fleetpb import capture_pb2
-from gateway.capture.packing import EXACT, KERNEL, Image
+from gateway.capture.packer import EXACT, KERNEL, Image
 from services.simulate.binaries import Build, build_of
 from services.simulate.calls import JIT
 from services.simulate.calls import KERNEL as KERNEL_IMAGE

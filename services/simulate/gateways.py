@@ -17,7 +17,7 @@ import numpy as np
 
 from fleetpb import capture_pb2, gateway_pb2, gateway_pb2_grpc
 from gateway.capture.limits import Schedule, schedule
-from gateway.capture.packing import FORMAT
+from gateway.capture.packer import FORMAT
 from gateway.errors import CalibrationRefused, PlanRefused
 from gateway.served_visits import ServedVisits
 from gateway.serving.admission import Admission

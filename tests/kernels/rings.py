@@ -21,11 +21,11 @@ from tests.gateway_daemon import ask, perf_descriptors, running
 
 _PROGRAM = """
 import sys
-import gateway.capture.capturing, gateway.capture.station
+import gateway.capture.capture_runner, gateway.capture.capture_resources
 from gateway.daemon import main
-real, believed = gateway.capture.capturing.online_cpus(), int(sys.argv.pop(1))
+real, believed = gateway.capture.capture_runner.online_cpus(), int(sys.argv.pop(1))
 cpus = [real[number % len(real)] for number in range(believed)]
-gateway.capture.capturing.online_cpus = gateway.capture.station.online_cpus = lambda: cpus
+gateway.capture.capture_runner.online_cpus = gateway.capture.capture_resources.online_cpus = lambda: cpus
 sys.exit(main(sys.argv[1:]))
 """
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from fleetpb import capture_pb2
-from gateway.capture.packing import KERNEL as IN_THE_KERNEL
+from gateway.capture.packer import KERNEL as IN_THE_KERNEL
 from gateway.privileges.capabilities import (
     CHECKPOINT_RESTORE,
     DAC_READ_SEARCH,

@@ -69,9 +69,9 @@ NO_FILES: Final = frozenset({"_images", "_kernel", "_walker", "hierarchy"})
 BELOW_PROC: Final = "it reads what the kernel tells, below a /proc or /sys that tests replace"
 ALLOWED: Final = {
     "process/foreign_file.py": "it is the one way to files of others",
-    "keeping.py": "it keeps the gateway's own counts, in a file that must be the gateway's own user's",
+    "shared_memory.py": "it keeps the gateway's own counts, in a file that must be the gateway's own user's",
     "serving/runtime_folder.py": "it makes the gateway's own folder and looks for those of its own user",
-    "serving/listening.py": "it looks at the socket that the operator named, and its folder, before it listens",
+    "serving/listeners.py": "it looks at the socket that the operator named, and its folder, before it listens",
     "serving/tls.py": "it reads the operator's certificates and keys",
     "options.py": "it looks whether files that the operator named can be read",
     "containers/runtime_state.py": "it lists the folder of containerd, which is root's",
@@ -182,6 +182,6 @@ def test_connections_are_made_to_a_kubelet_and_to_the_gateways_own_sockets():
     calls.pop("containers/kubelet.py")
     own = {module: [call.partition(": ")[2] for call in made] for module, made in calls.items()}
     assert own == {
-        "serving/callers.py": ["server.connect(str(newcomer.inner))"],
-        "serving/listening.py": ["probe.connect(str(path))"],
+        "serving/connections.py": ["server.connect(str(pending.inner))"],
+        "serving/listeners.py": ["probe.connect(str(path))"],
     }

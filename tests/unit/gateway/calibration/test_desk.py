@@ -13,7 +13,7 @@ from gateway.calibration import measuring
 from gateway.calibration.chain import PIECE_BYTES
 from gateway.calibration.desk import SLICE_S, CalibrationDesk, plan
 from gateway.calibration.paired import Done
-from gateway.capture.capturing import Interrupted
+from gateway.capture.capture_runner import CaptureCancelled
 from gateway.errors import CalibrationRefused
 from gateway.machine.topology import Place, Topology
 from gateway.machine.usage import CpuTimes, Reading
@@ -103,9 +103,9 @@ def test_a_busy_machine_is_left_alone(monkeypatch):
 def test_captures_symbols_and_calibrations_go_first(core):
     core(single=1000, both=1400)
     wanted, stopped = Request(what=Request.SMT), threading.Event()
-    capturing, sending, served_visits = ServedVisits(), ServedVisits(), ServedVisits()
-    busy = desk(served_visits=capturing)
-    capturing.note_active(1)
+    runner, sending, served_visits = ServedVisits(), ServedVisits(), ServedVisits()
+    busy = desk(served_visits=runner)
+    runner.note_active(1)
     assert refusal(busy.answer(wanted, stopped)) == Refusal.BUSY
     busy = desk(served_visits=sending)
     sending.note_sending(sending=True)
@@ -132,7 +132,7 @@ def test_a_capture_breaks_it_off_and_so_does_a_caller_who_goes(core):
     running = desk(served_visits=served_visits).answer(Request(what=Request.SMT), stopped)
     next(running)
     stopped.set()
-    with pytest.raises(Interrupted):
+    with pytest.raises(CaptureCancelled):
         list(running)
     assert not served_visits.is_working
 

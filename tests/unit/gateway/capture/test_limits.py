@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from fleetpb import capture_pb2, gateway_pb2
 from gateway.capture.allowed_events import is_allowed
 from gateway.capture.limits import (
-    MOST_CGROUPS,
+    MAX_CGROUPS,
     Capacity,
     Schedule,
     loss_factor,
@@ -74,7 +74,7 @@ def test_counters_and_control_groups_are_passed_on_within_bounds():
         limits=Limits(events=("*",)),
     )
     assert result.counter_events == ("tsc", "pmu:msr:tsc")
-    assert result.counted_cgroups == MOST_CGROUPS
+    assert result.counted_cgroups == MAX_CGROUPS
     assert result.changes == ("16 control groups are counted, not 500: no more are allowed here",)
 
 
@@ -127,8 +127,8 @@ def test_a_rate_above_the_budget_is_thinned_never_refused():
 def test_one_thread_unwinds_so_many_cpus_leave_each_less():
     alone = Capacity(cpus=1, sample_cost_s=50e-6, nominal_mhz=0.0)
     many = Capacity(cpus=256, sample_cost_s=50e-6, nominal_mhz=0.0)
-    assert alone.highest_rate(Limits(cpu_share=0.03)) == pytest.approx(600.0)
-    assert many.highest_rate(Limits(cpu_share=0.03)) == pytest.approx(0.5 / 50e-6 / 256)
+    assert alone.max_rate(Limits(cpu_share=0.03)) == pytest.approx(600.0)
+    assert many.max_rate(Limits(cpu_share=0.03)) == pytest.approx(0.5 / 50e-6 / 256)
 
 
 def test_a_window_above_the_cap_is_shortened_in_proportion():
@@ -211,7 +211,7 @@ def test_whatever_is_asked_the_rate_stays_below_cap_and_budget(rate: float, cap:
     ((cpu,),) = schedule(plan(event(rate_hz=rate)), limits, capacity).turns
     assert cpu.period % cpu.requested_period == 0
     rounded = 1 + 0.5 / cpu.requested_period  # a period is a whole number of nanoseconds
-    assert 1e9 / cpu.period <= min(cap, capacity.highest_rate(limits)) * rounded * (1 + 1e-6)
+    assert 1e9 / cpu.period <= min(cap, capacity.max_rate(limits)) * rounded * (1 + 1e-6)
 
 
 @pytest.mark.parametrize("rate", [1, 19, 49, 97, 99, 199, 333, 499, 997, 999])
@@ -331,7 +331,7 @@ def test_patterns(patterns: list[str], name: str, allowed: bool):
         ([event(duration_ms=90_000)], {}),
         ([event(), event("raw:0x1", rate_hz=0)], {}),
         ([event()], {"counter_events": ["raw:0x1"]}),
-        ([event()], {"counted_cgroups": MOST_CGROUPS + 1}),
+        ([event()], {"counted_cgroups": MAX_CGROUPS + 1}),
     ],
 )
 def test_an_exact_plan_is_refused_where_another_would_get_less(

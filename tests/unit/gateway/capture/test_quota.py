@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from gateway.capture.quota import Quota, own_memory
+from gateway.capture.quota import Quota, resident_memory
 from gateway.settings import Limits
 
 ROOT = Path(__file__).parents[4]
@@ -19,29 +19,29 @@ def statm(folder: Path, *, resident: int, shared: int) -> Path:
 
 
 def test_own_memory_is_what_is_resident_and_not_shared(tmp_path):
-    assert own_memory(statm(tmp_path, resident=1000, shared=300)) == 700 * PAGE
+    assert resident_memory(statm(tmp_path, resident=1000, shared=300)) == 700 * PAGE
 
 
 def test_own_memory_grows_by_what_is_allocated():
-    before = own_memory()
+    before = resident_memory()
     block = bytearray(64 << 20)
-    assert own_memory() - before >= 60 << 20
+    assert resident_memory() - before >= 60 << 20
     del block
 
 
 def test_each_limit_is_named_when_it_is_reached(tmp_path):
     limits = Limits(max_bytes=1 << 20, max_memory_bytes=700 * PAGE)
     small = Quota(limits, statm(tmp_path, resident=999, shared=300))
-    assert small.spent((1 << 20) - 1) == ""
-    assert "--max-mib" in small.spent(1 << 20)
+    assert small.exceeded((1 << 20) - 1) == ""
+    assert "--max-mib" in small.exceeded(1 << 20)
     large = Quota(limits, statm(tmp_path, resident=1000, shared=300))
-    assert "--max-memory-mib" in large.spent(0)
+    assert "--max-memory-mib" in large.exceeded(0)
 
 
 def test_a_process_that_keeps_most_of_it_is_to_be_replaced(tmp_path):
     limits = Limits(max_memory_bytes=1000 * PAGE)
-    assert not Quota(limits, statm(tmp_path, resident=800, shared=51)).is_nearly_spent
-    assert Quota(limits, statm(tmp_path, resident=800, shared=50)).is_nearly_spent
+    assert not Quota(limits, statm(tmp_path, resident=800, shared=51)).is_nearly_exceeded
+    assert Quota(limits, statm(tmp_path, resident=800, shared=50)).is_nearly_exceeded
 
 
 GROWING = """

@@ -11,11 +11,11 @@ import pytest
 import zstandard
 
 from fleetpb import capture_pb2, gateway_pb2
-from gateway.capture import capturing, station
-from gateway.capture.capturing import Capturing
+from gateway.capture import capture_resources, capture_runner
+from gateway.capture.capture_resources import CaptureResources
+from gateway.capture.capture_runner import CaptureRunner
 from gateway.capture.host import Access
 from gateway.capture.limits import schedule
-from gateway.capture.station import Station
 from gateway.machine.kernel import KernelMap
 from gateway.perf import descriptors
 from gateway.perf.records import Lost, Mode, Record, Sample
@@ -145,16 +145,16 @@ def captured(
     exact: bool = False,
     counters: bool = False,
 ) -> capture_pb2.Capture:
-    monkeypatch.setattr(capturing, "MachineSampler", sampler)
+    monkeypatch.setattr(capture_runner, "MachineSampler", sampler)
     own_costs = {name: getattr(time, name) for name in ("time_ns", "process_time", "thread_time")}
-    monkeypatch.setattr(capturing, "time", SimpleNamespace(monotonic=CLOCK.monotonic, **own_costs))
-    monkeypatch.setattr(capturing, "online_cpus", lambda: CPUS)
-    monkeypatch.setattr(station, "online_cpus", lambda: CPUS)
-    monkeypatch.setattr(station, "read_kernel_map", lambda: KernelMap((), ()))
+    monkeypatch.setattr(capture_runner, "time", SimpleNamespace(monotonic=CLOCK.monotonic, **own_costs))
+    monkeypatch.setattr(capture_runner, "online_cpus", lambda: CPUS)
+    monkeypatch.setattr(capture_resources, "online_cpus", lambda: CPUS)
+    monkeypatch.setattr(capture_resources, "read_kernel_map", lambda: KernelMap((), ()))
     # The test's own process may hold more than a gateway may.
-    here = Station(Access.MACHINE, Limits(max_memory_bytes=1 << 40), {})
+    here = CaptureResources(Access.MACHINE, Limits(max_memory_bytes=1 << 40), {})
     plan = gateway_pb2.Plan(visit_id=uuid.uuid4().bytes, events=[event], exact=exact, counters=counters)
-    taken = Capturing(here, schedule(plan, here.limits, here.capacity()), plan.visit_id)
+    taken = CaptureRunner(here, schedule(plan, here.limits, here.capacity()), plan.visit_id)
     for _ in taken.run(CLOCK):
         pass
     data = zstandard.ZstdDecompressor().decompress(taken.pack().data)
@@ -190,7 +190,7 @@ def test_counters_leave_the_descriptors_of_the_largest_turn_to_samplers(monkeypa
             granted.append(most)
             super().__init__(cpus, asked, standing=standing, most=0)
 
-    monkeypatch.setattr(capturing, "WindowCounters", NoCounters)
+    monkeypatch.setattr(capture_runner, "WindowCounters", NoCounters)
     monkeypatch.setattr(descriptors, "raise_descriptor_limit", lambda: 1024)
     captured(monkeypatch, BusySampler, CPU, counters=True)
     ours = (1024 - 256) // Limits().max_concurrent

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleetpb import capture_pb2
-from gateway.capture.description import cpuinfo, describe, nominal_mhz
+from gateway.capture.machine_description import cpuinfo, describe, nominal_mhz
 from gateway.machine import kernel_files
 from gateway.machine.memory import meminfo, parse_meminfo
 from gateway.machine.system import Instruments, find_gauges, put_load

@@ -85,8 +85,8 @@ def test_the_meter_measures_since_the_last_question():
         ]
     )
     meter = UtilisationMeter(lambda: next(readings))
-    assert meter.lately() == 0.5
-    assert meter.lately() == 0
+    assert meter.recent() == 0.5
+    assert meter.recent() == 0
 
 
 def test_the_meter_does_not_answer_with_what_was_an_hour_ago():
@@ -97,7 +97,7 @@ def test_the_meter_does_not_answer_with_what_was_an_hour_ago():
             reading(3600.2, cpu0=(20, 0, 360_000, 0, 0, 0)),
         ]
     )
-    assert UtilisationMeter(lambda: next(readings)).lately() == 1
+    assert UtilisationMeter(lambda: next(readings)).recent() == 1
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fleetpb import gateway_pb2
-from gateway.capture.packing import Packed
+from gateway.capture.packer import Packed
 from gateway.served_visits import ServedVisits
 from gateway.serving import service as serving
 from gateway.serving.service import GatewayService
@@ -33,14 +33,14 @@ class Desk:
 @pytest.mark.parametrize("whole", [True, False])
 def test_it_does_not_retire_while_symbols_are_sent_but_after(whole: bool):
     served_visits, retired = ServedVisits(), []
-    station: Any = SimpleNamespace(limits=Limits(max_memory_bytes=1))
+    resources: Any = SimpleNamespace(limits=Limits(max_memory_bytes=1))
     desk: Any = Desk(served_visits)
     bench: Any = None
-    service = GatewayService(station, served_visits, desk, bench, retire=lambda: retired.append(1))
+    service = GatewayService(resources, served_visits, desk, bench, retire=lambda: retired.append(1))
     context: Any = SimpleNamespace(add_callback=lambda _: True)
     replies: Any = service.Symbols(gateway_pb2.SymbolsRequest(), context)
     next(replies)
-    service._retire_if_swollen()  # as at the end of a capture
+    service._retire_if_large()  # as at the end of a capture
     assert not retired
     if whole:
         assert list(replies) == []
@@ -74,15 +74,15 @@ def test_a_capture_is_watched_while_it_is_taken_and_not_while_it_is_sent(monkeyp
             return []
 
     planned = SimpleNamespace(seconds=3.0, changes=[])
-    monkeypatch.setattr(serving, "watched", watched)
-    monkeypatch.setattr(serving, "Capturing", lambda *_: Taken())
+    monkeypatch.setattr(serving, "watchdog", watched)
+    monkeypatch.setattr(serving, "CaptureRunner", lambda *_: Taken())
     monkeypatch.setattr(serving, "schedule", lambda *_: planned)
-    monkeypatch.setattr(serving, "arrived_at", time.monotonic)
+    monkeypatch.setattr(serving, "call_started_at", time.monotonic)
     monkeypatch.setattr(GatewayService, "_require_one_event", lambda *_: None)
-    station: Any = SimpleNamespace(limits=Limits(), capacity=lambda: None, utilisation=lambda: 0.0)
+    resources: Any = SimpleNamespace(limits=Limits(), capacity=lambda: None, utilisation=lambda: 0.0)
     desk: Any = SimpleNamespace(note=lambda _: None)
     bench: Any = None
-    service = GatewayService(station, ServedVisits(), desk, bench)
+    service = GatewayService(resources, ServedVisits(), desk, bench)
     context: Any = SimpleNamespace(add_callback=lambda _: True)
     plan = gateway_pb2.Plan(visit_id=bytes(16), ttl_ms=60_000)
     for reply in service.Capture(plan, context):

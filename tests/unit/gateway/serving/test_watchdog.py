@@ -8,10 +8,10 @@ from gateway.serving.watchdog import EXIT_STATUS, watchdog
 
 STUCK = """
 import os, logging
-from gateway.serving.watchdog import watched
+from gateway.serving.watchdog import watchdog
 logging.basicConfig()
 waits, _ = os.pipe()
-with watched(0.0, "a visit", far_s=0.0):
+with watchdog(0.0, "a visit", grace_s=0.0):
     os.read(waits, 1)
 """
 

@@ -12,7 +12,7 @@ import pytest
 import zstandard
 
 from fleetpb import gateway_pb2
-from gateway.capture.capturing import Interrupted
+from gateway.capture.capture_runner import CaptureCancelled
 from gateway.errors import SymbolsRefused
 from gateway.machine.kernel import read_kernel_build_id, read_kernel_map
 from gateway.process.images import own_vdso
@@ -202,7 +202,7 @@ def test_a_caller_that_is_gone_ends_the_work_and_frees_the_place(program: Path):
     desk, wanted = Desk(), Request(what=Request.FILE, build_id=build_id(program))
     desk.desk.note([(wanted.build_id.hex(), PID, str(program))])
     desk.stopped.set()
-    with pytest.raises(Interrupted):
+    with pytest.raises(CaptureCancelled):
         list(desk.ask(wanted))
     desk.stopped.clear()
     desk.content(wanted)
@@ -248,7 +248,7 @@ def test_work_under_way_waits_for_the_end_of_a_capture(program: Path, *, goes: b
     next(answer)
     desk.served_visits.note_active(1)
     if goes:
-        with pytest.raises(Interrupted):
+        with pytest.raises(CaptureCancelled):
             list(answer)
         assert desk.served_visits.active
     else:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fleetpb import capture_pb2
-from gateway.capture.packing import FrameKey, GroupKey, Packer
+from gateway.capture.packer import FrameKey, GroupKey, Packer
 from services.simulate.assembly import Assembly, Profile
 from services.simulate.binaries import executable
 from services.simulate.catalogue import APPLICATIONS

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Final
 
 from fleetpb import capture_pb2, gateway_pb2
 from gateway.capture.limits import loss_factor, shared_factor
-from gateway.capture.packing import Packed, Packer, SegmentCounts
+from gateway.capture.packer import Packed, Packer, SegmentCounts
 from gateway.capture.quota import Quota
-from gateway.capture.recording import Recorder
+from gateway.capture.recorder import Recorder
 from gateway.errors import EventUnavailable, PlanRefused
 from gateway.machine.topology import online_cpus
 from gateway.perf.descriptors import descriptors_for_events
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from threading import Event as Signal
 
+    from gateway.capture.capture_resources import CaptureResources
     from gateway.capture.limits import PlannedEvent, Schedule
-    from gateway.capture.station import Station
     from gateway.machine.system import Window
 
 PRODUCER: Final = "fleetprof-gateway 0.1.0"
@@ -37,19 +37,19 @@ _PROGRESS_S: Final = 1.0
 _NICENESS: Final = -15
 _RESCAN_S: Final = 1.0
 # How long a segment runs before its cost is compared with the budget.
-_JUDGED_AFTER_S: Final = 0.5
+_COST_CHECK_AFTER_S: Final = 0.5
 # Of an event whose rate is not known beforehand: a burst is soon seen, and what a ring loses is not read.
-_JUDGED_SOON_S: Final = 0.1
+_UNKNOWN_COST_CHECK_AFTER_S: Final = 0.1
 # By then the control groups that use most CPU time have been sampled, and most of the window is still to come.
-_FIRST_LOOK_S: Final = 0.5
+_COUNTER_CHECK_AFTER_S: Final = 0.5
 
 
-class Interrupted(Exception):
+class CaptureCancelled(Exception):
     """The caller is gone or the gateway stops: nobody waits for the answer."""
 
 
 @contextlib.contextmanager
-def _precedence() -> Iterator[None]:
+def _raised_priority() -> Iterator[None]:
     """Let this thread run before others, where that is permitted: a ring that is read late runs over."""
     thread = threading.get_native_id()
     before = os.getpriority(os.PRIO_PROCESS, thread)
@@ -63,7 +63,7 @@ def _precedence() -> Iterator[None]:
 
 
 @dataclass(slots=True)
-class _Running:
+class _RunningEvent:
     """An event being sampled: `ends` and `began` in CLOCK_MONOTONIC seconds, the segment being filled."""
 
     planned: PlannedEvent
@@ -83,14 +83,14 @@ class _Running:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class Progress:
     """Share of the window that has passed, 0…1, and samples so far."""
 
     share: float
     samples: int
 
 
-def settle(segment: SegmentCounts, passed: Totals) -> None:
+def finish_segment(segment: SegmentCounts, passed: Totals) -> None:
     """Say of a closed segment what the kernel says of its event.
 
     One that was enabled and never ran was not counted: no counter was ever free for it, or the hypervisor's do not
@@ -103,34 +103,34 @@ def settle(segment: SegmentCounts, passed: Totals) -> None:
         message.support = capture_pb2.SUPPORT_NOT_COUNTED
 
 
-class Capturing:
+class CaptureRunner:
     """Carries out one schedule. `run` samples, `pack` makes the capture; neither twice."""
 
-    def __init__(self, station: Station, schedule: Schedule, visit_id: bytes) -> None:
-        self._station = station
+    def __init__(self, resources: CaptureResources, schedule: Schedule, visit_id: bytes) -> None:
+        self._resources = resources
         self._schedule = schedule
         self._packer = Packer()
-        self._walker = Walker(station.images, max_depth=schedule.max_depth)
+        self._walker = Walker(resources.images, max_depth=schedule.max_depth)
         self._recorder = Recorder(
             self._packer,
-            station.images,
+            resources.images,
             self._walker,
-            station.kernel,
-            kernel_build_id=station.kernel_build_id,
+            resources.kernel,
+            kernel_build_id=resources.kernel_build_id,
             max_depth=schedule.max_depth,
-            own_labels=station.names.of_process,
+            own_labels=resources.names.of_process,
         )
         self._capture = capture_pb2.Capture(
-            visit_id=visit_id, producer=PRODUCER, machine=station.machine, notes=schedule.changes
+            visit_id=visit_id, producer=PRODUCER, machine=resources.machine, notes=schedule.changes
         )
         self._cpus = online_cpus()
         self._began = 0.0
         self._drain_s = 0.0
         self._counters: WindowCounters | None = None
-        self._looked_after = False
-        self._quota = Quota(station.limits)
-        self._ended_why = ""
-        self._first_look_s = min(_FIRST_LOOK_S, schedule.seconds / 4)
+        self._counters_split = False
+        self._quota = Quota(resources.limits)
+        self._end_reason = ""
+        self._counter_check_after_s = min(_COUNTER_CHECK_AFTER_S, schedule.seconds / 4)
         self.utilisation = 0.0
         self.seconds = 0.0
         self.sampled_events = 0
@@ -146,24 +146,24 @@ class Capturing:
             if key := image.build_id.hex() or image.content_key:
                 yield key, pid, image.path
 
-    def run(self, stopped: Signal) -> Iterator[Done]:
+    def run(self, stopped: Signal) -> Iterator[Progress]:
         """Sample all turns; raises Interrupted soon after `stopped` is set, with everything closed."""
-        cpu_before, entries_before = time.process_time(), self._station.images.entries_evaluated
-        if not self._station.own:
+        cpu_before, entries_before = time.process_time(), self._resources.images.entries_evaluated
+        if not self._resources.own_only:
             # Whoever samples a machine needs it; read while the rings fill, it would let them run over.
-            self._station.kernel().forget_runtime_code()
-        self._station.names.begin()
-        window = self._station.instruments.open_window()
+            self._resources.kernel().forget_runtime_code()
+        self._resources.names.begin()
+        window = self._resources.instruments.open_window()
         self._began = time.monotonic()
         self._capture.window.wall_start_ns = time.time_ns()
         self._capture.window.monotonic_start_ns = round(self._began * 1e9)
         with contextlib.ExitStack() as resources:
-            resources.enter_context(self._station.images_in_use())
+            resources.enter_context(self._resources.images_in_use())
             resources.callback(self._recorder.close)
-            resources.enter_context(_precedence())
+            resources.enter_context(_raised_priority())
             self._counters = self._open_counters(resources)
             for turn in self._schedule.turns:
-                if not self._ended_why:
+                if not self._end_reason:
                     yield from self._run_turn(turn, stopped, window)
             if self._counters:
                 self._capture.counters.extend(self._counters.read(self._packer.text))
@@ -173,13 +173,13 @@ class Capturing:
         cost = self._capture.cost
         cost.cpu_ms = (time.process_time() - cpu_before) * 1000
         cost.peak_rss_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        cost.unwind_entries = self._station.images.entries_evaluated - entries_before
+        cost.unwind_entries = self._resources.images.entries_evaluated - entries_before
         cost.stacks_walked = self._walker.stacks_walked
-        self._station.note_cost(self._drain_s, self.samples)
+        self._resources.note_cost(self._drain_s, self.samples)
 
     def pack(self) -> Packed:
         """The finished capture."""
-        names = self._station.names.finish()
+        names = self._resources.names.finish()
         labels = {who: names.labels(who.cgroup, who.labels) for who in self._packer.identities}
         self._capture.notes.extend(names.notes())
         return self._packer.pack(self._capture, labels)
@@ -188,27 +188,27 @@ class Capturing:
         schedule = self._schedule
         if not (schedule.counters or schedule.counter_events or schedule.counted_cgroups):
             return None
-        if self._station.own:
+        if self._resources.own_only:
             self._capture.notes.append("counters were left out: they need CAP_PERFMON")
             return None
         # Counters open before samplers and stay open beside those of every turn, which a visit cannot do without.
         samplers = max(map(len, schedule.turns)) * len(self._cpus)
-        most = descriptors_for_events(self._station.limits.max_concurrent) - samplers
+        most = descriptors_for_events(self._resources.limits.max_concurrent) - samplers
         return resources.enter_context(
             WindowCounters(self._cpus, schedule.counter_events, standing=schedule.counters, most=most)
         )
 
-    def _look_after_counters(self, now: float) -> None:
+    def _adjust_counters(self, now: float) -> None:
         """Once: split what gets no turn, and count the control groups that were seen to run most."""
-        if self._counters is None or self._looked_after or now - self._began < self._first_look_s:
+        if self._counters is None or self._counters_split or now - self._began < self._counter_check_after_s:
             return
-        self._looked_after = True
+        self._counters_split = True
         self._counters.split_idle()
         if self._schedule.counted_cgroups:
             samples = self._packer.samples_by_process()
             self._capture.notes.extend(self._counters.count_cgroups(samples, self._schedule.counted_cgroups))
 
-    def _run_turn(self, turn: Sequence[PlannedEvent], stopped: Signal, window: Window) -> Iterator[Done]:
+    def _run_turn(self, turn: Sequence[PlannedEvent], stopped: Signal, window: Window) -> Iterator[Progress]:
         # Between turns nobody follows processes; what was known of them may be out of date.
         self._recorder.forget_processes()
         with contextlib.ExitStack() as samplers:
@@ -217,24 +217,24 @@ class Capturing:
             while running:
                 pause = min(min(event.sampler.wait_s, event.ends - now) for event in running)
                 if stopped.wait(max(0.0, pause)):
-                    raise Interrupted
+                    raise CaptureCancelled
                 now = time.monotonic()
                 for event in tuple(running):
                     if now >= event.ends:
-                        self._finish(event)
+                        self._finish_event(event)
                         running.remove(event)
                     else:
-                        self._go_on(event, now, running)
-                self._look_after_counters(now)
-                if running and (why := self._quota.spent(self._packer.estimate_bytes())):
+                        self._update(event, now, running)
+                self._adjust_counters(now)
+                if running and (why := self._quota.exceeded(self._packer.estimate_bytes())):
                     self._end_early(running, now, why)
                     return
                 if now - reported >= _PROGRESS_S:
                     reported = now
                     window.glance()
-                    yield Done(min(1.0, (now - self._began) / self._schedule.seconds), self.samples)
+                    yield Progress(min(1.0, (now - self._began) / self._schedule.seconds), self.samples)
 
-    def _end_early(self, running: Sequence[_Running], now: float, why: str) -> None:
+    def _end_early(self, running: Sequence[_RunningEvent], now: float, why: str) -> None:
         """Stop here, with everything sampled so far and a note; raises PlanRefused where the plan allows no less."""
         lasted, asked = now - self._began, self._schedule.seconds
         if self._schedule.exact:
@@ -242,12 +242,12 @@ class Capturing:
                 gateway_pb2.Refusal.NOT_ALLOWED,
                 f"the plan is to be carried out exactly, but after {lasted:.1f} of {asked:g} s {why}",
             )
-        self._ended_why = why
+        self._end_reason = why
         for event in running:
-            self._finish(event)
+            self._finish_event(event)
         self._capture.notes.append(f"the capture ended after {lasted:.1f} of {asked:g} s: {why}")
 
-    def _start(self, turn: Sequence[PlannedEvent], samplers: contextlib.ExitStack) -> list[_Running]:
+    def _start(self, turn: Sequence[PlannedEvent], samplers: contextlib.ExitStack) -> list[_RunningEvent]:
         """Open the events of a turn, then let them go; the one that runs longest follows processes."""
         opened: list[tuple[PlannedEvent, Sampler]] = []
         for planned in sorted(turn, key=lambda event: -event.seconds):
@@ -261,7 +261,7 @@ class Capturing:
         for planned, sampler in opened:
             now = time.monotonic()
             segment = self._segment(planned, planned.period, planned.thinned_why, now, sampler)
-            event = _Running(planned, sampler, segment, now, now + planned.seconds, Totals(), now)
+            event = _RunningEvent(planned, sampler, segment, now, now + planned.seconds, Totals(), now)
             samplers.callback(event.close)
             running.append(event)
             sampler.enable()
@@ -280,7 +280,7 @@ class Capturing:
             follow=follow,
             together=together,
         )
-        kind = OwnSampler if self._station.own else MachineSampler
+        kind = OwnSampler if self._resources.own_only else MachineSampler
         return kind(sampling, self._cpus)
 
     def _segment(
@@ -299,7 +299,7 @@ class Capturing:
                 stacks=planned.stacks,
                 start_offset_ns=round((now - self._began) * 1e9),
                 cpus=sampler.cpus,
-                unprivileged=self._station.own,
+                unprivileged=self._resources.own_only,
             )
         )
 
@@ -317,7 +317,7 @@ class Capturing:
             )
         )
 
-    def _go_on(self, event: _Running, now: float, running: Sequence[_Running]) -> None:
+    def _update(self, event: _RunningEvent, now: float, running: Sequence[_RunningEvent]) -> None:
         if isinstance(event.sampler, OwnSampler) and now - event.rescanned >= _RESCAN_S:
             event.rescanned = now
             self._drain(event, rescan=True)
@@ -325,13 +325,13 @@ class Capturing:
         self._drain(event)
         lasted = now - event.began
         counts_time = event.sampler.sampling.event.counts_time
-        if lasted < (_JUDGED_AFTER_S if counts_time else _JUDGED_SOON_S):
+        if lasted < (_COST_CHECK_AFTER_S if counts_time else _UNKNOWN_COST_CHECK_AFTER_S):
             return
-        limits, capacity = self._station.limits, self._station.capacity()
+        limits, capacity = self._resources.limits, self._resources.capacity()
         kept, lost = event.segment.samples, self._lost(event)
         # What did not fit happened too: a full ring would make any rate look bearable.
         event.rate = (kept + lost) / lasted / len(self._cpus)
-        factor = shared_factor(event.rate, [each.rate for each in running], capacity.highest_rate(limits))
+        factor = shared_factor(event.rate, [each.rate for each in running], capacity.max_rate(limits))
         if factor > 1:
             dearer = f"more than {limits.cpu_share:.3g} of the machine or half a core"
             if self._schedule.exact:
@@ -348,14 +348,14 @@ class Capturing:
             )
         event.rate /= factor
 
-    def _lost(self, event: _Running) -> int:
+    def _lost(self, event: _RunningEvent) -> int:
         """Samples of the segment that did not fit into the ring so far."""
         if event.sampler.sampling.event.counts_time and not event.segment.lost_records:
             return 0  # without asking the kernel about each CPU
         lost = event.sampler.totals().since(event.before).lost
         return sum(lost) if lost else event.segment.lost_records
 
-    def _thin(self, event: _Running, factor: int, why: str) -> None:
+    def _thin(self, event: _RunningEvent, factor: int, why: str) -> None:
         """Go on with a longer period in a new segment."""
         period = event.segment.message.period * factor
         self._close_segment(event)
@@ -367,14 +367,14 @@ class Capturing:
             event.began,
             event.sampler,
         )
-        if self._station.own:
+        if self._resources.own_only:
             # The kernel sets the period of the thread it is told of, not of those that inherited the event.
             self._reopen(event, period)
         else:
             event.sampler.set_period(period)
         event.sampler.enable()
 
-    def _reopen(self, event: _Running, period: int) -> None:
+    def _reopen(self, event: _RunningEvent, period: int) -> None:
         self._capture.cost.ring_bytes += event.sampler.bytes_read
         event.sampler.close()
         event.sampler = OwnSampler(replace(event.sampler.sampling, period=period), self._cpus)
@@ -382,7 +382,7 @@ class Capturing:
         # Who started or ended meanwhile is not in the records.
         self._recorder.forget_processes()
 
-    def _finish(self, event: _Running) -> None:
+    def _finish_event(self, event: _RunningEvent) -> None:
         self._close_segment(event)
         self._capture.cost.ring_bytes += event.sampler.bytes_read
         if isinstance(event.sampler, OwnSampler) and event.sampler.left_out:
@@ -391,7 +391,7 @@ class Capturing:
             )
         event.sampler.close()
 
-    def _close_segment(self, event: _Running) -> None:
+    def _close_segment(self, event: _RunningEvent) -> None:
         event.sampler.disable()
         ended = time.monotonic()
         self._drain(event, everything=True)
@@ -405,12 +405,12 @@ class Capturing:
                 f"{event.planned.name}: {message.throttled} times the kernel took no samples until its next tick, "
                 "because interrupts came faster than kernel.perf_event_max_sample_rate"
             )
-        settle(event.segment, passed)
+        finish_segment(event.segment, passed)
         self.seconds = max(self.seconds, ended - event.began)
 
-    def _drain(self, event: _Running, *, everything: bool = False, rescan: bool = False) -> None:
+    def _drain(self, event: _RunningEvent, *, everything: bool = False, rescan: bool = False) -> None:
         began = time.thread_time()
-        with self._station.walking:
+        with self._resources.images_lock:
             consume = self._recorder.consumer(event.segment)
             if rescan and isinstance(event.sampler, OwnSampler):
                 event.sampler.rescan(consume)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleetpb import capture_pb2
-from gateway.capture.packing import EXACT, KERNEL, UNKNOWN, FrameKey, GroupKey, Image, Packed, Packer
+from gateway.capture.packer import EXACT, KERNEL, UNKNOWN, FrameKey, GroupKey, Image, Packed, Packer
 from gateway.process.identity import Identity
 from storage.landing.decode import decode_capture
 

@@ -32,7 +32,7 @@ _MAX_DISTANCE: Final = (1 << 32) - 1
 _MAX_TEXT: Final = 8192
 _MAX_OFFSET: Final = (1 << 63) - 1
 # Of the last part of a text that is longer so much is kept.
-_KEPT: Final = 1000
+_MAX_KEPT: Final = 1000
 _ZSTD_LEVEL: Final = 9
 KERNEL_SYMBOLS: Final = "kallsyms"
 PERF_MAP: Final = "perf-map"
@@ -257,7 +257,7 @@ class Packer:
 def _shortened(text: str) -> str:
     """What stands for a text that is too long: its last part, and a digest that tells it from others."""
     digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
-    return f"{text[: text.startswith('/')]}…{digest}/{text.rpartition('/')[2][-_KEPT:]}"
+    return f"{text[: text.startswith('/')]}…{digest}/{text.rpartition('/')[2][-_MAX_KEPT:]}"
 
 
 def _put_profiles(segment: SegmentCounts, stack_order: list[int]) -> None:

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from fleetpb import capture_pb2
-from gateway.capture.packing import BY_FRAME_POINTER, EXACT, KERNEL, UNKNOWN, FrameKey, GroupKey, Image
+from gateway.capture.packer import BY_FRAME_POINTER, EXACT, KERNEL, UNKNOWN, FrameKey, GroupKey, Image
 from gateway.errors import AccessDenied, ProcessGone
 from gateway.jit.naming import JitNames
 from gateway.perf.records import Exited, Forked, Lost, Mapped, Mode, Renamed, Sample, Throttled, user_ip
@@ -23,7 +23,7 @@ from gateway.process.maps import Vma, read_executable_maps
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gateway.capture.packing import Packer, SegmentCounts
+    from gateway.capture.packer import Packer, SegmentCounts
     from gateway.containers.environment import Labels
     from gateway.machine.kernel import KernelMap, Place
     from gateway.perf.records import Record
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 # The kernel's own idle thread, which /proc does not list, and a task that is being reaped.
 _IDLE: Final = Identity("swapper", "", "", "", "", "", kernel_thread=True)
-_NOBODY: Final = Identity("", "", "", "", "", "", kernel_thread=False)
+_UNKNOWN_IDENTITY: Final = Identity("", "", "", "", "", "", kernel_thread=False)
 _REAPED: Final = 0xFFFFFFFF
 # Drains between two looks at mappings are doubled up to 2 to the power of this: some 16 s.
-_MOST_FRUITLESS: Final = 6
+_MAX_FAILED_READS: Final = 6
 _KERNEL_RUNTIME: Final = Image(capture_pb2.Mapping.ANONYMOUS, "[kernel]")
 _VDSO: Final = "[vdso]"
 # Files that are memory only: .NET and others map the code that they make from one, to write it elsewhere.
@@ -49,10 +49,10 @@ class _Process:
     """One process of this capture.
 
     `read_at`: /proc was read then, older records are already in it. `identity` is what is known so far,
-    `executable` the first file that was mapped since it started a program. `look_again` is the number of the
-    drain from which on its mappings may be read once more, `fruitless` how often that showed nothing new.
+    `executable` the first file that was mapped since it started a program. `next_read` is the number of the
+    drain from which on its mappings may be read once more, `failed_reads` how often that showed nothing new.
     `frames` has the frame of each address and its flags, `mappings` the index of the mapping at a start address;
-    `made` has the keys of `frames` whose code has no file, with the address that was looked up for each.
+    `generated` has the keys of `frames` whose code has no file, with the address that was looked up for each.
     `parent` is known of what was started during the window. `early` has samples taken between the start of a
     program and its first mapping: /proc and the records cannot name the program's file before that.
     """
@@ -60,13 +60,13 @@ class _Process:
     __slots__ = (
         "early",
         "executable",
+        "failed_reads",
         "frames",
-        "fruitless",
+        "generated",
         "group",
         "identity",
-        "look_again",
-        "made",
         "mappings",
+        "next_read",
         "parent",
         "read_at",
         "sampled",
@@ -92,16 +92,16 @@ class _Process:
         self.group: int | None = None
         self.sampled = False
         self.executable = ""
-        self.look_again = 0
-        self.fruitless = 0
+        self.next_read = 0
+        self.failed_reads = 0
         self.frames: dict[int, int] = {}
-        self.made: dict[int, int] = {}
+        self.generated: dict[int, int] = {}
         self.mappings: dict[int, int] = {}
 
     def forget_frames(self) -> None:
         """Forget what was found at addresses: other mappings may be there now."""
         self.frames.clear()
-        self.made.clear()
+        self.generated.clear()
         self.mappings.clear()
 
 
@@ -158,7 +158,7 @@ class Recorder:
             elif isinstance(record, Exited):
                 self._exit(record)
             elif isinstance(record, Renamed):
-                self._rename(record)
+                self._exec(record)
             elif isinstance(record, Lost):
                 self.lost_records += record.records
                 segment.lost_records += record.records
@@ -196,10 +196,10 @@ class Recorder:
         self.samples += 1
         process = self._processes.get(sample.pid)
         if process is None:
-            process = self._processes[sample.pid] = self._meet(sample.pid)
+            process = self._processes[sample.pid] = self._first_sample(sample.pid)
         process.sampled = True
-        if process.made:
-            self._renew_names(sample.pid, process)
+        if process.generated:
+            self._refresh_names(sample.pid, process)
         frames, end = self._stack(sample, process, flat=flat)
         stack = self._packer.stack(frames, end)
         group = process.group
@@ -267,28 +267,28 @@ class Recorder:
                     known[key] = self._user_frame(pid, process, key >> _FLAG_BITS, flags=key & _FLAGS)
             return [known[key] for key in keys]
 
-    def _renew_names(self, pid: int, process: _Process) -> None:
+    def _refresh_names(self, pid: int, process: _Process) -> None:
         """Forget the frames whose code has got another name since the last drain."""
         changed = self._jit.refresh(pid, self._drains)
         if changed:
-            for key in [key for key, address in process.made.items() if address in changed]:
-                del process.made[key]
+            for key in [key for key, address in process.generated.items() if address in changed]:
+                del process.generated[key]
                 process.frames.pop(key, None)  # frames of flat samples are not kept
 
     def _walk(self, sample: Sample, process: _Process) -> Walk:
         pid, space = sample.pid, process.space
         walk = self._walker.walk(pid, space, sample.registers, sample.stack, sample.stack_bytes)
-        if walk.end == capture_pb2.STACK_END_NO_MAPPING and self._look_again(pid, process):
+        if walk.end == capture_pb2.STACK_END_NO_MAPPING and self._reread_mappings(pid, process):
             walk = self._walker.walk(pid, space, sample.registers, sample.stack, sample.stack_bytes)
         return walk
 
-    def _look_again(self, pid: int, process: _Process) -> bool:
+    def _reread_mappings(self, pid: int, process: _Process) -> bool:
         """Read the mappings anew; whether that showed any that no record had told of.
 
         perf reports mmap and mprotect but not mremap, and nothing while an event is disabled or its ring full.
         A process is looked at once a drain, and ever more seldom while its walks end nowhere for another reason.
         """
-        if self._drains < process.look_again:
+        if self._drains < process.next_read:
             return False
         try:
             found = process.space.refresh(read_executable_maps(pid))
@@ -296,10 +296,10 @@ class Recorder:
             found = False
         if found:
             process.forget_frames()
-            process.fruitless = 0
+            process.failed_reads = 0
         else:
-            process.fruitless = min(process.fruitless + 1, _MOST_FRUITLESS)
-        process.look_again = self._drains + (1 << process.fruitless)
+            process.failed_reads = min(process.failed_reads + 1, _MAX_FAILED_READS)
+        process.next_read = self._drains + (1 << process.failed_reads)
         return found
 
     def _unknown(self) -> int:
@@ -343,9 +343,9 @@ class Recorder:
             image = self._user_image(pid, vma)
             self.seen[image] = pid
             mapping = process.mappings[vma.start] = self._packer.image(image)
-        if self._is_made(pid, vma):
+        if self._is_generated(pid, vma):
             parent = process.parent if process.parent is not None else self._parents.get(pid)
-            process.made[address << _FLAG_BITS | flags] = lookup
+            process.generated[address << _FLAG_BITS | flags] = lookup
             name = self._jit.name(pid, parent, lookup, self._drains)
             return self._packer.frame(FrameKey(mapping, 0, 0, flags, name))
         offset = address - vma.start + vma.offset
@@ -354,14 +354,14 @@ class Recorder:
         into = 0 if start is None else 1 + looked_up - start
         return self._packer.frame(FrameKey(mapping, offset, into, flags))
 
-    def _is_made(self, pid: int, vma: Vma) -> bool:
+    def _is_generated(self, pid: int, vma: Vma) -> bool:
         """Whether code there was made by the process itself, so that no file can name it."""
         if vma.path.startswith(_MEMORY_FILES):
             return not self._images.open(pid, vma).is_elf  # a library may be loaded from memory too
         return not vma.has_file and vma.path != _VDSO
 
     def _user_image(self, pid: int, vma: Vma) -> Image:
-        if self._is_made(pid, vma):
+        if self._is_generated(pid, vma):
             return Image(capture_pb2.Mapping.ANONYMOUS, vma.path)
         if vma.has_file:
             image = self._images.open(pid, vma)
@@ -371,11 +371,11 @@ class Recorder:
         image = self._images.open(pid, vma)
         return Image(capture_pb2.Mapping.VDSO, _VDSO, image.build_id)
 
-    def _meet(self, pid: int) -> _Process:
+    def _first_sample(self, pid: int) -> _Process:
         if pid == 0:
             return _Process(AddressSpace(()), identity=_IDLE)
         if pid == _REAPED:
-            return _Process(AddressSpace(()), identity=_NOBODY)
+            return _Process(AddressSpace(()), identity=_UNKNOWN_IDENTITY)
         now = time.monotonic_ns()
         try:
             space = AddressSpace(read_executable_maps(pid))
@@ -384,11 +384,11 @@ class Recorder:
             return _Process(AddressSpace(()))
         except ProcessGone:
             return self._copy_of_parent(pid)
-        if pid in self._parents and self._became_another(pid, space):
+        if pid in self._parents and self._runs_another_program(pid, space):
             return self._copy_of_parent(pid)
         return _Process(space, read_at=now)
 
-    def _became_another(self, pid: int, space: AddressSpace) -> bool:
+    def _runs_another_program(self, pid: int, space: AddressSpace) -> bool:
         """Whether a child runs another program by now, though no record of that has been met yet.
 
         Its samples up to that record are of its parent's program, of which it has no mapping any more. While it is
@@ -427,7 +427,7 @@ class Recorder:
                 if identity is None or identity.exe in {"", now.exe} or self.lost_records:
                     identity = now
         except (ProcessGone, AccessDenied):
-            identity = self._remembered(pid, process)
+            identity = self._last_known_identity(pid, process)
         process.identity = identity
         main = 0
         for vma in process.space.vmas:
@@ -436,16 +436,16 @@ class Recorder:
                 break
         return self._packer.group(GroupKey(identity, main), pid)
 
-    def _remembered(self, pid: int, process: _Process) -> Identity:
+    def _last_known_identity(self, pid: int, process: _Process) -> Identity:
         """Who a process was that can no longer be asked: by its records, and its control group by its parent."""
-        identity = process.identity or _NOBODY
+        identity = process.identity or _UNKNOWN_IDENTITY
         if identity.exe:
             return identity
         if not identity.cgroup and pid in self._parents:
             try:
                 parent = read_identity(self._parents[pid], self._own_labels)
             except (ProcessGone, AccessDenied):
-                parent = _NOBODY
+                parent = _UNKNOWN_IDENTITY
             identity = replace(
                 identity,
                 cgroup=parent.cgroup,
@@ -504,14 +504,14 @@ class Recorder:
         if not process.sampled:
             del self._processes[record.pid]
 
-    def _rename(self, record: Renamed) -> None:
+    def _exec(self, record: Renamed) -> None:
         if not record.executed:
             return
         process = self._processes.get(record.pid)
         if process is not None and record.time < process.read_at:
             return
         # Another program, in the control group that it was in.
-        before = process.identity if process is not None and process.identity else _NOBODY
+        before = process.identity if process is not None and process.identity else _UNKNOWN_IDENTITY
         named = replace(before, comm=record.comm, exe="", script="")
         parent = None if process is None else process.parent
         self._jit.forget(record.pid)

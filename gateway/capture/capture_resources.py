@@ -6,9 +6,9 @@ import threading
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from gateway.capture.description import cpuinfo, describe
 from gateway.capture.host import Access
 from gateway.capture.limits import Capacity
+from gateway.capture.machine_description import cpuinfo, describe
 from gateway.containers.naming import Names
 from gateway.containers.settings import NO_NAMES, NamesSettings
 from gateway.machine.kernel import KernelMap, Module, read_kernel_build_id, read_kernel_map
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 # The kernel's part of a sample with a 16 KiB stack copy, measured as lost throughput of a busy CPU.
 _KERNEL_COST_S: Final = 15e-6
 # Reading and unwinding: before anything was measured here, and the bounds of what is believed.
-_FIRST_GUESS_S: Final = 15e-6
-_LEAST_S: Final = 2e-6
-_MOST_S: Final = 150e-6
+_INITIAL_COST_S: Final = 15e-6
+_MIN_COST_S: Final = 2e-6
+_MAX_COST_S: Final = 150e-6
 # Below that many samples opening images outweighs the samples themselves.
-_ENOUGH_SAMPLES: Final = 300
+_MIN_SAMPLES: Final = 300
 
 
-class Station:
-    """Shared by all captures of a process. `walking` must be held while images are used."""
+class CaptureResources:
+    """Shared by all captures of a process. `images_lock` must be held while images are used."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Station:
         self.limits: Final = limits
         self.images: Final = Images()
         self.names: Final = Names(names)
-        self.walking: Final = threading.Lock()
+        self.images_lock: Final = threading.Lock()
         self.kernel_build_id: Final = read_kernel_build_id()
         self.instruments: Final = Instruments(cpuinfo().get("flags", ""))
         self._labels = labels
@@ -58,13 +58,13 @@ class Station:
         self._shelf = shelf
         self._kernel: KernelMap | None = None
         self._modules: list[Module] = []
-        self._drain_cost_s = _FIRST_GUESS_S
+        self._drain_cost_s = _INITIAL_COST_S
         self._using_images = 0
         self._meter = UtilisationMeter()
         self._meter_lock = threading.Lock()
 
     @property
-    def own(self) -> bool:
+    def own_only(self) -> bool:
         """Only this user's processes, without the kernel's part."""
         return self.access is Access.OWN
 
@@ -73,18 +73,18 @@ class Station:
         """The machine as it was at the start."""
         return self._machine
 
-    def look_again(self) -> capture_pb2.Machine:
+    def refresh_machine(self) -> capture_pb2.Machine:
         """Read the machine anew: CPUs come and go, counters get busy."""
         self._machine = self._describe()
         return self._machine
 
     def _describe(self) -> capture_pb2.Machine:
-        return describe(self.instruments.gauges(), self._labels, own=self.own)
+        return describe(self.instruments.gauges(), self._labels, own=self.own_only)
 
     def utilisation(self) -> float:
         """Mean busy share of all CPUs lately, 0…1."""
         with self._meter_lock:
-            return self._meter.lately()
+            return self._meter.recent()
 
     def capacity(self) -> Capacity:
         """For the schedule of the next capture."""
@@ -97,8 +97,8 @@ class Station:
         Half of what was known stays: the same samples were seen to cost three times as much beside a crowd that
         used the caches, or while images were opened, and one such capture must not thin the next one that much.
         """
-        if samples >= _ENOUGH_SAMPLES:
-            measured = min(_MOST_S, max(_LEAST_S, cpu_s / samples))
+        if samples >= _MIN_SAMPLES:
+            measured = min(_MAX_COST_S, max(_MIN_COST_S, cpu_s / samples))
             self._drain_cost_s = (self._drain_cost_s + measured) / 2
 
     def kernel(self) -> KernelMap:
@@ -114,12 +114,12 @@ class Station:
     @contextmanager
     def images_in_use(self) -> Iterator[Images]:
         """Images whose files may be opened; they are closed when the last capture is done with them."""
-        with self.walking:
+        with self.images_lock:
             self._using_images += 1
         try:
             yield self.images
         finally:
-            with self.walking:
+            with self.images_lock:
                 self._using_images -= 1
                 if not self._using_images:
                     self.images.close_files()

@@ -14,8 +14,8 @@ import pytest
 import zstandard
 
 from fleetpb import capture_pb2
-from gateway.capture.packing import Packer
-from gateway.capture.recording import Recorder
+from gateway.capture.packer import Packer
+from gateway.capture.recorder import Recorder
 from gateway.machine.kernel import KernelMap
 from gateway.perf.records import Exited, Forked, Lost, Mapped, Mode, Record, Renamed, Sample
 from gateway.process.identity import Identity, read_identity

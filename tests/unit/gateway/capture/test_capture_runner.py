@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleetpb import capture_pb2
-from gateway.capture.capturing import settle
-from gateway.capture.packing import SegmentCounts
+from gateway.capture.capture_runner import finish_segment
+from gateway.capture.packer import SegmentCounts
 from gateway.perf.sampler import Totals
 
 times = st.integers(0, 1 << 50)
@@ -16,7 +16,7 @@ def test_only_what_never_ran_is_not_counted(samples: int, enabled: int, running:
     segment = SegmentCounts(capture_pb2.Segment(support=capture_pb2.SUPPORT_OK))
     if samples:
         segment.counts[0, 0] = samples
-    settle(segment, Totals(tuple(lost), enabled, running))
+    finish_segment(segment, Totals(tuple(lost), enabled, running))
     message = segment.message
     assert (message.time_enabled_ns, message.time_running_ns, list(message.lost)) == (enabled, running, lost)
     never_ran = bool(enabled) and not running and not samples
@@ -26,11 +26,11 @@ def test_only_what_never_ran_is_not_counted(samples: int, enabled: int, running:
 
 def test_an_idle_machine_has_an_answer_of_0_samples():
     segment = SegmentCounts(capture_pb2.Segment(support=capture_pb2.SUPPORT_OK))
-    settle(segment, Totals((0,), 10, 10))
+    finish_segment(segment, Totals((0,), 10, 10))
     assert segment.message.support == capture_pb2.SUPPORT_OK
 
 
 def test_an_old_kernel_that_says_nothing_is_believed():
     segment = SegmentCounts(capture_pb2.Segment(support=capture_pb2.SUPPORT_OK))
-    settle(segment, Totals())
+    finish_segment(segment, Totals())
     assert segment.message.support == capture_pb2.SUPPORT_OK
