@@ -56,14 +56,14 @@ def _print_events(names: Sequence[str], parser: argparse.ArgumentParser) -> int:
     """The table of events and this machine's verdicts."""
     from gateway.capture.host import Access, find_access  # noqa: PLC0415
     from gateway.errors import BadEventName  # noqa: PLC0415 - loaded by whoever asks; the daemon stays small
-    from gateway.perf.verdicts import judge_all, table  # noqa: PLC0415
+    from gateway.perf.event_availability import check_events, table  # noqa: PLC0415
 
     try:
         own = find_access(OwnProcesses.AUTO) is Access.OWN
     except GatewayError:
         own = True  # then the table says of each event that it is denied
     try:
-        for line in table(judge_all(names, own=own)):
+        for line in table(check_events(names, own=own)):
             print(line)  # noqa: T201 - to the person who asks
     except BadEventName as error:
         parser.error(str(error))

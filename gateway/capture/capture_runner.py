@@ -18,8 +18,8 @@ from gateway.capture.recorder import Recorder
 from gateway.errors import EventUnavailable, PlanRefused
 from gateway.machine.topology import online_cpus
 from gateway.perf.descriptors import descriptors_for_events
-from gateway.perf.own_sampler import OwnSampler
 from gateway.perf.sampler import MachineSampler, Sampler, Sampling, Totals
+from gateway.perf.unprivileged_sampler import UnprivilegedSampler
 from gateway.perf.window_counters import WindowCounters
 from gateway.process.walker import Walker
 
@@ -280,7 +280,7 @@ class CaptureRunner:
             follow=follow,
             together=together,
         )
-        kind = OwnSampler if self._resources.own_only else MachineSampler
+        kind = UnprivilegedSampler if self._resources.own_only else MachineSampler
         return kind(sampling, self._cpus)
 
     def _segment(
@@ -318,7 +318,7 @@ class CaptureRunner:
         )
 
     def _update(self, event: _RunningEvent, now: float, running: Sequence[_RunningEvent]) -> None:
-        if isinstance(event.sampler, OwnSampler) and now - event.rescanned >= _RESCAN_S:
+        if isinstance(event.sampler, UnprivilegedSampler) and now - event.rescanned >= _RESCAN_S:
             event.rescanned = now
             self._drain(event, rescan=True)
             return
@@ -377,7 +377,7 @@ class CaptureRunner:
     def _reopen(self, event: _RunningEvent, period: int) -> None:
         self._capture.cost.ring_bytes += event.sampler.bytes_read
         event.sampler.close()
-        event.sampler = OwnSampler(replace(event.sampler.sampling, period=period), self._cpus)
+        event.sampler = UnprivilegedSampler(replace(event.sampler.sampling, period=period), self._cpus)
         event.before = Totals()
         # Who started or ended meanwhile is not in the records.
         self._recorder.forget_processes()
@@ -385,7 +385,7 @@ class CaptureRunner:
     def _finish_event(self, event: _RunningEvent) -> None:
         self._close_segment(event)
         self._capture.cost.ring_bytes += event.sampler.bytes_read
-        if isinstance(event.sampler, OwnSampler) and event.sampler.left_out:
+        if isinstance(event.sampler, UnprivilegedSampler) and event.sampler.left_out:
             self._capture.notes.append(
                 f"{event.sampler.left_out} threads were left out: RLIMIT_NOFILE allows no more descriptors"
             )
@@ -412,7 +412,7 @@ class CaptureRunner:
         began = time.thread_time()
         with self._resources.images_lock:
             consume = self._recorder.consumer(event.segment)
-            if rescan and isinstance(event.sampler, OwnSampler):
+            if rescan and isinstance(event.sampler, UnprivilegedSampler):
                 event.sampler.rescan(consume)
             else:
                 event.sampler.drain(consume, everything=everything)

@@ -14,10 +14,10 @@ from fleetpb import capture_pb2, gateway_pb2
 from gateway.capture.allowed_events import is_allowed
 from gateway.errors import BadEventName, EventUnavailable, PlanRefused
 from gateway.perf.attributes import MAX_STACK_BYTES
+from gateway.perf.event_lookup import find_event
 from gateway.perf.event_names import parse_event_name
 from gateway.perf.events import CYCLES, DEFAULT_RATE_HZ, NANOSECONDS, Event
-from gateway.perf.registry import find_event
-from gateway.perf.sampler import Sampling, rings_room
+from gateway.perf.sampler import Sampling, max_ring_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -282,14 +282,14 @@ def _fit_rings(
         parts: list[list[PlannedEvent]] = [[]]
         for event in turn:
             more = [*parts[-1], event]
-            if parts[-1] and _rings_bytes(more, stack_bytes, cpus) > rings_room(cpus):
+            if parts[-1] and _rings_bytes(more, stack_bytes, cpus) > max_ring_bytes(cpus):
                 parts.append([event])
             else:
                 parts[-1] = more
         if len(parts) > 1:
             changes.append(
                 f"{len(turn)} events of a turn are sampled in {len(parts)} turns, each event for 1/{len(parts)} of its time: "
-                f"together their rings would take more than {rings_room(cpus) >> 20} MiB"
+                f"together their rings would take more than {max_ring_bytes(cpus) >> 20} MiB"
             )
         fitting += [
             tuple(replace(event, seconds=event.seconds / len(parts)) for event in part) for part in parts

@@ -12,7 +12,7 @@ from gateway.machine.kernel_files import read_line, read_number, read_text
 from gateway.machine.memory import meminfo
 from gateway.machine.topology import PROC, SYS
 from gateway.machine.virtualization import container, hypervisor
-from gateway.perf.verdicts import event_support
+from gateway.perf.event_availability import event_support
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

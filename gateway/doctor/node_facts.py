@@ -13,7 +13,7 @@ from typing import Final
 
 from gateway.errors import FileRefused
 from gateway.machine.topology import online_cpus
-from gateway.perf.control_groups import perf_hierarchy
+from gateway.perf.cgroup_hierarchy import perf_hierarchy
 from gateway.perf.events import EVENTS, probe
 from gateway.perf.tracefs import MOUNTS
 from gateway.privileges.capabilities import Sets, own_sets

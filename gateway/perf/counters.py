@@ -20,21 +20,21 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Self
 from fleetpb import capture_pb2
 from gateway.perf.attributes import EventType, Flag, ReadFormat
 from gateway.perf.events import COUNT, Event, support_of
-from gateway.perf.perf_events import PerfEvents
+from gateway.perf.kernel_interface import PerfEvents
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from gateway.perf.perf_events import Kernel
+    from gateway.perf.kernel_interface import Kernel
 
 WHOLE_MACHINE: Final = -1
 # Above this a group says that it was enabled before it was opened.
-_CLOCKS_DIFFER_NS: Final = 60 * 1_000_000_000
+_CLOCK_TOLERANCE_NS: Final = 60 * 1_000_000_000
 _READ_FORMAT: Final = ReadFormat.GROUP | ReadFormat.TOTAL_TIME_ENABLED | ReadFormat.TOTAL_TIME_RUNNING
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CounterScope:
     """What a group counts: a CPU; a socket, by one of its CPUs; or a control group, on each CPU."""
 
     cpu: int = WHOLE_MACHINE
@@ -52,7 +52,7 @@ class Reading(NamedTuple):
 
 @dataclass(slots=True)
 class _Group:
-    place: Place
+    place: CounterScope
     events: tuple[Event, ...]
     descriptors: tuple[int, ...]
     pid: int
@@ -66,7 +66,7 @@ class _Group:
         read = kernel.read(self.descriptors[0], 8 * (3 + count))
         _, enabled, running, *values = struct.unpack(f"<{3 + count}Q", read)
         age = time.monotonic_ns() - self.opened_ns
-        if enabled > age + _CLOCKS_DIFFER_NS:
+        if enabled > age + _CLOCK_TOLERANCE_NS:
             # Of a control group the kernel now and then counts both times from boot: seen on 6.18, 44,305 s
             # in a window of 2 s, beside a right value.
             enabled, running = age, max(0, running - (enabled - age))
@@ -111,19 +111,19 @@ class Counters:
         """Count a group on every CPU, without those members that this machine does not have."""
         if self._has_room(events, len(cpus), ""):
             for cpu in cpus:
-                self._count(events, Place(cpu=cpu), pid=-1, cpu=cpu)
+                self._count(events, CounterScope(cpu=cpu), pid=-1, cpu=cpu)
 
     def count_packages(self, events: Sequence[Event], package_of: Callable[[int], int]) -> None:
         """Count a group of events that belong to a socket, on the CPUs that their source names."""
         cpus = events[0].cpus or ()
         for cpu in cpus if self._has_room(events, len(cpus), "") else ():
-            self._count(events, Place(package=package_of(cpu)), pid=-1, cpu=cpu)
+            self._count(events, CounterScope(package=package_of(cpu)), pid=-1, cpu=cpu)
 
     def count_cgroup(self, events: Sequence[Event], cpus: Sequence[int], path: str, descriptor: int) -> None:
         """Count a group on every CPU while a task of the control group runs there. Closes the descriptor."""
         self._cgroups.append(descriptor)
         for cpu in cpus if self._has_room(events, len(cpus), path) else ():
-            self._count(events, Place(cgroup=path), pid=descriptor, cpu=cpu)
+            self._count(events, CounterScope(cgroup=path), pid=descriptor, cpu=cpu)
 
     def refuse(self, name: str, code: int) -> None:
         """Report a counter that was not even tried."""
@@ -150,13 +150,15 @@ class Counters:
                 self._count((event,), group.place, pid=group.pid, cpu=group.cpu, missed_ns=missed_ns)
         return len(stuck)
 
-    def readings(self) -> Iterator[tuple[Place, tuple[Event, ...], Reading]]:
+    def readings(self) -> Iterator[tuple[CounterScope, tuple[Event, ...], Reading]]:
         """What each place's groups read so far.
 
         The parts of a socket or a control group are added up where they counted all the time. Where they took
         turns each part is given, because each has its own share of the time.
         """
-        parts: defaultdict[tuple[Place, tuple[str, ...]], list[tuple[_Group, Reading]]] = defaultdict(list)
+        parts: defaultdict[tuple[CounterScope, tuple[str, ...]], list[tuple[_Group, Reading]]] = defaultdict(
+            list
+        )
         for group in self._groups:
             names = tuple(event.name for event in group.events)
             parts[group.place, names].append((group, group.read(self._kernel)))
@@ -177,7 +179,9 @@ class Counters:
         groups = []
         for place, events, reading in self.readings():
             answered = [
-                number for number, event in enumerate(events) if not self._fails(event.name, place.cgroup)
+                number
+                for number, event in enumerate(events)
+                if not self._mark_failed(event.name, place.cgroup)
             ]
             if answered:
                 values = tuple(reading.values[number] for number in answered)
@@ -188,7 +192,7 @@ class Counters:
                 )
         failed: dict[tuple[int, str], capture_pb2.CounterGroup] = {}
         for (name, cpu, path), code in self._refused.items():
-            if cpu != WHOLE_MACHINE and self._fails(name, path):
+            if cpu != WHOLE_MACHINE and self._mark_failed(name, path):
                 continue
             group = failed.get((cpu, path))
             if group is None:
@@ -198,13 +202,13 @@ class Counters:
             group.counters.add(name=text(name), support=support_of(code or errno.ENOENT), errno=code)
         return groups + list(failed.values())
 
-    def _fails(self, name: str, cgroup: str) -> bool:
+    def _mark_failed(self, name: str, cgroup: str) -> bool:
         """Whether it could not be counted on one of the CPUs, for another reason than that it was busy there."""
         return (name, WHOLE_MACHINE, cgroup) in self._refused
 
     def _has_room(self, events: Sequence[Event], cpus: int, cgroup: str) -> bool:
         """Whether so many descriptors may be open. Some CPUs' alone would be no answer."""
-        wanted = [event.name for event in events if not self._fails(event.name, "")]
+        wanted = [event.name for event in events if not self._mark_failed(event.name, "")]
         if self._most is None or self.held + len(wanted) * cpus <= self._most:
             return True
         for name in wanted:
@@ -212,12 +216,12 @@ class Counters:
         return False
 
     def _count(
-        self, events: Sequence[Event], place: Place, *, pid: int, cpu: int, missed_ns: int = 0
+        self, events: Sequence[Event], place: CounterScope, *, pid: int, cpu: int, missed_ns: int = 0
     ) -> None:
         together: list[tuple[Event, int]] = []
         alone: list[tuple[Event, int]] = []
         for event in events:
-            if self._fails(event.name, "") or self._fails(event.name, place.cgroup):
+            if self._mark_failed(event.name, "") or self._mark_failed(event.name, place.cgroup):
                 continue
             try:
                 leader = together[0][1] if together else -1
@@ -236,13 +240,13 @@ class Counters:
             self._start(group, place, pid, cpu, missed_ns)
 
     def _start(
-        self, opened: list[tuple[Event, int]], place: Place, pid: int, cpu: int, missed_ns: int
+        self, opened: list[tuple[Event, int]], place: CounterScope, pid: int, cpu: int, missed_ns: int
     ) -> None:
         events, descriptors = zip(*opened, strict=True)
         self._groups.append(_Group(place, events, descriptors, pid, cpu, missed_ns))
         self._kernel.enable(descriptors[0])
 
-    def _open(self, event: Event, pid: int, cpu: int, leader: int, place: Place) -> int:
+    def _open(self, event: Event, pid: int, cpu: int, leader: int, place: CounterScope) -> int:
         attributes = event.attributes()
         attributes.read_format = _READ_FORMAT
         attributes.flags = Flag.DISABLED if leader < 0 else 0
@@ -252,7 +256,7 @@ class Counters:
         self.opened += 1
         return descriptor
 
-    def _note(self, name: str, place: Place, cpu: int, code: int) -> None:
+    def _note(self, name: str, place: CounterScope, cpu: int, code: int) -> None:
         """What the first CPU does not have none has; what is busy may be free on the next."""
         if support_of(code) == capture_pb2.SUPPORT_BUSY and not place.cgroup:
             self._refused[name, cpu, ""] = code
@@ -266,7 +270,7 @@ def _sum(readings: Sequence[Reading]) -> Reading:
 
 
 def _message(
-    place: Place, events: Sequence[Event], reading: Reading, text: Callable[[str], int]
+    place: CounterScope, events: Sequence[Event], reading: Reading, text: Callable[[str], int]
 ) -> capture_pb2.CounterGroup:
     message = capture_pb2.CounterGroup(
         cpu=place.cpu,

@@ -1,6 +1,6 @@
 """Samplers: one opened event, its rings, and its records in the order in which they happened.
 
-`MachineSampler` sees everything on each CPU. `OwnSampler` is what kernel.perf_event_paranoid = 2 leaves to a
+`MachineSampler` sees everything on each CPU. `UnprivilegedSampler` is what kernel.perf_event_paranoid = 2 leaves to a
 user without CAP_PERFMON: the threads of the user's own processes, without the kernel's part.
 """
 
@@ -45,21 +45,21 @@ _LARGEST_RING_BYTES: Final = 8 << 20
 _ALL_RINGS_BYTES: Final = 64 << 20
 _RING_HOLDS_S: Final = 1.0
 # So late may the reader come before samples are lost, where the ring is large enough.
-_MAY_BE_LATE_S: Final = 0.75
+_MAX_DELAY_S: Final = 0.75
 
 # Besides the stack copy: header, registers, a kernel call chain of common depth.
 _SAMPLE_OVERHEAD_BYTES: Final = 600
 # Between drains others use the caches, so each drain begins by fetching some MiB of the interpreter and its tables
 # again. What twice as many drains would cost was estimated, not measured.
-_LONGEST_WAIT_S: Final = 0.5
-_SHORTEST_WAIT_S: Final = 0.01
+_MAX_WAIT_S: Final = 0.5
+_MIN_WAIT_S: Final = 0.01
 # Of an event whose rate is not known beforehand: nothing worse than a burst fits between two looks.
 _FIRST_WAIT_S: Final = 0.02
 _TIMES: Final = ReadFormat.TOTAL_TIME_ENABLED | ReadFormat.TOTAL_TIME_RUNNING
-_UNTIL_THE_END: Final = 1 << 63
+_NO_WAKEUP: Final = 1 << 63
 
 
-def rings_room(cpus: int) -> int:
+def max_ring_bytes(cpus: int) -> int:
     """Bytes that all rings of one capture may have on so many CPUs.
 
     Two small rings a CPU are always granted. CAP_IPC_LOCK lifts the kernel's own limit, so this one is the only one.
@@ -108,25 +108,25 @@ class Sampling:
     def wait(self, ring_bytes: int, seen_bytes_per_s: float | None) -> float:
         """Seconds that a ring may be left alone: at most half of it fills, of a fully busy CPU.
 
-        More than a quarter fills only where the rest still holds `_MAY_BE_LATE_S`. How often an event happens that counts no time is not known beforehand: then what the fullest ring
+        More than a quarter fills only where the rest still holds `_MAX_DELAY_S`. How often an event happens that counts no time is not known beforehand: then what the fullest ring
         was `seen` to take a second decides, None before the first look.
         """
         if self.event.counts_time:
             holds_s = ring_bytes / self._bytes_per_second()
-            wait_s = min(_LONGEST_WAIT_S, holds_s / 2, max(holds_s / 4, holds_s - _MAY_BE_LATE_S))
+            wait_s = min(_MAX_WAIT_S, holds_s / 2, max(holds_s / 4, holds_s - _MAX_DELAY_S))
         elif seen_bytes_per_s is None:
             return _FIRST_WAIT_S
         else:
-            wait_s = min(_LONGEST_WAIT_S / 4, ring_bytes / 2 / max(1.0, seen_bytes_per_s))
-        return max(_SHORTEST_WAIT_S, wait_s)
+            wait_s = min(_MAX_WAIT_S / 4, ring_bytes / 2 / max(1.0, seen_bytes_per_s))
+        return max(_MIN_WAIT_S, wait_s)
 
     def ring_bytes(self, cpus: int) -> int:
         """Bytes of the ring of each of so many CPUs: a power of two.
 
-        One sampler's is at least `RING_BYTES`. Several together share `rings_room`, down to a size that holds
+        One sampler's is at least `RING_BYTES`. Several together share `max_ring_bytes`, down to a size that holds
         thirty stacks or a thousand leaves; no more of them run together than have room then (limits.py).
         """
-        limit = min(_LARGEST_RING_BYTES, rings_room(cpus) // cpus // self.together)
+        limit = min(_LARGEST_RING_BYTES, max_ring_bytes(cpus) // cpus // self.together)
         size = RING_BYTES
         if self.event.counts_time:
             while size * 2 <= limit and size < self._bytes_per_second() * _RING_HOLDS_S:
@@ -176,7 +176,7 @@ class Sampler(ABC):
         self._rings: list[Ring] = []
         self._resources = contextlib.ExitStack()
         self._seen: list[int] = []
-        self._seen_at = 0.0
+        self._rate_at = 0.0
         self._bytes_per_s: float | None = None
 
     def __enter__(self) -> Self:
@@ -214,7 +214,7 @@ class Sampler(ABC):
         Records younger than this call stay for the next one, because a CPU that was looked at earlier may
         still write something older. `everything`: the event is disabled, nothing younger will come.
         """
-        until = _UNTIL_THE_END if everything else time.monotonic_ns()
+        until = _NO_WAKEUP if everything else time.monotonic_ns()
         batch: list[tuple[int, Ring, int, memoryview]] = []
         for ring in self._rings:
             latest = 0
@@ -232,14 +232,14 @@ class Sampler(ABC):
             if value is not None:
                 consume(value)
             ring.release(position)
-        self._note_pace(time.monotonic())
+        self._update_rate(time.monotonic())
 
-    def _note_pace(self, now: float) -> None:
+    def _update_rate(self, now: float) -> None:
         read = [ring.tail for ring in self._rings]
-        if self._seen and now > self._seen_at:
+        if self._seen and now > self._rate_at:
             fullest = max(after - before for after, before in zip(read, self._seen, strict=True))
-            self._bytes_per_s = fullest / (now - self._seen_at)
-        self._seen, self._seen_at = read, now
+            self._bytes_per_s = fullest / (now - self._rate_at)
+        self._seen, self._rate_at = read, now
 
     @property
     def wait_s(self) -> float:

@@ -13,7 +13,7 @@ from typing import Final
 from fleetpb import capture_pb2
 from gateway.errors import BadFormat, EventUnavailable
 from gateway.perf.event_names import TracepointName
-from gateway.perf.formats import parse_id
+from gateway.perf.sysfs_formats import parse_id
 
 MOUNTS: Final = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
 _MOUNT: Final = "mount -t tracefs tracefs /sys/kernel/tracing"

@@ -14,19 +14,19 @@ from fleetpb import capture_pb2
 from gateway.errors import EventUnavailable
 from gateway.machine.topology import PROC, SYS
 from gateway.perf.attributes import EventType
-from gateway.perf.beside_cores import MOVED, READ, memory_and_energy
-from gateway.perf.control_groups import apart, perf_hierarchy, shown
+from gateway.perf.cgroup_hierarchy import disjoint_groups, perf_hierarchy, printable_path
 from gateway.perf.counters import Counters
 from gateway.perf.descriptors import descriptors_for_events
+from gateway.perf.event_lookup import find_event
 from gateway.perf.events import NANOSECONDS, Event
-from gateway.perf.memory_monitor import SOURCE, Moved, package_of_cpu, package_of_domain, read_moved
-from gateway.perf.registry import find_event
+from gateway.perf.resctrl import SOURCE, BytesMoved, package_of_cpu, package_of_domain, read_moved
+from gateway.perf.uncore import READ, TRANSFERRED, uncore_groups
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from gateway.perf.perf_events import Kernel
+    from gateway.perf.kernel_interface import Kernel
 
 STANDING: Final = (
     ("cycles", "instructions", "ref-cycles"),
@@ -49,7 +49,7 @@ class WindowCounters:
     def __init__(
         self,
         cpus: Sequence[int],
-        asked: Sequence[str] = (),
+        requested: Sequence[str] = (),
         *,
         standing: bool = True,
         most: int | None = None,
@@ -57,18 +57,18 @@ class WindowCounters:
         proc: Path = PROC,
         kernel: Kernel | None = None,
     ) -> None:
-        """`asked` are counted besides the standing groups, each in a group of its own.
+        """`requested` are counted besides the standing groups, each in a group of its own.
 
         `most` descriptors are opened; None: as many as a single capture may have.
         """
         self._cpus: Final = tuple(cpus)
         self._standing: Final = STANDING if standing else ()
-        self._asked: Final = asked
+        self._requested: Final = requested
         self._sys: Final = sys
         self._proc: Final = proc
         self._most: Final = descriptors_for_events(1) if most is None else max(0, most)
         self._counters: Final = Counters(kernel, self._most)
-        self._moved: Moved | None = None
+        self._moved: BytesMoved | None = None
         self._began = 0
 
     def __enter__(self) -> Self:
@@ -103,14 +103,14 @@ class WindowCounters:
         ranked = sorted(by_path, key=lambda path: (-by_path[path], path))
         # Besides the counters one descriptor is of the control group itself.
         room = (self._most - self._counters.held) // ((len(OF_CGROUPS) + 1) * len(self._cpus) + 1)
-        chosen = apart(ranked, min(most, max(0, room)))
+        chosen = disjoint_groups(ranked, min(most, max(0, room)))
         events = [*self._found(OF_CGROUPS), TASK_CLOCK]
         for path in chosen:
             try:
                 descriptor = hierarchy.open(path)
             except OSError:
                 continue  # its last process ended
-            self._counters.count_cgroup(events, self._cpus, shown(path), descriptor)
+            self._counters.count_cgroup(events, self._cpus, printable_path(path), descriptor)
         if room < min(most, len(ranked)):
             return [
                 f"only {max(0, room)} control groups are counted: RLIMIT_NOFILE allows no more descriptors"
@@ -127,8 +127,8 @@ class WindowCounters:
 
     def _open(self) -> None:
         standing = {name for names in self._standing for name in names}
-        asked = [(name,) for name in self._asked if name not in standing]
-        for names in (*self._standing, *asked):
+        requested = [(name,) for name in self._requested if name not in standing]
+        for names in (*self._standing, *requested):
             events = self._found(names)
             if events and events[0].cpus is not None:
                 self._counters.count_packages(events, self._package)
@@ -136,10 +136,10 @@ class WindowCounters:
                 self._counters.count_cpus(events, self._cpus)
         if not self._standing:
             return
-        beside = memory_and_energy(self._sys, self._proc)
+        beside = uncore_groups(self._sys, self._proc)
         for group in beside:
             self._counters.count_packages(group, self._package)
-        if not any(event.name in {READ, MOVED} for group in beside for event in group):
+        if not any(event.name in {READ, TRANSFERRED} for group in beside for event in group):
             self._moved, self._began = read_moved(self._sys), time.monotonic_ns()
 
     def _found(self, names: Sequence[str]) -> list[Event]:
@@ -160,7 +160,7 @@ class WindowCounters:
         if not self._moved.by_domain:
             refused = capture_pb2.CounterGroup(cpu=-1)
             refused.counters.add(
-                name=text(MOVED), support=capture_pb2.SUPPORT_UNSUPPORTED, errno=errno.ENOENT
+                name=text(TRANSFERRED), support=capture_pb2.SUPPORT_UNSUPPORTED, errno=errno.ENOENT
             )
             return [refused]
         lasted = time.monotonic_ns() - self._began
@@ -174,7 +174,7 @@ class WindowCounters:
                 cpu=-1, package=package + 1, time_enabled_ns=lasted, time_running_ns=lasted
             )
             group.counters.add(
-                name=text(MOVED),
+                name=text(TRANSFERRED),
                 support=capture_pb2.SUPPORT_OK,
                 value=moved,
                 unit=text("bytes"),

@@ -26,7 +26,7 @@ class Platform:
     overlap: float
     """Overlap coefficient of every application's threads there (DIGEST A1)."""
     core_cycles: str
-    """The counter of a core's cycles, as of gateway.perf.platforms; "": it has none."""
+    """The counter of a core's cycles, as of gateway.perf.cpu_models; "": it has none."""
 
 
 PLATFORMS: Final = (

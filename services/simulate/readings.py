@@ -6,7 +6,7 @@ import numpy as np
 
 from fleetpb import capture_pb2
 from gateway.capture.limits import Schedule
-from gateway.perf.beside_cores import MOVED, READ, WRITTEN
+from gateway.perf.uncore import READ, TRANSFERRED, WRITTEN
 from gateway.perf.window_counters import OF_CGROUPS, STANDING, TASK_CLOCK
 from services.simulate.assembly import Assembly
 from services.simulate.draws import Floats, Indexes
@@ -101,13 +101,15 @@ def _add_memory(assembly: Assembly, drawn: _Drawn, *, physical: bool) -> None:
     """Bytes to and from memory by socket: AMD's data fabric tells them together, Intel's controllers apart."""
     platform = PLATFORMS[drawn.window.platform]
     if not physical:
-        _add_standing(assembly, drawn, (), (MOVED,))
+        _add_standing(assembly, drawn, (), (TRANSFERRED,))
         return
     together = platform.name.startswith("AMD")
     for package in range(platform.packages):
         reading = _reading(assembly, drawn, package=package + 1)
         each = [int(drawn.of(name).sum()) // platform.packages for name in (READ, WRITTEN)]
-        for name, value in [(MOVED, sum(each))] if together else zip((READ, WRITTEN), each, strict=True):
+        for name, value in (
+            [(TRANSFERRED, sum(each))] if together else zip((READ, WRITTEN), each, strict=True)
+        ):
             _add(assembly, reading, name, value, unit="bytes")
 
 

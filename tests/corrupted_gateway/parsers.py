@@ -18,10 +18,10 @@ from gateway.machine.memory import parse_meminfo
 from gateway.machine.pressure import parse_pressure
 from gateway.machine.topology import parse_cpu_list
 from gateway.machine.usage import parse_stat
-from gateway.perf.control_groups import parse_mounts
+from gateway.perf.cgroup_hierarchy import parse_mounts
 from gateway.perf.event_names import parse_event_name
-from gateway.perf.formats import parse_format, parse_id, parse_scale, parse_unit
 from gateway.perf.records import FLAT, STACKS
+from gateway.perf.sysfs_formats import parse_format, parse_id, parse_scale, parse_unit
 from gateway.process import mounts
 from gateway.process.images import own_vdso
 from gateway.process.maps import parse_maps

@@ -67,7 +67,9 @@ def tls(folder: Path) -> list[str]:
     ]
 
 
-def shown(folder: Path, kind: str, name: str, *, trusting: Path | None = None) -> grpc.ChannelCredentials:
+def printable_path(
+    folder: Path, kind: str, name: str, *, trusting: Path | None = None
+) -> grpc.ChannelCredentials:
     """A caller who shows this certificate, and believes what the authority of `trusting` (its own) signed."""
     pair = ((folder / kind / f"{name}.{part}").read_bytes() for part in ("key", "crt"))
     return grpc.ssl_channel_credentials(((trusting or folder) / "ca.crt").read_bytes(), *pair)
@@ -125,7 +127,7 @@ OK, DENIED, UNREACHABLE = (
 def test_each_role_gets_what_it_may_have(
     daemon: Daemon, certs: Path, kind: str, name: str, statuses: list[grpc.StatusCode]
 ):
-    assert answered(daemon, shown(certs, kind, name)) == dict(
+    assert answered(daemon, printable_path(certs, kind, name)) == dict(
         zip(("Describe", "Health", "Symbols", "Calibrate", "Capture"), statuses, strict=True)
     )
 
@@ -135,11 +137,11 @@ def test_who_has_no_certificate_for_calling_gets_no_connection(daemon: Daemon, c
     for nobody in (
         None,
         grpc.ssl_channel_credentials((certs / "ca.crt").read_bytes()),
-        shown(strangers, "collector", "main", trusting=certs),
+        printable_path(strangers, "collector", "main", trusting=certs),
         # A gateway commands nobody, itself included; nor does what the API's authority signed.
-        shown(certs, "gateway", HOST),
-        shown(certs, "gateway", "other.example"),
-        shown(certs, "api", HOST),
+        printable_path(certs, "gateway", HOST),
+        printable_path(certs, "gateway", "other.example"),
+        printable_path(certs, "api", HOST),
     ):
         assert greeted(daemon, nobody) == UNREACHABLE
 
@@ -150,7 +152,10 @@ def greeted(daemon: Daemon, credentials: grpc.ChannelCredentials | None) -> grpc
 
 
 def test_what_is_denied_is_said_to_the_caller_and_in_the_log(daemon: Daemon, certs: Path):
-    with daemon.stub(shown(certs, "viewer", "grafana")) as stub, pytest.raises(grpc.RpcError) as denied:
+    with (
+        daemon.stub(printable_path(certs, "viewer", "grafana")) as stub,
+        pytest.raises(grpc.RpcError) as denied,
+    ):
         ask(stub, plan())
     assert "grafana" in denied.value.details()
     assert "fleetprof certs issue" in denied.value.details()
@@ -160,7 +165,7 @@ def test_what_is_denied_is_said_to_the_caller_and_in_the_log(daemon: Daemon, cer
 
 
 def test_calls_denied_without_end_do_not_fill_the_log(tmp_path: Path, certs: Path):
-    with secured(tmp_path, certs) as daemon, daemon.stub(shown(certs, "viewer", "grafana")) as stub:
+    with secured(tmp_path, certs) as daemon, daemon.stub(printable_path(certs, "viewer", "grafana")) as stub:
         for _ in range(50):
             assert status(lambda: ask(stub, plan())) == DENIED
         # Ten a minute; more than two minutes are not needed.
@@ -171,7 +176,7 @@ def test_the_role_is_looked_at_before_what_the_call_says(daemon: Daemon, certs: 
     """What is no plan has a status of its own, which a viewer does not get."""
     statuses = {}
     for kind, name in (("collector", "main"), ("viewer", "grafana")):
-        with grpc.secure_channel(daemon.target, shown(certs, kind, name)) as channel:
+        with grpc.secure_channel(daemon.target, printable_path(certs, kind, name)) as channel:
             call = channel.unary_stream("/fleetpb.v1.Gateway/Capture")
             statuses[kind] = status(lambda call=call: list(call(b"\xff", timeout=DEADLINE_S)))
     assert statuses == {"collector": grpc.StatusCode.INVALID_ARGUMENT, "viewer": DENIED}
@@ -181,7 +186,7 @@ def test_the_gateway_connects_to_nobody(daemon: Daemon, certs: Path):
     """While it captures and afterwards, its sockets of the network are the door and what came through it."""
     port = int(daemon.target.rpartition(":")[2])
     seen: list[set[int]] = []
-    with daemon.stub(shown(certs, "collector", "main")) as stub:
+    with daemon.stub(printable_path(certs, "collector", "main")) as stub:
         assert ask(stub, plan(seconds=0.3), on_begin=lambda: seen.append(local_ports(daemon))).end
         seen.append(local_ports(daemon))
     assert seen == [{port}, {port}]
@@ -205,8 +210,8 @@ def local_ports(daemon: Daemon) -> set[int]:
 
 def test_a_list_of_callers_takes_the_place_of_roles(tmp_path: Path, certs: Path):
     with secured(tmp_path, certs, "--allow-caller", "grafana") as daemon:
-        assert set(answered(daemon, shown(certs, "viewer", "grafana")).values()) == {OK}
-        assert set(answered(daemon, shown(certs, "collector", "main")).values()) == {DENIED}
+        assert set(answered(daemon, printable_path(certs, "viewer", "grafana")).values()) == {OK}
+        assert set(answered(daemon, printable_path(certs, "collector", "main")).values()) == {DENIED}
 
 
 def test_a_socket_and_an_address_side_by_side(tmp_path: Path, certs: Path):
@@ -216,7 +221,7 @@ def test_a_socket_and_an_address_side_by_side(tmp_path: Path, certs: Path):
         grpc.insecure_channel(f"unix:{tmp_path}/gateway.sock") as channel,
     ):
         assert gateway_pb2_grpc.GatewayStub(channel).Health(gateway_pb2.HealthRequest(), timeout=DEADLINE_S)
-        assert answered(daemon, shown(certs, "viewer", "grafana"))["Capture"] == DENIED
+        assert answered(daemon, printable_path(certs, "viewer", "grafana"))["Capture"] == DENIED
         assert greeted(daemon, None) == UNREACHABLE
 
 
@@ -257,16 +262,16 @@ def test_new_certificates_are_taken_without_a_restart(tmp_path: Path, certs: Pat
     shutil.copytree(certs, place)
     new = issue(tmp_path / "new")
     with secured(tmp_path, place) as daemon:
-        assert answered(daemon, shown(certs, "collector", "main"))["Capture"] == OK
+        assert answered(daemon, printable_path(certs, "collector", "main"))["Capture"] == OK
         server = daemon.server
         # Half of a rotation: a key that does not fit. The old pair goes on.
         replaced(new / f"gateway/{HOST}.key", place / f"gateway/{HOST}.key")
-        assert greeted(daemon, shown(certs, "collector", "main")) == OK
+        assert greeted(daemon, printable_path(certs, "collector", "main")) == OK
         assert "certificates not reloaded" in daemon.log.read_text()
         replaced(new / f"gateway/{HOST}.crt", place / f"gateway/{HOST}.crt")
         replaced(new / "ca.crt", place / "ca.crt")
-        assert answered(daemon, shown(new, "collector", "main"))["Capture"] == OK
-        assert greeted(daemon, shown(certs, "collector", "main", trusting=new)) == UNREACHABLE
+        assert answered(daemon, printable_path(new, "collector", "main"))["Capture"] == OK
+        assert greeted(daemon, printable_path(certs, "collector", "main", trusting=new)) == UNREACHABLE
         assert daemon.server == server
 
 

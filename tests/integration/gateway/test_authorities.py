@@ -23,9 +23,9 @@ from tests.integration.gateway.test_authorisation import (
     answered,
     greeted,
     issue,
+    printable_path,
     secured,
     serving,
-    shown,
     status,
     tls,
 )
@@ -72,7 +72,7 @@ def test_callers_of_both_are_served_and_of_the_old_one_no_more_when_it_is_gone(
     tmp_path: Path, old: Path, new: Path, trusted: Path
 ):
     require_perf_events()
-    of_old, of_new = (shown(fleet, "collector", "main", trusting=old) for fleet in (old, new))
+    of_old, of_new = (printable_path(fleet, "collector", "main", trusting=old) for fleet in (old, new))
     with secured(tmp_path, old, "--tls-client-ca", str(trusted)) as daemon:
         assert set(answered(daemon, of_old).values()) == {OK}
         assert set(answered(daemon, of_new).values()) == {OK}
@@ -136,7 +136,9 @@ def test_a_connection_shows_its_certificate_again_after_a_while(
         of_old, of_new = (
             gateway_pb2_grpc.GatewayStub(
                 ending.enter_context(
-                    grpc.secure_channel(target, shown(fleet, "collector", "main", trusting=old), options)
+                    grpc.secure_channel(
+                        target, printable_path(fleet, "collector", "main", trusting=old), options
+                    )
                 )
             )
             for fleet in (old, new)

@@ -22,7 +22,7 @@ from collector import by_hand
 from collector.appointments import Appointment
 from collector.visit import Visitor
 from fleetpb import capture_pb2, gateway_pb2
-from gateway.perf.control_groups import perf_hierarchy
+from gateway.perf.cgroup_hierarchy import perf_hierarchy
 from services import hottest
 from storage import inventory
 from storage.archive import Archive

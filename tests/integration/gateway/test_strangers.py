@@ -14,7 +14,7 @@ from gateway.serving.unverified_clients import IN_ALL, PER_ADDRESS
 from tests.crowds import crowding
 from tests.gateway_daemon import DEADLINE_S, Daemon, ask, plan, require_perf_events, running, wait_until
 from tests.handshakes import PREFACE, client_hello
-from tests.integration.gateway.test_authorisation import issue, secured, shown
+from tests.integration.gateway.test_authorisation import issue, printable_path, secured
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(180)]
 
@@ -68,7 +68,7 @@ def visit(daemon: Daemon, credentials: grpc.ChannelCredentials) -> None:
 def test_one_address_cannot_keep_a_collector_waiting(
     daemon: Daemon, certs: Path, size: int, says: list[bytes]
 ):
-    collector = shown(certs, "collector", "main")
+    collector = printable_path(certs, "collector", "main")
     began = time.monotonic()
     visit(daemon, collector)
     undisturbed = time.monotonic() - began
@@ -85,7 +85,7 @@ def test_one_address_cannot_keep_a_collector_waiting(
 
 def test_many_addresses_cannot_either(daemon: Daemon, certs: Path):
     """More than there are places for strangers in all: who has the most gives way."""
-    collector = shown(certs, "collector", "main")
+    collector = printable_path(certs, "collector", "main")
     before = descriptors(daemon)
     sources = [f"127.0.0.{number}" for number in range(2, 2 + 2 * IN_ALL // PER_ADDRESS)]
     with ExitStack() as ending:
@@ -99,7 +99,7 @@ def test_many_addresses_cannot_either(daemon: Daemon, certs: Path):
 def test_a_caller_that_was_permitted_keeps_its_connection_whoever_comes_from_its_address(
     daemon: Daemon, certs: Path
 ):
-    with ExitStack() as ending, daemon.stub(shown(certs, "collector", "main")) as stub:
+    with ExitStack() as ending, daemon.stub(printable_path(certs, "collector", "main")) as stub:
         crowd = crowding(port_of(daemon), source="127.0.0.1", size=200, says=[WHOLE])
         answer = ask(stub, plan(seconds=1.5), on_begin=lambda: ending.enter_context(crowd))
         assert answer.capture
@@ -113,7 +113,7 @@ def test_what_is_no_greeting_is_cut_and_starts_nothing(tmp_path: Path, certs: Pa
             stranger.sendall(said)
             assert hangs_up(stranger)
         assert daemon.server is None
-        with daemon.stub(shown(certs, "viewer", "grafana")) as stub:
+        with daemon.stub(printable_path(certs, "viewer", "grafana")) as stub:
             assert stub.Health(gateway_pb2.HealthRequest(), timeout=DEADLINE_S).format == 1
         assert 'caller shown out why="no handshake"' in daemon.log.read_text()
 

@@ -48,10 +48,13 @@ def test_the_gateway_negotiates_tls_1_3_alone(certs: Path, tmp_path: Path, kind:
         program=(*UNSET, *PROGRAM),
     ) as daemon:
         port = int(daemon.target.rpartition(":")[2])
-        shown = certs / "collector/main.crt"
+        printable_path = certs / "collector/main.crt"
         with pytest.raises(OSError, match=REFUSED):
-            negotiated(offering(ssl.TLSVersion.TLSv1_2, certs / f"{kind}.crt", shown), port)
-        assert negotiated(offering(ssl.TLSVersion.TLSv1_3, certs / f"{kind}.crt", shown), port) == "TLSv1.3"
+            negotiated(offering(ssl.TLSVersion.TLSv1_2, certs / f"{kind}.crt", printable_path), port)
+        assert (
+            negotiated(offering(ssl.TLSVersion.TLSv1_3, certs / f"{kind}.crt", printable_path), port)
+            == "TLSv1.3"
+        )
 
 
 def test_handshakes_that_fail_do_not_fill_the_log(certs: Path, tmp_path: Path):

@@ -11,10 +11,10 @@ from collector.event_names import COUNTS_TIME, why_not
 from gateway.capture import limits
 from gateway.errors import BadEventName, EventUnavailable
 from gateway.perf import event_names as of_gateway
+from gateway.perf.cpu_models import CHOICES
+from gateway.perf.event_lookup import GENERIC_NAMES, find_event
 from gateway.perf.event_names import parse_event_name
 from gateway.perf.events import EVENTS
-from gateway.perf.platforms import CHOICES
-from gateway.perf.registry import GENERIC_NAMES, find_event
 
 # Mostly what names are made of, so that some are right and many nearly so.
 PIECES = ["tracepoint", "raw", "pmu", ":", ":", "0x", "1c2", "cpu", "=", ",", "-", "_", ".", "..", "/", " ", "\n", "\0",

@@ -17,7 +17,7 @@ from gateway.capture.limits import (
 )
 from gateway.errors import EventUnavailable, PlanRefused
 from gateway.perf.events import EVENTS, Event
-from gateway.perf.sampler import Sampling, rings_room
+from gateway.perf.sampler import Sampling, max_ring_bytes
 from gateway.settings import Limits
 
 # At 10 µs a sample the default share of the machine pays for 3000 samples per second and CPU.
@@ -252,7 +252,7 @@ def test_the_rings_of_events_sampled_together_never_take_more_than_there_is_room
             for one in turn
             if one.event
         ]
-        assert sum(together) * cpus <= rings_room(cpus) == max(64 << 20, cpus << 20)
+        assert sum(together) * cpus <= max_ring_bytes(cpus) == max(64 << 20, cpus << 20)
     assert [one.name for turn in result.turns for one in turn] == [one.event for one in wanted]
     assert bool(result.changes) == (len(result.turns) > 1)
     assert result.seconds == pytest.approx(1.0), "the time of the turn is shared, not multiplied"

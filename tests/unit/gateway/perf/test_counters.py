@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from fleetpb import capture_pb2
 from gateway.perf.attributes import EventType
-from gateway.perf.counters import WHOLE_MACHINE, Counters, Place, Reading
+from gateway.perf.counters import WHOLE_MACHINE, Counters, CounterScope, Reading
 from gateway.perf.events import COUNT, EVENTS, NANOSECONDS, Event, probe, support_of
 from gateway.perf.window_counters import STANDING, TASK_CLOCK, WindowCounters
 from tests.fake_perf import FakeKernel
@@ -194,7 +194,7 @@ def test_the_parts_of_a_control_group_are_added_up_without_the_cpus_it_never_ran
         counters.count_cgroup([event(1), event(2)], [0, 1, 2], "/pods/a", directory)
         assert {(o.pid, o.in_cgroup) for o in kernel.open_now.values()} == {(directory, True)}
         ((place, _, reading),) = counters.readings()
-        assert place == Place(cgroup="/pods/a")
+        assert place == CounterScope(cgroup="/pods/a")
         assert reading == Reading(2000, 2000, (2000, 4000))
         (message,), strings = read(counters)
         assert (message.cpu, strings[message.cgroup], message.package) == (WHOLE_MACHINE, "/pods/a", 0)

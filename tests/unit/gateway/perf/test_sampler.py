@@ -16,7 +16,7 @@ from gateway.perf.attributes import Flag, SampleType
 from gateway.perf.events import EVENTS, Event
 from gateway.perf.records import Record, Sample
 from gateway.perf.ring import Ring
-from gateway.perf.sampler import RING_BYTES, SMALL_RING_BYTES, Sampler, Sampling, Totals, rings_room
+from gateway.perf.sampler import RING_BYTES, SMALL_RING_BYTES, Sampler, Sampling, Totals, max_ring_bytes
 
 CPU = EVENTS["cpu"]
 DATA_BYTES = mmap.PAGESIZE
@@ -196,7 +196,7 @@ def test_a_ring_holds_a_second_unless_that_is_too_much(rate: float, cpus: int, s
     ring_bytes = Sampling(EVENTS["cpu"], round(1e9 / rate), stack_bytes=stack_bytes).ring_bytes(cpus)
     assert ring_bytes >= RING_BYTES
     assert ring_bytes & (ring_bytes - 1) == 0
-    assert ring_bytes * cpus <= rings_room(cpus)
+    assert ring_bytes * cpus <= max_ring_bytes(cpus)
     second = rate * stack_bytes
     assert ring_bytes >= second or ring_bytes * 2 > min(8 << 20, (64 << 20) // cpus)
 
@@ -216,7 +216,7 @@ def test_events_together_share_what_all_rings_may_have(
     assert ring_bytes & (ring_bytes - 1) == 0
     least = SMALL_RING_BYTES if stacks else 64 << 10
     assert ring_bytes >= least
-    assert ring_bytes == least or ring_bytes * cpus * together <= rings_room(cpus)
+    assert ring_bytes == least or ring_bytes * cpus * together <= max_ring_bytes(cpus)
 
 
 def test_at_the_usual_rate_a_ring_is_a_mebibyte_on_many_cpus_and_two_on_few():

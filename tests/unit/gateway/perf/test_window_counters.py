@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from fleetpb import capture_pb2
-from gateway.perf import registry
-from gateway.perf.beside_cores import MOVED, READ, WRITTEN
+from gateway.perf import event_lookup
 from gateway.perf.descriptors import descriptors_for_events
+from gateway.perf.uncore import READ, TRANSFERRED, WRITTEN
 from gateway.perf.window_counters import STANDING, WindowCounters
 from tests.fake_perf import FakeKernel
 from tests.made_sys import EPYC_7763, XEON_8480, cpuinfo, epyc, sources, write, xeon
@@ -52,9 +52,9 @@ class Window:
         return {counter.support for _, counter in self.found[name]}
 
 
-def opened(machine: Machine, kernel: FakeKernel, *asked: str) -> WindowCounters:
+def opened(machine: Machine, kernel: FakeKernel, *requested: str) -> WindowCounters:
     sys, proc = machine
-    return WindowCounters(CPUS, asked, sys=sys, proc=proc, kernel=kernel)
+    return WindowCounters(CPUS, requested, sys=sys, proc=proc, kernel=kernel)
 
 
 @pytest.mark.parametrize("fields", [None, XEON_8480])
@@ -81,7 +81,7 @@ def test_a_xeon_answers_all_but_the_event_of_the_other_generation(tmp_path: Path
     # Two controllers a socket are one figure, each line of 64 bytes.
     assert {counter.scale for _, counter in window.found[READ]} == {64.0}
     assert {counter.value for _, counter in window.found[READ]} == {2 * 0x304 * 1000}
-    assert MOVED not in window.found
+    assert TRANSFERRED not in window.found
     assert not kernel.open_now
 
 
@@ -99,7 +99,7 @@ def test_counters_divided_by_each_other_are_read_together(tmp_path: Path):
 
 
 def test_an_epyc_before_zen_4_takes_its_nominal_cycles_from_a_register(tmp_path: Path, monkeypatch):
-    monkeypatch.setattr(registry, "probe", lambda *_, **__: 2)
+    monkeypatch.setattr(event_lookup, "probe", lambda *_, **__: 2)
     machine = sockets(epyc(tmp_path, EPYC_7763))
     with opened(machine, FakeKernel()) as counters:
         window = Window(counters)
@@ -114,7 +114,7 @@ def test_where_no_controller_is_shown_the_caches_monitor_says_what_moved(tmp_pat
     with opened(machine, FakeKernel()) as counters:
         write(monitor, {"mon_L3_00/mbm_total_bytes": "4000", "mon_L3_01/mbm_total_bytes": "Unavailable"})
         window = Window(counters)
-    ((group, counter),) = window.found[MOVED]
+    ((group, counter),) = window.found[TRANSFERRED]
     assert (group.package, counter.value, window.strings[counter.unit]) == (1, 3000, "bytes")
     assert group.time_enabled_ns == group.time_running_ns > 0
 
@@ -125,7 +125,7 @@ def test_a_guest_without_anything_still_counts_what_the_kernel_does(tmp_path: Pa
     with opened(machine, kernel) as counters:
         window = Window(counters)
     assert window.support("llc-misses") == {capture_pb2.SUPPORT_UNSUPPORTED}
-    assert window.support(MOVED) == {capture_pb2.SUPPORT_UNSUPPORTED}
+    assert window.support(TRANSFERRED) == {capture_pb2.SUPPORT_UNSUPPORTED}
     assert window.places("llc-misses") == [(-1, 0)]
     assert window.support("context-switches") == {capture_pb2.SUPPORT_OK}
 

@@ -14,7 +14,7 @@ from gateway.errors import BadEventName, BadFormat, EventUnavailable
 from gateway.machine.topology import SYS, parse_cpu_list
 from gateway.perf.event_names import SourceName, Term, parse_terms
 from gateway.perf.events import COUNT, UNKNOWN_PERIOD, Event
-from gateway.perf.formats import WORDS, Field, parse_format, parse_id, parse_scale, parse_unit
+from gateway.perf.sysfs_formats import WORDS, Field, parse_format, parse_id, parse_scale, parse_unit
 
 # `format` files of a CPU's PMU are a few bytes; a longer one is not of this kind.
 _MAX_BYTES: Final = 4096
@@ -56,21 +56,21 @@ def _why(folder: Path, error: Exception) -> str:
 
 def _find(folder: Path, name: SourceName, called: str) -> Event:
     number = parse_id(_read(folder / "type"))
-    spelled = _Spelled({}, dict.fromkeys(WORDS, 0))
+    encoded = _EncodedTerms({}, dict.fromkeys(WORDS, 0))
     unit, scale = COUNT, 1.0
     for term in name.terms:
         if term.value is None and not (folder / "format" / term.name).is_file():
-            unit, scale = _expand(folder, term.name, spelled)
+            unit, scale = _expand(folder, term.name, encoded)
         else:
-            spelled.put(folder, term)
+            encoded.put(folder, term)
     return Event(
         called,
-        f"{name.source}/{','.join(_spell(term) for term in name.terms)}/",
+        f"{name.source}/{','.join(_resolve_term(term) for term in name.terms)}/",
         number,
-        spelled.words["config"],
+        encoded.words["config"],
         unit,
-        config1=spelled.words["config1"],
-        config2=spelled.words["config2"],
+        config1=encoded.words["config1"],
+        config2=encoded.words["config2"],
         default_period=UNKNOWN_PERIOD,
         cpus=_cpus(folder),
         scale=scale,
@@ -78,7 +78,7 @@ def _find(folder: Path, name: SourceName, called: str) -> Event:
 
 
 @dataclass(slots=True)
-class _Spelled:
+class _EncodedTerms:
     """Terms at their places so far; a later one of the same name takes the place of an earlier."""
 
     fields: dict[str, Field]
@@ -92,7 +92,7 @@ class _Spelled:
         self.words[field.word] = word | field.place(1 if term.value is None else term.value)
 
 
-def _expand(folder: Path, event: str, spelled: _Spelled) -> tuple[str, float]:
+def _expand(folder: Path, event: str, encoded: _EncodedTerms) -> tuple[str, float]:
     """The terms that `events/EVENT` stands for; its unit, and what one count is in it."""
     path = folder / "events" / event
     try:
@@ -102,7 +102,7 @@ def _expand(folder: Path, event: str, spelled: _Spelled) -> tuple[str, float]:
             f"the event source {folder.name} has neither a term nor an event {event} here"
         ) from None
     for term in terms:
-        spelled.put(folder, term)
+        encoded.put(folder, term)
     unit, factor, scale = COUNT, 1.0, 1.0
     if (path.parent / f"{event}.unit").exists():
         unit, factor = parse_unit(_read(path.parent / f"{event}.unit"))
@@ -124,7 +124,7 @@ def _cpus(folder: Path) -> tuple[int, ...] | None:
     return tuple(listed)
 
 
-def _spell(term: Term) -> str:
+def _resolve_term(term: Term) -> str:
     return term.name if term.value is None else f"{term.name}={term.value:#x}"
 
 

@@ -13,14 +13,14 @@ from typing import Final
 
 from gateway.errors import EventUnavailable
 from gateway.machine.topology import PROC, SYS
+from gateway.perf.cpu_models import Microarchitecture, read_microarchitecture
 from gateway.perf.event_names import SourceName, Term, parse_terms
+from gateway.perf.event_sources import find_in_source, has_source, sources_folder
 from gateway.perf.events import Event
-from gateway.perf.platforms import Core, read_core
-from gateway.perf.sources import find_in_source, has_source, sources_folder
 
 READ: Final = "memory-read"
 WRITTEN: Final = "memory-written"
-MOVED: Final = "memory-moved"
+TRANSFERRED: Final = "memory-moved"
 """Read and written together, where only that is counted."""
 
 _IMC: Final = re.compile(r"uncore_imc(_[0-9]+)?")
@@ -37,7 +37,7 @@ _ENERGY: Final = {
 }
 
 
-def memory_and_energy(sys: Path = SYS, proc: Path = PROC) -> list[tuple[Event, ...]]:
+def uncore_groups(sys: Path = SYS, proc: Path = PROC) -> list[tuple[Event, ...]]:
     """Groups to read together; none where the machine, its kernel or its hypervisor shows none."""
     folder = sources_folder(sys)
     try:
@@ -47,11 +47,11 @@ def memory_and_energy(sys: Path = SYS, proc: Path = PROC) -> list[tuple[Event, .
     groups = [group for name in names if _IMC.fullmatch(name) for group in _imc(name, sys)]
     if not groups:
         groups = [group for name in names if _UMC.fullmatch(name) for group in _umc(name, sys)]
-    if not groups and "amd_df" in names and read_core(proc) is Core.ZEN:
+    if not groups and "amd_df" in names and read_microarchitecture(proc) is Microarchitecture.ZEN:
         groups = [
             (event,)
             for channel in _DF_CHANNELS
-            if (event := _lines("amd_df", f"event={channel},umask=0x38", MOVED, sys))
+            if (event := _lines("amd_df", f"event={channel},umask=0x38", TRANSFERRED, sys))
         ]
     if has_source("power", sys):
         energy = tuple(

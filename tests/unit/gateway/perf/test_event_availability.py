@@ -8,10 +8,17 @@ import pytest
 
 from fleetpb import capture_pb2
 from gateway.errors import BadEventName
-from gateway.perf import verdicts
+from gateway.perf import event_availability
+from gateway.perf.event_availability import (
+    Availability,
+    check_event,
+    check_events,
+    check_found_event,
+    event_support,
+    table,
+)
+from gateway.perf.event_lookup import GENERIC_NAMES
 from gateway.perf.events import EVENTS, Event
-from gateway.perf.registry import GENERIC_NAMES
-from gateway.perf.verdicts import Verdict, event_support, judge, judge_all, judge_event, table
 
 CYCLES = EVENTS["cycles"]
 
@@ -20,7 +27,7 @@ def answers(monkeypatch: pytest.MonkeyPatch, sampling: int, counting: int) -> No
     def probe(_event: Event, **options: bool) -> int:
         return counting if options.get("sampling") is False else sampling
 
-    monkeypatch.setattr(verdicts, "probe", probe)
+    monkeypatch.setattr(event_availability, "probe", probe)
 
 
 @pytest.mark.parametrize(
@@ -36,7 +43,7 @@ def answers(monkeypatch: pytest.MonkeyPatch, sampling: int, counting: int) -> No
 )
 def test_an_answer_is_a_verdict(monkeypatch, sampling: int, counting: int, support: str, counts_only: bool):
     answers(monkeypatch, sampling, counting)
-    message = judge_event(CYCLES, own=False).message()
+    message = check_found_event(CYCLES, own=False).message()
     assert capture_pb2.Support.Name(message.support) == f"SUPPORT_{support}"
     assert (message.event, message.errno, message.counts_only) == ("cycles", sampling, counts_only)
     assert bool(message.source) == (support == "OK" or counts_only)
@@ -44,11 +51,11 @@ def test_an_answer_is_a_verdict(monkeypatch, sampling: int, counting: int, suppo
 
 def test_what_opens_and_never_runs_is_not_counted_in_the_table(monkeypatch):
     answers(monkeypatch, 0, 0)
-    monkeypatch.setattr(verdicts, "_runs", lambda _event: False)
-    (verdict,) = judge_all(["cycles"], own=False)
+    monkeypatch.setattr(event_availability, "_runs", lambda _event: False)
+    (verdict,) = check_events(["cycles"], own=False)
     assert verdict.support == capture_pb2.SUPPORT_NOT_COUNTED
     assert "hypervisor" in verdict.advice
-    (software,) = judge_all(["page-faults"], own=False)
+    (software,) = check_events(["page-faults"], own=False)
     assert software.support == capture_pb2.SUPPORT_OK
 
 
@@ -56,9 +63,9 @@ def test_a_table_names_the_errno_and_aligns_its_columns():
     ok, denied, counted = capture_pb2.SUPPORT_OK, capture_pb2.SUPPORT_DENIED, capture_pb2.SUPPORT_UNSUPPORTED
     lines = list(
         table([
-            Verdict("cpu", "cpu-clock", ok),
-            Verdict("tracepoint:sched:sched_switch", "", denied, errno.EACCES, advice="grant it"),
-            Verdict("tsc", "msr/tsc/", counted, errno.EINVAL, counts_only=True, advice="count it"),
+            Availability("cpu", "cpu-clock", ok),
+            Availability("tracepoint:sched:sched_switch", "", denied, errno.EACCES, advice="grant it"),
+            Availability("tsc", "msr/tsc/", counted, errno.EINVAL, counts_only=True, advice="count it"),
         ])
     )  # fmt: skip
     assert lines[0].split() == ["event", "verdict", "source", "errno", "what", "to", "do"]
@@ -74,7 +81,7 @@ def test_describe_says_every_generic_event_once():
 
 def test_what_is_no_name_is_no_verdict():
     with pytest.raises(BadEventName):
-        judge("Faults", own=False)
+        check_event("Faults", own=False)
 
 
 def test_the_command_prints_this_machines_table_without_listening():

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from fleetpb import capture_pb2
 from gateway.errors import BadEventName, EventUnavailable
-from gateway.perf import registry
+from gateway.perf import event_lookup
 from gateway.perf.attributes import EventType
+from gateway.perf.cpu_models import CHOICES, Microarchitecture, microarchitecture_of, read_microarchitecture
+from gateway.perf.event_lookup import GENERIC_NAMES, find_event
 from gateway.perf.event_names import parse_event_name
 from gateway.perf.events import EVENTS, Event
-from gateway.perf.platforms import CHOICES, Core, core_of, read_core
-from gateway.perf.registry import GENERIC_NAMES, find_event
 from tests.made_sys import (
     AMD_CPU,
     EPYC_7763,
@@ -75,7 +75,7 @@ def test_misses_of_the_last_level_are_that_on_amd_too(tmp_path: Path):
 
 
 def test_every_generic_event_is_one_on_some_machine_and_keeps_its_name(tmp_path: Path, monkeypatch):
-    monkeypatch.setattr(registry, "probe", lambda *_, **__: 0)
+    monkeypatch.setattr(event_lookup, "probe", lambda *_, **__: 0)
     machines = [
         xeon(tmp_path / "1"),
         xeon(tmp_path / "2", XEON_8480),
@@ -95,10 +95,10 @@ def test_every_generic_event_is_one_on_some_machine_and_keeps_its_name(tmp_path:
 
 def test_nominal_cycles_are_a_register_where_the_pmu_counts_none(tmp_path: Path, monkeypatch):
     machine = epyc(tmp_path, EPYC_7763)
-    monkeypatch.setattr(registry, "probe", lambda *_, **__: errno.ENOENT)
+    monkeypatch.setattr(event_lookup, "probe", lambda *_, **__: errno.ENOENT)
     event = found("ref-cycles", machine)
     assert (event.name, event.source, event.config, event.unit) == ("ref-cycles", "msr/mperf/", 2, "cycles")
-    monkeypatch.setattr(registry, "probe", lambda *_, **__: 0)
+    monkeypatch.setattr(event_lookup, "probe", lambda *_, **__: 0)
     assert found("ref-cycles", machine) == EVENTS["ref-cycles"]
 
 
@@ -181,7 +181,7 @@ def test_a_sysfs_that_makes_no_sense_is_no_event(damage: dict[str, str], tmp_pat
 def test_choices_are_terms_that_their_cpus_have(tmp_path: Path):
     for choices in CHOICES.values():
         for core, choice in choices.items():
-            terms = AMD_CPU if core in {Core.ZEN, Core.ZEN4} else INTEL_CPU
+            terms = AMD_CPU if core in {Microarchitecture.ZEN, Microarchitecture.ZEN4} else INTEL_CPU
             sys = sources(tmp_path / core.name, cpu=terms)
             assert find_event(f"pmu:cpu:{choice.terms}", sys=sys).config
             parse_event_name(f"pmu:cpu:{choice.terms}")
@@ -190,25 +190,25 @@ def test_choices_are_terms_that_their_cpus_have(tmp_path: Path):
 @pytest.mark.parametrize(
     ("vendor", "family", "model", "core"),
     [
-        ("GenuineIntel", 6, 0x55, Core.SKYLAKE), ("GenuineIntel", 6, 0x8F, Core.GOLDEN_COVE),
-        ("GenuineIntel", 6, 0x4F, Core.HASWELL), ("GenuineIntel", 6, 0x6A, Core.ICE_LAKE),
-        ("GenuineIntel", 15, 0x55, Core.OTHER), ("GenuineIntel", 6, 0xB6, Core.OTHER),
-        ("AuthenticAMD", 0x17, 0x31, Core.ZEN), ("AuthenticAMD", 0x19, 0x01, Core.ZEN),
-        ("AuthenticAMD", 0x19, 0x11, Core.ZEN4), ("AuthenticAMD", 0x19, 0xA0, Core.ZEN4),
-        ("AuthenticAMD", 0x1A, 0x02, Core.ZEN4), ("AuthenticAMD", 0x15, 0x02, Core.OTHER),
-        ("HygonGenuine", 0x18, 0x00, Core.ZEN), ("CentaurHauls", 6, 0x55, Core.OTHER),
+        ("GenuineIntel", 6, 0x55, Microarchitecture.SKYLAKE), ("GenuineIntel", 6, 0x8F, Microarchitecture.GOLDEN_COVE),
+        ("GenuineIntel", 6, 0x4F, Microarchitecture.HASWELL), ("GenuineIntel", 6, 0x6A, Microarchitecture.ICE_LAKE),
+        ("GenuineIntel", 15, 0x55, Microarchitecture.OTHER), ("GenuineIntel", 6, 0xB6, Microarchitecture.OTHER),
+        ("AuthenticAMD", 0x17, 0x31, Microarchitecture.ZEN), ("AuthenticAMD", 0x19, 0x01, Microarchitecture.ZEN),
+        ("AuthenticAMD", 0x19, 0x11, Microarchitecture.ZEN4), ("AuthenticAMD", 0x19, 0xA0, Microarchitecture.ZEN4),
+        ("AuthenticAMD", 0x1A, 0x02, Microarchitecture.ZEN4), ("AuthenticAMD", 0x15, 0x02, Microarchitecture.OTHER),
+        ("HygonGenuine", 0x18, 0x00, Microarchitecture.ZEN), ("CentaurHauls", 6, 0x55, Microarchitecture.OTHER),
     ],
 )  # fmt: skip
-def test_which_line_a_cpu_is_of(vendor: str, family: int, model: int, core: Core):
-    assert core_of(vendor, family, model) is core
+def test_which_line_a_cpu_is_of(vendor: str, family: int, model: int, core: Microarchitecture):
+    assert microarchitecture_of(vendor, family, model) is core
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=200))
 def test_any_cpuinfo_is_read(tmp_path_factory, text: str):
     proc = tmp_path_factory.mktemp("proc")
     (proc / "cpuinfo").write_text(text)
-    assert isinstance(read_core(proc), Core)
-    assert read_core(proc / "none") is Core.OTHER
+    assert isinstance(read_microarchitecture(proc), Microarchitecture)
+    assert read_microarchitecture(proc / "none") is Microarchitecture.OTHER
 
 
 def test_names_that_are_none_are_refused_before_anything_is_read(tmp_path: Path):

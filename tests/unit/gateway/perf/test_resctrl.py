@@ -5,7 +5,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.perf.memory_monitor import Moved, package_of_domain, read_moved
+from gateway.perf.resctrl import BytesMoved, package_of_domain, read_moved
 from tests.made_sys import write
 
 
@@ -40,6 +40,6 @@ counts = st.dictionaries(st.integers(0, 5), st.integers(0, 1 << 60), max_size=5)
 def test_what_passed_is_never_negative_nor_of_an_l3_that_was_not_there(
     before: dict[int, int], after: dict[int, int]
 ):
-    passed = Moved(after).since(Moved(before))
+    passed = BytesMoved(after).since(BytesMoved(before))
     assert passed.keys() <= before.keys() & after.keys()
     assert all(moved == after[domain] - before[domain] >= 0 for domain, moved in passed.items())

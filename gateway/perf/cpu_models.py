@@ -18,7 +18,7 @@ _LINE_LIMIT: Final = 32
 """Lines of /proc/cpuinfo up to the model; the file has as many again for every CPU, each slow to make."""
 
 
-class Core(Enum):
+class Microarchitecture(Enum):
     """A line of microarchitectures that share the events below."""
 
     OTHER = "other"
@@ -32,12 +32,12 @@ class Core(Enum):
 
 
 # Model numbers of family 6 (arch/x86/include/asm/intel-family.h).
-_INTEL: Final[Mapping[Core, frozenset[int]]] = {
-    Core.SANDY_BRIDGE: frozenset({0x2A, 0x2D, 0x3A, 0x3E}),
-    Core.HASWELL: frozenset({0x3C, 0x3F, 0x45, 0x46, 0x3D, 0x47, 0x4F, 0x56}),
-    Core.SKYLAKE: frozenset({0x4E, 0x5E, 0x55, 0x8E, 0x9E, 0xA5, 0xA6}),
-    Core.ICE_LAKE: frozenset({0x6A, 0x6C, 0x7D, 0x7E, 0x8C, 0x8D, 0xA7}),
-    Core.GOLDEN_COVE: frozenset({0x8F, 0xCF, 0xAD, 0xAE}),
+_INTEL: Final[Mapping[Microarchitecture, frozenset[int]]] = {
+    Microarchitecture.SANDY_BRIDGE: frozenset({0x2A, 0x2D, 0x3A, 0x3E}),
+    Microarchitecture.HASWELL: frozenset({0x3C, 0x3F, 0x45, 0x46, 0x3D, 0x47, 0x4F, 0x56}),
+    Microarchitecture.SKYLAKE: frozenset({0x4E, 0x5E, 0x55, 0x8E, 0x9E, 0xA5, 0xA6}),
+    Microarchitecture.ICE_LAKE: frozenset({0x6A, 0x6C, 0x7D, 0x7E, 0x8C, 0x8D, 0xA7}),
+    Microarchitecture.GOLDEN_COVE: frozenset({0x8F, 0xCF, 0xAD, 0xAE}),
 }
 _INTEL_FAMILY: Final = 6
 # Zen and Zen 2 (the second is Hygon's); Zen 3 and Zen 4 share a family; Zen 5.
@@ -67,52 +67,63 @@ _ANY: Final = Choice("event=0x3c,any=1", "cycles", 5_000_011)
 # CPU_CLK_UNHALTED.DISTRIBUTED: the core's cycles, shared out among its threads that run.
 _DISTRIBUTED: Final = Choice("event=0xec,umask=0x2", "cycles", 5_000_011)
 
-CHOICES: Final[Mapping[str, Mapping[Core, Choice]]] = {
+CHOICES: Final[Mapping[str, Mapping[Microarchitecture, Choice]]] = {
     # The kernel's cache-references and cache-misses are those of the L2 on AMD.
-    "llc-references": {Core.ZEN: _BEYOND_L2, Core.ZEN4: _BEYOND_L2},
-    "llc-misses": {Core.ZEN: _FROM_MEMORY, Core.ZEN4: _FROM_MEMORY},
+    "llc-references": {Microarchitecture.ZEN: _BEYOND_L2, Microarchitecture.ZEN4: _BEYOND_L2},
+    "llc-misses": {Microarchitecture.ZEN: _FROM_MEMORY, Microarchitecture.ZEN4: _FROM_MEMORY},
     "l2-misses": {
-        Core.HASWELL: _L2_MISSES,
-        Core.SKYLAKE: _L2_MISSES,
-        Core.ICE_LAKE: _L2_MISSES,
-        Core.GOLDEN_COVE: _L2_MISSES,
-        Core.ZEN: _ZEN_L2_MISSES,
-        Core.ZEN4: _ZEN_L2_MISSES,
+        Microarchitecture.HASWELL: _L2_MISSES,
+        Microarchitecture.SKYLAKE: _L2_MISSES,
+        Microarchitecture.ICE_LAKE: _L2_MISSES,
+        Microarchitecture.GOLDEN_COVE: _L2_MISSES,
+        Microarchitecture.ZEN: _ZEN_L2_MISSES,
+        Microarchitecture.ZEN4: _ZEN_L2_MISSES,
     },
     "l2-lines-in": {
-        Core.SANDY_BRIDGE: Choice("event=0xf1,umask=0x7", "count", 200_003),
-        Core.HASWELL: Choice("event=0xf1,umask=0x7", "count", 200_003),
-        Core.SKYLAKE: _L2_LINES_IN,
-        Core.ICE_LAKE: _L2_LINES_IN,
-        Core.GOLDEN_COVE: Choice("event=0x25,umask=0x1f", "count", 200_003),
+        Microarchitecture.SANDY_BRIDGE: Choice("event=0xf1,umask=0x7", "count", 200_003),
+        Microarchitecture.HASWELL: Choice("event=0xf1,umask=0x7", "count", 200_003),
+        Microarchitecture.SKYLAKE: _L2_LINES_IN,
+        Microarchitecture.ICE_LAKE: _L2_LINES_IN,
+        Microarchitecture.GOLDEN_COVE: Choice("event=0x25,umask=0x1f", "count", 200_003),
     },
     "memory-stalls": {
         # CYCLE_ACTIVITY.STALLS_L3_MISS, MEMORY_ACTIVITY.STALLS_L3_MISS
-        Core.SKYLAKE: Choice("event=0xa3,umask=0x6,cmask=0x6", "cycles", 5_000_011),
-        Core.ICE_LAKE: Choice("event=0xa3,umask=0x6,cmask=0x6", "cycles", 5_000_011),
-        Core.GOLDEN_COVE: Choice("event=0x47,umask=0x9,cmask=0x9", "cycles", 5_000_011),
+        Microarchitecture.SKYLAKE: Choice("event=0xa3,umask=0x6,cmask=0x6", "cycles", 5_000_011),
+        Microarchitecture.ICE_LAKE: Choice("event=0xa3,umask=0x6,cmask=0x6", "cycles", 5_000_011),
+        Microarchitecture.GOLDEN_COVE: Choice("event=0x47,umask=0x9,cmask=0x9", "cycles", 5_000_011),
     },
-    "cycles-any": {Core.SANDY_BRIDGE: _ANY, Core.HASWELL: _ANY, Core.SKYLAKE: _ANY},
-    "cycles-distributed": {Core.ICE_LAKE: _DISTRIBUTED, Core.GOLDEN_COVE: _DISTRIBUTED},
+    "cycles-any": {
+        Microarchitecture.SANDY_BRIDGE: _ANY,
+        Microarchitecture.HASWELL: _ANY,
+        Microarchitecture.SKYLAKE: _ANY,
+    },
+    "cycles-distributed": {
+        Microarchitecture.ICE_LAKE: _DISTRIBUTED,
+        Microarchitecture.GOLDEN_COVE: _DISTRIBUTED,
+    },
 }
 """Generic name → core → the event; on a core that is not listed it is the kernel's generic event, if any."""
 
 
-def core_of(vendor: str, family: int, model: int) -> Core:
+def microarchitecture_of(vendor: str, family: int, model: int) -> Microarchitecture:
     """The line that a CPU belongs to, by what CPUID says of it."""
     if vendor in {"AuthenticAMD", "HygonGenuine"}:
         later = family == _ZEN3_FAMILY and any(model in models for models in _ZEN4_MODELS)
         if later or family == _ZEN5_FAMILY:
-            return Core.ZEN4
-        return Core.ZEN if family in _ZEN_FAMILIES or family == _ZEN3_FAMILY else Core.OTHER
+            return Microarchitecture.ZEN4
+        return (
+            Microarchitecture.ZEN
+            if family in _ZEN_FAMILIES or family == _ZEN3_FAMILY
+            else Microarchitecture.OTHER
+        )
     if vendor == "GenuineIntel" and family == _INTEL_FAMILY:
         for core, models in _INTEL.items():
             if model in models:
                 return core
-    return Core.OTHER
+    return Microarchitecture.OTHER
 
 
-def read_core(proc: Path = PROC) -> Core:
+def read_microarchitecture(proc: Path = PROC) -> Microarchitecture:
     """The line of this machine's first CPU; OTHER where /proc/cpuinfo does not say."""
     fields: dict[str, str] = {}
     try:
@@ -121,8 +132,8 @@ def read_core(proc: Path = PROC) -> Core:
                 name, _, value = line.partition(":")
                 fields.setdefault(name.strip(), value.strip())
     except OSError:
-        return Core.OTHER
+        return Microarchitecture.OTHER
     family, model = fields.get("cpu family", ""), fields.get("model", "")
     if not re.fullmatch(r"[0-9]{1,4}", family) or not re.fullmatch(r"[0-9]{1,4}", model):
-        return Core.OTHER
-    return core_of(fields.get("vendor_id", ""), int(family), int(model))
+        return Microarchitecture.OTHER
+    return microarchitecture_of(fields.get("vendor_id", ""), int(family), int(model))

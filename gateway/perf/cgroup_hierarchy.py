@@ -27,7 +27,7 @@ class Hierarchy:
     def path_of(self, pid: int, proc: Path = PROC) -> str:
         """The control group of a process as this hierarchy has it, for `open`; "" where it cannot be told.
 
-        Anybody may name a group of his own with any bytes; `shown` is what may be written of it.
+        Anybody may name a group of his own with any bytes; `printable_path` is what may be written of it.
         """
         try:
             # Bytes: a text file would take a carriage return, which a name may hold, for the end of a line.
@@ -75,12 +75,12 @@ def parse_mounts(text: str) -> Hierarchy | None:
     return second
 
 
-def shown(path: str) -> str:
+def printable_path(path: str) -> str:
     """A path as text that can be sent: bytes that are no UTF-8 are replaced, as in the groups of processes."""
     return os.fsencode(path).decode("utf-8", "replace")
 
 
-def apart(ranked: list[str], most: int) -> list[str]:
+def disjoint_groups(ranked: list[str], most: int) -> list[str]:
     """The first `most` paths of which none lies in another, nor is the whole machine.
 
     The sum over control groups must not hold anything twice.

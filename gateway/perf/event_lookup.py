@@ -15,6 +15,7 @@ from gateway.errors import EventUnavailable
 from gateway.machine.topology import PROC, SYS
 from gateway.perf import tracefs
 from gateway.perf.attributes import EventType
+from gateway.perf.cpu_models import CHOICES, read_microarchitecture
 from gateway.perf.event_names import (
     GenericName,
     RawName,
@@ -23,9 +24,8 @@ from gateway.perf.event_names import (
     parse_event_name,
     parse_terms,
 )
+from gateway.perf.event_sources import find_in_source, has_source
 from gateway.perf.events import COUNT, EVENTS, TRACEPOINT_PERIOD, UNKNOWN_PERIOD, Event, probe
-from gateway.perf.platforms import CHOICES, read_core
-from gateway.perf.sources import find_in_source, has_source
 
 # The CPU's own counters; a hybrid CPU has a source for each kind of core, and the first is that of the large ones.
 _CPU_SOURCES: Final = ("cpu", "cpu_core")
@@ -33,7 +33,7 @@ _MSR: Final = "msr"
 # Model-specific registers that the kernel offers as counters: actual and nominal cycles not halted, and time.
 _MSR_EVENTS: Final = {"aperf": "cycles", "mperf": "cycles", "tsc": "cycles"}
 # The nominal cycles of a CPU whose PMU does not count them (AMD before Zen 4, or Linux before 6.10).
-_INSTEAD: Final = {"ref-cycles": "mperf"}
+_SUGGESTIONS: Final = {"ref-cycles": "mperf"}
 
 GENERIC_NAMES: Final = tuple(dict.fromkeys((*EVENTS, *CHOICES, *_MSR_EVENTS)))
 """Every generic name, whether or not this machine has it."""
@@ -75,14 +75,14 @@ def _generic(name: str, sys: Path, proc: Path) -> Event:
         return _of_msr(name, name, sys)
     choices = CHOICES.get(name)
     if choices is not None:
-        choice = choices.get(read_core(proc))
+        choice = choices.get(read_microarchitecture(proc))
         if choice is not None:
             chosen = find_in_source(SourceName(_cpu_source(sys), parse_terms(choice.terms)), name, sys)
             return replace(chosen, unit=choice.unit, default_period=choice.period)
     event = EVENTS.get(name)
     if event is None:
-        raise _nothing(name, choices is not None)
-    instead = _INSTEAD.get(name)
+        raise _unknown_event(name, choices is not None)
+    instead = _SUGGESTIONS.get(name)
     if instead is not None and has_source(_MSR, sys) and probe(event, own=False, sampling=False):
         try:
             return _of_msr(instead, name, sys)
@@ -100,7 +100,7 @@ def _of_msr(register: str, called: str, sys: Path) -> Event:
     return replace(event, unit=_MSR_EVENTS[register])
 
 
-def _nothing(name: str, known: bool) -> EventUnavailable:
+def _unknown_event(name: str, known: bool) -> EventUnavailable:
     why = "this CPU has no such event that we know of" if known else "no event goes by that name"
     return EventUnavailable(
         f"{name}: {why}", support=capture_pb2.SUPPORT_UNSUPPORTED, errno=errno.ENOENT if known else 0

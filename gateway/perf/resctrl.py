@@ -17,12 +17,12 @@ SOURCE: Final = "resctrl/mbm_total_bytes/"
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
+class BytesMoved:
     """Bytes since the monitor began, by L3 domain."""
 
     by_domain: Mapping[int, int]
 
-    def since(self, earlier: "Moved") -> dict[int, int]:
+    def since(self, earlier: "BytesMoved") -> dict[int, int]:
         """Bytes between two readings; a domain that went backwards was started anew and is left out."""
         passed = {
             domain: now - earlier.by_domain[domain]
@@ -32,19 +32,19 @@ class Moved:
         return {domain: moved for domain, moved in passed.items() if moved >= 0}
 
 
-def read_moved(sys: Path = SYS) -> Moved:
+def read_moved(sys: Path = SYS) -> BytesMoved:
     """Now; empty where resctrl is not mounted or not readable, or the L3 has no such monitor."""
     found: dict[int, int] = {}
     try:
         domains = [(match, entry) for entry in _entries(sys) if (match := _DOMAIN.fullmatch(entry.name))]
     except OSError:
-        return Moved({})
+        return BytesMoved({})
     for match, entry in domains:
         # "Unavailable" and "Error" are what the file says then.
         number = _number(entry / "mbm_total_bytes")
         if number >= 0:
             found[int(match[1])] = number
-    return Moved(found)
+    return BytesMoved(found)
 
 
 def package_of_domain(domain: int, cpus: list[int], sys: Path = SYS) -> int:

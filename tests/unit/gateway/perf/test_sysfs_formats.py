@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.errors import BadFormat
-from gateway.perf.formats import Field, parse_format, parse_id, parse_scale, parse_unit
+from gateway.perf.sysfs_formats import Field, parse_format, parse_id, parse_scale, parse_unit
 
 
 @st.composite

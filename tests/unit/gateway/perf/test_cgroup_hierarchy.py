@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.containers.control_group import control_group
-from gateway.perf.control_groups import Hierarchy, apart, parse_mounts, perf_hierarchy, shown
+from gateway.perf.cgroup_hierarchy import (
+    Hierarchy,
+    disjoint_groups,
+    parse_mounts,
+    perf_hierarchy,
+    printable_path,
+)
 
 UNIFIED = "cgroup2 /sys/fs/cgroup cgroup2 rw,nosuid,nodev,noexec,relatime,nsdelegate 0 0\n"
 HYBRID = (
@@ -56,8 +62,8 @@ def test_a_group_of_any_name_is_opened_by_its_bytes_and_shown_as_text(tmp_path: 
     hierarchy = Hierarchy(tmp_path / "mount", "")
     path = hierarchy.path_of(7, tmp_path)
     os.close(hierarchy.open(path))
-    assert shown(path) == control_group("0::/" + name.decode("utf-8", "replace") + "\n")
-    shown(path).encode()
+    assert printable_path(path) == control_group("0::/" + name.decode("utf-8", "replace") + "\n")
+    printable_path(path).encode()
 
 
 def test_a_process_that_is_gone_or_a_proc_that_is_closed_is_none(tmp_path: Path):
@@ -70,7 +76,7 @@ parts = st.lists(st.sampled_from("abc"), max_size=4).map(lambda names: "/" + "/"
 
 @given(st.lists(parts, max_size=12), st.integers(0, 6))
 def test_of_the_most_run_none_lies_in_another(ranked: list[str], most: int):
-    kept = apart(ranked, most)
+    kept = disjoint_groups(ranked, most)
     assert len(kept) <= most
     assert "/" not in kept
     assert all(one == other or not one.startswith(other + "/") for one in kept for other in kept)

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Final
 from fleetpb import capture_pb2
 from gateway.errors import EventUnavailable
 from gateway.perf.attributes import IOC_ENABLE, EventType, Flag, ReadFormat, open_event
-from gateway.perf.beside_cores import memory_and_energy
+from gateway.perf.event_lookup import GENERIC_NAMES, find_event
 from gateway.perf.events import Event, probe, support_of
-from gateway.perf.registry import GENERIC_NAMES, find_event
+from gateway.perf.uncore import uncore_groups
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _SPIN_S: Final = 0.002
 """Longer than the kernel lets counters take turns for (4 ms at most, 1 ms by default)."""
 
-_ADVICE: Final = {
+_HINTS: Final = {
     capture_pb2.SUPPORT_OK: "",
     capture_pb2.SUPPORT_DENIED: "run as root or grant CAP_PERFMON (where kernel.perf_event_paranoid is 3 or more, Debian's "
     "and Ubuntu's kernels want it at 2, or CAP_SYS_ADMIN); in a container also allow perf_event_open",
@@ -35,7 +35,7 @@ _COUNT_IT: Final = "cannot be sampled, but counted: --counter"
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class Availability:
     """One event here. `support` and `errno` are of sampling it; `counts_only`: counting alone works."""
 
     name: str
@@ -56,56 +56,60 @@ class Verdict:
         )
 
 
-def judge(name: str, *, own: bool) -> Verdict:
+def check_event(name: str, *, own: bool) -> Availability:
     """Look for the event and open it once or twice; raises BadEventName."""
     try:
         event = find_event(name)
     except EventUnavailable as reason:
-        return Verdict(name, "", reason.support, reason.errno, advice=str(reason).removeprefix(f"{name}: "))
-    return judge_event(event, own=own)
+        return Availability(
+            name, "", reason.support, reason.errno, advice=str(reason).removeprefix(f"{name}: ")
+        )
+    return check_found_event(event, own=own)
 
 
-def judge_event(event: Event, *, own: bool) -> Verdict:
+def check_found_event(event: Event, *, own: bool) -> Availability:
     """Open it for sampling, and for counting where that fails for another reason than a privilege."""
     code = probe(event, own=own)
     support = support_of(code)
     if not code:
-        return Verdict(event.name, event.source, support)
+        return Availability(event.name, event.source, support)
     if support == capture_pb2.SUPPORT_UNSUPPORTED and not probe(event, own=own, sampling=False):
-        return Verdict(event.name, event.source, support, code, counts_only=True, advice=_COUNT_IT)
-    return Verdict(event.name, "", support, code, advice=_ADVICE[support])
+        return Availability(event.name, event.source, support, code, counts_only=True, advice=_COUNT_IT)
+    return Availability(event.name, "", support, code, advice=_HINTS[support])
 
 
 def event_support(*, own: bool) -> list[capture_pb2.EventSupport]:
     """Every generic event, for Describe: some milliseconds at most, and nothing runs meanwhile."""
-    return [judge(name, own=own).message() for name in GENERIC_NAMES]
+    return [check_event(name, own=own).message() for name in GENERIC_NAMES]
 
 
-def judge_all(names: Iterable[str], *, own: bool) -> list[Verdict]:
+def check_events(names: Iterable[str], *, own: bool) -> list[Availability]:
     """The verdicts for a person: of the named events, else of every generic one and the sockets' counters.
 
     What opens is also let run for a moment, because a hypervisor may grant counters that never count.
     """
     named = tuple(names)
-    verdicts = [_run(name, own=own) for name in named or GENERIC_NAMES]
+    availabilities = [_run(name, own=own) for name in named or GENERIC_NAMES]
     if not named:
-        beside = {event.name: event for group in memory_and_energy() for event in group}
-        verdicts += [judge_event(event, own=own) for event in beside.values()]
-    return verdicts
+        beside = {event.name: event for group in uncore_groups() for event in group}
+        availabilities += [check_found_event(event, own=own) for event in beside.values()]
+    return availabilities
 
 
-def table(verdicts: Sequence[Verdict]) -> Iterator[str]:
+def table(availabilities: Sequence[Availability]) -> Iterator[str]:
     """Lines of text, columns aligned: event, verdict, what backs it, errno, what to do."""
     rows = [("event", "verdict", "source", "errno", "what to do")]
-    for verdict in verdicts:
-        said = capture_pb2.Support.Name(verdict.support).removeprefix("SUPPORT_").lower()
+    for availability in availabilities:
+        said = capture_pb2.Support.Name(availability.support).removeprefix("SUPPORT_").lower()
         rows.append(
             (
-                verdict.name,
-                "counts only" if verdict.counts_only else said,
-                verdict.source or "-",
-                errno.errorcode.get(verdict.errno, str(verdict.errno)) if verdict.errno else "-",
-                verdict.advice,
+                availability.name,
+                "counts only" if availability.counts_only else said,
+                availability.source or "-",
+                errno.errorcode.get(availability.errno, str(availability.errno))
+                if availability.errno
+                else "-",
+                availability.advice,
             )
         )
     widths = [max(len(row[column]) for row in rows) for column in range(4)]
@@ -114,15 +118,15 @@ def table(verdicts: Sequence[Verdict]) -> Iterator[str]:
         yield "  ".join([*cells, row[4]]).rstrip()
 
 
-def _run(name: str, *, own: bool) -> Verdict:
-    verdict = judge(name, own=own)
-    if verdict.support != capture_pb2.SUPPORT_OK:
-        return verdict
+def _run(name: str, *, own: bool) -> Availability:
+    availability = check_event(name, own=own)
+    if availability.support != capture_pb2.SUPPORT_OK:
+        return availability
     event = find_event(name)
     if event.type in {EventType.SOFTWARE, EventType.TRACEPOINT} or _runs(event):
-        return verdict
+        return availability
     never = capture_pb2.SUPPORT_NOT_COUNTED
-    return Verdict(name, event.source, never, advice=_ADVICE[never])
+    return Availability(name, event.source, never, advice=_HINTS[never])
 
 
 def _runs(event: Event) -> bool:

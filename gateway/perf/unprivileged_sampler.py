@@ -28,7 +28,7 @@ _SPARE_DESCRIPTORS: Final = 200
 _SKIPPED: Final = frozenset({errno.ESRCH, errno.EACCES, errno.EPERM})
 
 
-class OwnSampler(Sampler):
+class UnprivilegedSampler(Sampler):
     """The threads of this user's processes, user code only."""
 
     def __init__(self, sampling: Sampling, cpus: Sequence[int], *, proc: Path = Path("/proc")) -> None:
