@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from gateway.errors import CannotConfine, GatewayError
 from gateway.log_format import configure_logging
-from gateway.machine.kernel_shelf import KernelShelf
+from gateway.machine.kernel_map_cache import KernelMapCache
 from gateway.options import build_parser, settings_of
 from gateway.perf.descriptors import raise_descriptor_limit
 from gateway.privileges.confinement import User, confine, find_user, only_root
@@ -94,7 +94,7 @@ def _run(settings: Settings) -> int:
         capabilities = confine(user)
         folder = resources.enter_context(runtime_folder())
         served_visits, sightings = _open_state(settings.state_dir)
-        shelf = KernelShelf()
+        kernel_map_cache = KernelMapCache()
         inner = [folder.path / f"{number}.sock" for number in range(len(bound))]
 
         def serve(ready_pipe: int) -> int:
@@ -103,7 +103,9 @@ def _run(settings: Settings) -> int:
             from gateway.serving.server import serve  # noqa: PLC0415
 
             try:
-                return serve(settings, inner, served_visits, sightings, shelf, ready_pipe=ready_pipe)
+                return serve(
+                    settings, inner, served_visits, sightings, kernel_map_cache, ready_pipe=ready_pipe
+                )
             except (GatewayError, OSError) as error:
                 print(f"fleetprof-gateway: {error}", file=sys.stderr)  # noqa: T201
                 return _FAILED

@@ -21,7 +21,7 @@ from elftools.elf.elffile import ELFFile
 from fleetpb import capture_pb2, gateway_pb2, gateway_pb2_grpc
 from gateway.calibration.measuring import LEAST_CACHES
 from gateway.calibration.places import last_cache_bytes
-from gateway.machine.memory import meminfo
+from gateway.machine.meminfo import meminfo
 from gateway.perf.events import EVENTS, probe
 
 ROOT = Path(__file__).parents[1]

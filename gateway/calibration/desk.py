@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Final
 from fleetpb import gateway_pb2
 from gateway.calibration import refusals
 from gateway.capture.capture_runner import CaptureCancelled
+from gateway.machine.cpu_usage import read as read_usage
 from gateway.machine.topology import read_topology
-from gateway.machine.usage import read as read_usage
 from gateway.serving.watchdog import watchdog
 
 if TYPE_CHECKING:

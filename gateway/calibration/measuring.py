@@ -21,8 +21,8 @@ from gateway.calibration.places import (
     readers,
 )
 from gateway.calibration.works import Work, float_step, integer_step
-from gateway.machine.memory import meminfo
-from gateway.machine.usage import read as read_usage
+from gateway.machine.cpu_usage import read as read_usage
+from gateway.machine.meminfo import meminfo
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

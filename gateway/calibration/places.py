@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
+    from gateway.machine.cpu_usage import Reading
     from gateway.machine.topology import Topology
-    from gateway.machine.usage import Reading
 
 MOST_READERS: Final = 16
 """Cores that read memory at the same time; a socket's bandwidth is used up by fewer."""
@@ -80,8 +80,8 @@ def readers(
 
     Those that share a last cache start far from each other, so that none finds there what another has just read.
     """
-    places = topology.places
-    package = places[cpu].package if cpu in places else -1
+    locations = topology.locations
+    package = locations[cpu].package if cpu in locations else -1
     idle = [
         cpus
         for cpus in topology.siblings
@@ -108,7 +108,7 @@ def nodes_of_package(topology: Topology, cpu: int) -> frozenset[int]:
     package = _package(topology, cpu)
     return frozenset(
         place.numa_node
-        for place in topology.places.values()
+        for place in topology.locations.values()
         if place.package == package and place.numa_node >= 0
     )
 
@@ -121,7 +121,7 @@ def last_cache_bytes(cpu: int, sys: Path = SYS) -> int:
 
 
 def _package(topology: Topology, cpu: int) -> int:
-    place = topology.places.get(cpu)
+    place = topology.locations.get(cpu)
     return -1 if place is None else place.package
 
 

@@ -11,17 +11,17 @@ from gateway.capture.limits import Capacity
 from gateway.capture.machine_description import cpuinfo, describe
 from gateway.containers.naming import Names
 from gateway.containers.settings import NO_NAMES, NamesSettings
-from gateway.machine.kernel import KernelMap, Module, read_kernel_build_id, read_kernel_map
-from gateway.machine.system import Instruments
+from gateway.machine.cpu_usage import UtilisationMeter
+from gateway.machine.kernel_map import KernelMap, Module, read_kernel_build_id, read_kernel_map
 from gateway.machine.topology import online_cpus
-from gateway.machine.usage import UtilisationMeter
+from gateway.machine.window_metrics import MachineMetrics
 from gateway.process.images import Images
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from fleetpb import capture_pb2
-    from gateway.machine.kernel_shelf import KernelShelf
+    from gateway.machine.kernel_map_cache import KernelMapCache
     from gateway.settings import Limits
 
 # The kernel's part of a sample with a 16 KiB stack copy, measured as lost throughput of a busy CPU.
@@ -43,19 +43,19 @@ class CaptureResources:
         limits: Limits,
         labels: Mapping[str, str],
         names: NamesSettings = NO_NAMES,
-        shelf: KernelShelf | None = None,
+        kernel_map_cache: KernelMapCache | None = None,
     ) -> None:
-        """Look at the machine once; nothing stays open. `shelf` has the kernel's map of the server before."""
+        """Look at the machine once; nothing stays open. `kernel_map_cache` has the kernel's map of the server before."""
         self.access: Final = access
         self.limits: Final = limits
         self.images: Final = Images()
         self.names: Final = Names(names)
         self.images_lock: Final = threading.Lock()
         self.kernel_build_id: Final = read_kernel_build_id()
-        self.instruments: Final = Instruments(cpuinfo().get("flags", ""))
+        self.metrics: Final = MachineMetrics(cpuinfo().get("flags", ""))
         self._labels = labels
         self._machine = self._describe()
-        self._shelf = shelf
+        self._kernel_map_cache = kernel_map_cache
         self._kernel: KernelMap | None = None
         self._modules: list[Module] = []
         self._drain_cost_s = _INITIAL_COST_S
@@ -79,7 +79,7 @@ class CaptureResources:
         return self._machine
 
     def _describe(self) -> capture_pb2.Machine:
-        return describe(self.instruments.gauges(), self._labels, own=self.own_only)
+        return describe(self.metrics.sources(), self._labels, own=self.own_only)
 
     def utilisation(self) -> float:
         """Mean busy share of all CPUs lately, 0…1."""
@@ -103,12 +103,12 @@ class CaptureResources:
 
     def kernel(self) -> KernelMap:
         """The kernel's map, read when first needed and again when the loaded modules have changed."""
-        modules = self.instruments.modules.read()
+        modules = self.metrics.modules.read()
         if self._kernel is None or modules != self._modules:
-            kept = self._shelf.take(modules) if self._shelf else None
-            self._kernel, self._modules = kept or read_kernel_map(), modules
-            if self._shelf and not kept:
-                self._shelf.put(self._kernel, modules)
+            cached = self._kernel_map_cache.load(modules) if self._kernel_map_cache else None
+            self._kernel, self._modules = cached or read_kernel_map(), modules
+            if self._kernel_map_cache and not cached:
+                self._kernel_map_cache.store(self._kernel, modules)
         return self._kernel
 
     @contextmanager

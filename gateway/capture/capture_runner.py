@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from gateway.capture.capture_resources import CaptureResources
     from gateway.capture.limits import PlannedEvent, Schedule
-    from gateway.machine.system import Window
+    from gateway.machine.window_metrics import WindowMetrics
 
 PRODUCER: Final = "fleetprof-gateway 0.1.0"
 
@@ -153,7 +153,7 @@ class CaptureRunner:
             # Whoever samples a machine needs it; read while the rings fill, it would let them run over.
             self._resources.kernel().forget_runtime_code()
         self._resources.names.begin()
-        window = self._resources.instruments.open_window()
+        window = self._resources.metrics.open_window()
         self._began = time.monotonic()
         self._capture.window.wall_start_ns = time.time_ns()
         self._capture.window.monotonic_start_ns = round(self._began * 1e9)
@@ -208,7 +208,9 @@ class CaptureRunner:
             samples = self._packer.samples_by_process()
             self._capture.notes.extend(self._counters.count_cgroups(samples, self._schedule.counted_cgroups))
 
-    def _run_turn(self, turn: Sequence[PlannedEvent], stopped: Signal, window: Window) -> Iterator[Progress]:
+    def _run_turn(
+        self, turn: Sequence[PlannedEvent], stopped: Signal, window: WindowMetrics
+    ) -> Iterator[Progress]:
         # Between turns nobody follows processes; what was known of them may be out of date.
         self._recorder.forget_processes()
         with contextlib.ExitStack() as samplers:
@@ -231,7 +233,7 @@ class CaptureRunner:
                     return
                 if now - reported >= _PROGRESS_S:
                     reported = now
-                    window.glance()
+                    window.sample_frequencies()
                     yield Progress(min(1.0, (now - self._began) / self._schedule.seconds), self.samples)
 
     def _end_early(self, running: Sequence[_RunningEvent], now: float, why: str) -> None:

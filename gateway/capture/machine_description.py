@@ -7,9 +7,9 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from fleetpb import capture_pb2
-from gateway.machine.kernel import read_kernel_build_id
 from gateway.machine.kernel_files import read_line, read_number, read_text
-from gateway.machine.memory import meminfo
+from gateway.machine.kernel_map import read_kernel_build_id
+from gateway.machine.meminfo import meminfo
 from gateway.machine.topology import PROC, SYS
 from gateway.machine.virtualization import container, hypervisor
 from gateway.perf.event_availability import event_support
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from gateway.machine.system import Gauges
+    from gateway.machine.window_metrics import MetricSources
 
 _OS_RELEASE: Final = ("/etc/os-release", "/usr/lib/os-release")
 # The first processor's fields fit: its longest line, the flags, has some 2 KiB.
@@ -28,12 +28,12 @@ _FIGURE: Final = re.compile(r"\d{1,9}(\.\d{1,6})?", re.ASCII)
 
 
 def describe(
-    gauges: Gauges, labels: Mapping[str, str], *, own: bool, proc: Path = PROC, sys: Path = SYS
+    sources: MetricSources, labels: Mapping[str, str], *, own: bool, proc: Path = PROC, sys: Path = SYS
 ) -> capture_pb2.Machine:
     """Read everything. `own`: events are probed as an unprivileged user may open them."""
     names = os.uname()
     fields = cpuinfo(proc)
-    low, high = gauges.frequencies.hardware
+    low, high = sources.frequencies.hardware
     machine = capture_pb2.Machine(
         hostname=names.nodename,
         platform=fields.get("model name", ""),
@@ -42,21 +42,21 @@ def describe(
         kernel_version=names.version,
         kernel_build_id=read_kernel_build_id(sys).hex(),
         boot_id=read_line(f"{proc}/sys/kernel/random/boot_id"),
-        nominal_mhz=nominal_mhz(fields, gauges, sys),
+        nominal_mhz=nominal_mhz(fields, sources, sys),
         hardware_min_mhz=low,
         hardware_max_mhz=high,
-        frequency_driver=gauges.frequencies.driver,
+        frequency_driver=sources.frequencies.driver,
         memory_bytes=meminfo(proc).get("MemTotal", 0),
         microcode=fields.get("microcode", ""),
         virtualization=hypervisor(fields, proc, sys),
         container=container(proc),
         smt=read_line(f"{sys}/devices/system/cpu/smt/control"),
-        idle_states=gauges.idle.messages(),
+        idle_states=sources.idle.messages(),
         os=_os_name(),
         labels=dict(labels),
         events=event_support(own=own),
     )
-    gauges.topology.put(machine)
+    sources.topology.put(machine)
     return machine
 
 
@@ -71,13 +71,13 @@ def cpuinfo(proc: Path = PROC) -> dict[str, str]:
     return fields
 
 
-def nominal_mhz(fields: Mapping[str, str], gauges: Gauges, sys: Path = SYS) -> float:
+def nominal_mhz(fields: Mapping[str, str], sources: MetricSources, sys: Path = SYS) -> float:
     """Base frequency of the first CPU, MHz; 0: not known.
 
     By cpufreq or the firmware (CPPC), by the model's name ("… @ 2.30GHz"), or the time stamp counter's, which
     runs at it; bogomips are twice that.
     """
-    first = gauges.topology.cpus[0] if gauges.topology.cpus else 0
+    first = sources.topology.cpus[0] if sources.topology.cpus else 0
     folder = f"{sys}/devices/system/cpu/cpu{first}"
     if (kilohertz := read_number(f"{folder}/cpufreq/base_frequency")) > 0:
         return kilohertz / 1000

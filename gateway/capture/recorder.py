@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from gateway.capture.packer import Packer, SegmentCounts
     from gateway.containers.environment import Labels
-    from gateway.machine.kernel import KernelMap, Place
+    from gateway.machine.kernel_map import KernelLocation, KernelMap
     from gateway.perf.records import Record
     from gateway.process.images import Images
     from gateway.process.walker import Walk, Walker
@@ -323,7 +323,7 @@ class Recorder:
             mapping = self._kernel_mappings[owner] = self._packer.image(self._kernel_image(place))
         return self._packer.frame(FrameKey(mapping, place.offset, into, flags, place.name))
 
-    def _kernel_image(self, place: Place) -> Image:
+    def _kernel_image(self, place: KernelLocation) -> Image:
         assert self._kernel is not None
         if place.module is None:
             return _KERNEL_RUNTIME if place.name else UNKNOWN

@@ -18,14 +18,14 @@ _MAX_TOTAL: Final = 1 << 63
 
 
 @dataclass(frozen=True, slots=True)
-class Stall:
+class PressureStall:
     """One line of a PSI file: the share of the last 10 s in percent, 0…100, and µs stalled since boot."""
 
     avg10: float
     total_us: int
 
 
-def parse_pressure(text: str) -> dict[str, Stall]:
+def parse_pressure(text: str) -> dict[str, PressureStall]:
     """The lines "some" and "full" of a PSI file; what is damaged is left out."""
     stalls = {}
     for line in text.splitlines():
@@ -41,11 +41,13 @@ def parse_pressure(text: str) -> dict[str, Stall]:
             and 0 <= avg10 <= 100
             and 0 <= total < _MAX_TOTAL
         ):
-            stalls[kind] = Stall(avg10, total)
+            stalls[kind] = PressureStall(avg10, total)
     return stalls
 
 
-def read_pressure(resources: tuple[str, ...] = RESOURCES, proc: Path = PROC) -> dict[str, dict[str, Stall]]:
+def read_pressure(
+    resources: tuple[str, ...] = RESOURCES, proc: Path = PROC
+) -> dict[str, dict[str, PressureStall]]:
     """By resource, then by kind. Empty: no PSI in this kernel, or switched off by psi=0."""
     found = {name: parse_pressure(read_text(f"{proc}/pressure/{name}")) for name in resources}
     # The kernel prints 0 there for a whole system, where it means nothing: something always runs.
@@ -54,7 +56,7 @@ def read_pressure(resources: tuple[str, ...] = RESOURCES, proc: Path = PROC) -> 
 
 
 def stalled_us(
-    before: Mapping[str, Mapping[str, Stall]], after: Mapping[str, Mapping[str, Stall]]
+    before: Mapping[str, Mapping[str, PressureStall]], after: Mapping[str, Mapping[str, PressureStall]]
 ) -> dict[str, int]:
     """µs that "some" task stalled between two readings, by resource."""
     return {

@@ -21,7 +21,7 @@ MAX_CPUS: Final = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CpuLocation:
     """Where a logical CPU sits; −1: not known."""
 
     core: int = -1
@@ -29,7 +29,7 @@ class Place:
     numa_node: int = -1
 
 
-NOWHERE: Final = Place()
+UNKNOWN_LOCATION: Final = CpuLocation()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Topology:
     """All online CPUs. `siblings` are the online threads of each core; a core whose threads are not known is not there."""
 
     cpus: tuple[int, ...]
-    places: Mapping[int, Place] = field(default_factory=dict)
+    locations: Mapping[int, CpuLocation] = field(default_factory=dict)
     siblings: tuple[tuple[int, ...], ...] = ()
     nodes: Mapping[int, tuple[tuple[int, ...], int]] = field(default_factory=dict)
     """For each NUMA node its online CPUs and its bytes of memory; 0: not known."""
@@ -48,7 +48,7 @@ class Topology:
             machine.ClearField(name)
         machine.logical_cpus = len(self.cpus)
         machine.cores = len(self.siblings)
-        machine.packages = len({place.package for place in self.places.values() if place.package >= 0})
+        machine.packages = len({place.package for place in self.locations.values() if place.package >= 0})
         machine.threads_per_core = max(map(len, self.siblings), default=0)
         machine.numa_nodes = len(self.nodes)
         machine.siblings.extend(capture_pb2.Siblings(cpus=cpus) for cpus in self.siblings if len(cpus) > 1)
@@ -93,19 +93,19 @@ def read_topology(cpus: Iterable[int], sys: Path = SYS) -> Topology:
         local = tuple(cpu for cpu in parse_cpu_list(read_text(f"{folder}/cpulist")) if cpu in wanted)
         nodes[node] = (local, _node_memory(read_text(f"{folder}/meminfo")))
         node_of |= dict.fromkeys(local, node)
-    places: dict[int, Place] = {}
+    locations: dict[int, CpuLocation] = {}
     siblings = []
     for cpu in online:
-        if cpu in places:
+        if cpu in locations:
             continue
         folder = f"{sys}/devices/system/cpu/cpu{cpu}/topology"
         core, package = read_number(f"{folder}/core_id"), read_number(f"{folder}/physical_package_id")
-        threads = _threads(cpu, folder, wanted - places.keys())
+        threads = _threads(cpu, folder, wanted - locations.keys())
         if threads:
             siblings.append(threads)
         for thread in threads or (cpu,):
-            places[thread] = Place(core, package, node_of.get(thread, -1))
-    return Topology(tuple(online), places, tuple(siblings), nodes)
+            locations[thread] = CpuLocation(core, package, node_of.get(thread, -1))
+    return Topology(tuple(online), locations, tuple(siblings), nodes)
 
 
 def _threads(cpu: int, folder: str, free: set[int]) -> tuple[int, ...]:

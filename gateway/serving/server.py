@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from gateway.machine.kernel_shelf import KernelShelf
+    from gateway.machine.kernel_map_cache import KernelMapCache
     from gateway.served_visits import ServedVisits
     from gateway.symbols.sightings import Sightings
 
@@ -57,7 +57,7 @@ def serve(
     inner: Sequence[Path],
     served_visits: ServedVisits,
     sightings: Sightings,
-    shelf: KernelShelf,
+    kernel_map_cache: KernelMapCache,
     *,
     ready_pipe: int,
     connection_age_s: float = _CONNECTION_AGE_S,
@@ -73,7 +73,11 @@ def serve(
     names = os.uname()
     require_supported(names.sysname, names.release, names.machine)
     resources = CaptureResources(
-        find_access(settings.own_processes), settings.limits, dict(settings.labels), settings.names, shelf
+        find_access(settings.own_processes),
+        settings.limits,
+        dict(settings.labels),
+        settings.names,
+        kernel_map_cache,
     )
     desk = SymbolDesk(settings.sharing, sightings, served_visits, resources.kernel_build_id)
     awake, signalled = threading.Event(), threading.Event()

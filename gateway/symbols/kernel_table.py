@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from gateway.machine.kernel import Module
+    from gateway.machine.kernel_map import Module
 
 _SYMBOL: Final = re.compile(
     rb"^([0-9a-f]{1,16}) ([tTwW]) ([^\s]+)(?:[ \t]+\[([^\]\s]+)\])?[ \t]*$", re.MULTILINE

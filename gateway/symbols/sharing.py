@@ -13,7 +13,7 @@ import zstandard
 from fleetpb import gateway_pb2
 from gateway.capture.capture_runner import CaptureCancelled
 from gateway.errors import BadImage, SymbolsRefused
-from gateway.machine.kernel import read_kernel_map, read_modules
+from gateway.machine.kernel_map import read_kernel_map, read_modules
 from gateway.process.images import VDSO, own_vdso
 from gateway.settings import Share
 from gateway.symbols.content import PIECE_BYTES, Content, sliced

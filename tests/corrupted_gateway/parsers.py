@@ -12,12 +12,12 @@ from gateway.containers.labels_file import parse_labels_file
 from gateway.containers.placement import place
 from gateway.containers.pods import parse_pods
 from gateway.errors import GatewayError
+from gateway.machine.cpu_usage import parse_stat
 from gateway.machine.frequency import parse_cpuinfo
-from gateway.machine.kernel import build_id_of_notes
-from gateway.machine.memory import parse_meminfo
+from gateway.machine.kernel_map import build_id_of_notes
+from gateway.machine.meminfo import parse_meminfo
 from gateway.machine.pressure import parse_pressure
 from gateway.machine.topology import parse_cpu_list
-from gateway.machine.usage import parse_stat
 from gateway.perf.cgroup_hierarchy import parse_mounts
 from gateway.perf.event_names import parse_event_name
 from gateway.perf.records import FLAT, STACKS

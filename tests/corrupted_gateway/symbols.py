@@ -3,7 +3,7 @@
 import random
 
 from gateway.jit.entries import MAX_NAME, Entries, name_in
-from gateway.machine.kernel import KernelMap, Module
+from gateway.machine.kernel_map import KernelMap, Module
 from gateway.process.address_space import AddressSpace
 from gateway.process.maps import Vma
 from gateway.symbols.kernel_table import kernel_table

@@ -93,7 +93,7 @@ from gateway.serving.grpc_environment import set_grpc_environment
 
 set_grpc_environment()
 from gateway.served_visits import Ledger
-from gateway.machine.kernel_shelf import KernelShelf
+from gateway.machine.kernel_map_cache import KernelMapCache
 from gateway.options import build_parser, settings_of
 from gateway.serving.server import serve
 from gateway.symbols.sightings import Sightings
@@ -103,7 +103,7 @@ parser = build_parser()
 settings = settings_of(parser.parse_args(options), parser)
 sys.exit(
     serve(
-        settings, [Path(path)], Ledger(), Sightings(), KernelShelf(), told=1, connection_age_s=float(age)
+        settings, [Path(path)], Ledger(), Sightings(), KernelMapCache(), told=1, connection_age_s=float(age)
     )
 )
 """

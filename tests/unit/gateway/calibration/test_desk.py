@@ -15,8 +15,8 @@ from gateway.calibration.desk import SLICE_S, CalibrationDesk, plan
 from gateway.calibration.paired import Done
 from gateway.capture.capture_runner import CaptureCancelled
 from gateway.errors import CalibrationRefused
-from gateway.machine.topology import Place, Topology
-from gateway.machine.usage import CpuTimes, Reading
+from gateway.machine.cpu_usage import CpuTimes, Reading
+from gateway.machine.topology import CpuLocation, Topology
 from gateway.served_visits import ServedVisits
 from gateway.settings import CalibrationSettings
 
@@ -173,7 +173,7 @@ def test_memory_is_not_measured_while_something_else_runs(memory):
 def test_the_bandwidth_of_a_socket_with_several_nodes_is_doubted(memory, nodes, doubts):
     ours = min(os.sched_getaffinity(0))
     topology = Topology(
-        (ours, 900), {ours: Place(0, 0, nodes[0]), 900: Place(1, 0, nodes[1])}, ((ours,), (900,))
+        (ours, 900), {ours: CpuLocation(0, 0, nodes[0]), 900: CpuLocation(1, 0, nodes[1])}, ((ours,), (900,))
     )
     asked = CalibrationDesk(ANYHOW, ServedVisits(), "Test CPU", "none", lambda: topology)
     wanted = Request(what=Request.MEMORY, duration_ms=200, repetitions=1)

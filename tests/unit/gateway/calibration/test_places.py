@@ -12,8 +12,8 @@ from gateway.calibration.places import (
     readers,
 )
 from gateway.errors import CalibrationRefused
-from gateway.machine.topology import Place, Topology
-from gateway.machine.usage import CpuTimes, Reading
+from gateway.machine.cpu_usage import CpuTimes, Reading
+from gateway.machine.topology import CpuLocation, Topology
 from tests.made_sysfs import write
 
 Refusal = gateway_pb2.CalibrateRefusal
@@ -58,12 +58,12 @@ def test_an_idle_cpu_or_none():
 
 
 def test_readers_are_of_one_socket_one_a_core_and_apart_within_a_cache(tmp_path):
-    places = {cpu: Place(core=cpu % 4, package=cpu % 4 // 2) for cpu in range(8)}
-    topology = Topology(tuple(range(8)), places, tuple((cpu, cpu + 4) for cpu in range(4)))
+    locations = {cpu: CpuLocation(core=cpu % 4, package=cpu % 4 // 2) for cpu in range(8)}
+    topology = Topology(tuple(range(8)), locations, tuple((cpu, cpu + 4) for cpu in range(4)))
     sizes = [(1, "32K"), (3, "8M")]
     caches(
         tmp_path,
-        **{f"cpu{cpu}": (sizes, "0-1,4-5" if places[cpu].package == 0 else "2-3,6-7") for cpu in range(8)},
+        **{f"cpu{cpu}": (sizes, "0-1,4-5" if locations[cpu].package == 0 else "2-3,6-7") for cpu in range(8)},
     )
     everything = frozenset(range(8))
     assert readers(topology, everything, 1, {}, 0.2, sys=tmp_path) == {0: 0.0, 1: 0.5}
@@ -75,8 +75,13 @@ def test_readers_are_of_one_socket_one_a_core_and_apart_within_a_cache(tmp_path)
 
 
 def test_the_numa_nodes_of_a_socket_are_those_of_its_cpus():
-    places = {0: Place(0, 0, 0), 1: Place(1, 0, 1), 2: Place(2, 1, 2), 3: Place(3, 1, -1)}
-    topology = Topology(tuple(places), places)
+    locations = {
+        0: CpuLocation(0, 0, 0),
+        1: CpuLocation(1, 0, 1),
+        2: CpuLocation(2, 1, 2),
+        3: CpuLocation(3, 1, -1),
+    }
+    topology = Topology(tuple(locations), locations)
     assert nodes_of_package(topology, 0) == {0, 1}
     assert nodes_of_package(topology, 2) == {2}
     assert nodes_of_package(Topology((0,)), 0) == frozenset()
@@ -84,8 +89,8 @@ def test_the_numa_nodes_of_a_socket_are_those_of_its_cpus():
 
 def test_of_many_cores_some_read_over_all_of_the_socket(tmp_path):
     count = 100
-    places = {cpu: Place(core=cpu, package=0) for cpu in range(count)}
-    topology = Topology(tuple(range(count)), places, tuple((cpu,) for cpu in range(count)))
+    locations = {cpu: CpuLocation(core=cpu, package=0) for cpu in range(count)}
+    topology = Topology(tuple(range(count)), locations, tuple((cpu,) for cpu in range(count)))
     found = readers(topology, frozenset(range(count)), 0, {}, 0.2, sys=tmp_path)
     assert 10 <= len(found) <= 16
     assert max(found) > count - 10

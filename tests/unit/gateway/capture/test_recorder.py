@@ -16,7 +16,7 @@ import zstandard
 from fleetpb import capture_pb2
 from gateway.capture.packer import Packer
 from gateway.capture.recorder import Recorder
-from gateway.machine.kernel import KernelMap
+from gateway.machine.kernel_map import KernelMap
 from gateway.perf.records import Exited, Forked, Lost, Mapped, Mode, Record, Renamed, Sample
 from gateway.process.identity import Identity, read_identity
 from gateway.process.images import Images

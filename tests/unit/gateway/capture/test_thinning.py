@@ -16,7 +16,7 @@ from gateway.capture.capture_resources import CaptureResources
 from gateway.capture.capture_runner import CaptureRunner
 from gateway.capture.host import Access
 from gateway.capture.limits import schedule
-from gateway.machine.kernel import KernelMap
+from gateway.machine.kernel_map import KernelMap
 from gateway.perf import descriptors
 from gateway.perf.records import Lost, Mode, Record, Sample
 from gateway.perf.sampler import Sampler, Sampling, Totals

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.machine.pressure import Stall, parse_pressure, read_pressure, stalled_us
+from gateway.machine.pressure import PressureStall, parse_pressure, read_pressure, stalled_us
 from tests.made_sysfs import write
 
 CPU = "some avg10=1.53 avg60=0.87 avg300=0.73 total=100\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n"
@@ -15,8 +15,8 @@ CPU = "some avg10=1.53 avg60=0.87 avg300=0.73 total=100\nfull avg10=0.00 avg60=0
 @pytest.mark.parametrize(
     ("text", "stalls"),
     [
-        (CPU, {"some": Stall(1.53, 100), "full": Stall(0.0, 0)}),
-        ("full avg10=9.00 avg60=0 avg300=0 total=7\n", {"full": Stall(9.0, 7)}),
+        (CPU, {"some": PressureStall(1.53, 100), "full": PressureStall(0.0, 0)}),
+        ("full avg10=9.00 avg60=0 avg300=0 total=7\n", {"full": PressureStall(9.0, 7)}),
         ("", {}),
         ("\n\n", {}),
         ("some avg10=nan total=1", {}),
@@ -29,7 +29,7 @@ CPU = "some avg10=1.53 avg60=0.87 avg300=0.73 total=100\nfull avg10=0.00 avg60=0
         ("half avg10=1 total=5", {}),
     ],
 )
-def test_lines(text: str, stalls: dict[str, Stall]):
+def test_lines(text: str, stalls: dict[str, PressureStall]):
     assert parse_pressure(text) == stalls
 
 

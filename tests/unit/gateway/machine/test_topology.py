@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleetpb import capture_pb2
-from gateway.machine.topology import NOWHERE, Place, online_cpus, parse_cpu_list, read_topology
+from gateway.machine.topology import UNKNOWN_LOCATION, CpuLocation, online_cpus, parse_cpu_list, read_topology
 from tests.made_sysfs import write
 
 
@@ -65,7 +65,7 @@ def test_threads_share_a_core_also_across_packages(tmp_path: Path):
     smt_machine(tmp_path, cores=2, packages=2)
     found = read_topology(online_cpus(tmp_path), tmp_path)
     assert found.siblings == ((0, 4), (1, 5), (2, 6), (3, 7))
-    assert found.places[6] == Place(core=0, package=1, numa_node=1)
+    assert found.locations[6] == CpuLocation(core=0, package=1, numa_node=1)
     machine = capture_pb2.Machine()
     found.put(machine)
     assert (machine.logical_cpus, machine.cores, machine.packages, machine.threads_per_core) == (8, 4, 2, 2)
@@ -98,7 +98,7 @@ def test_nonsense_about_threads_is_not_believed(tmp_path: Path, text: str):
     write(tmp_path, "devices/system/cpu/cpu0/topology/core_id", "x")
     found = read_topology([0], tmp_path)
     assert found.siblings == ()
-    assert found.places == {0: NOWHERE}
+    assert found.locations == {0: UNKNOWN_LOCATION}
 
 
 def test_nothing_is_known_of_an_empty_tree(tmp_path: Path):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.machine.kernel import KernelMap, Module, read_kernel_build_id, read_kernel_map, read_modules
+from gateway.machine.kernel_map import KernelMap, Module, read_kernel_build_id, read_kernel_map, read_modules
 from gateway.symbols.kernel_table import kernel_table
 from symbolizer.kernel.kallsyms import LoadedModule, parse_table, table_of_boot
 

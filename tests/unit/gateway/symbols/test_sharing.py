@@ -14,7 +14,7 @@ import zstandard
 from fleetpb import gateway_pb2
 from gateway.capture.capture_runner import CaptureCancelled
 from gateway.errors import SymbolsRefused
-from gateway.machine.kernel import read_kernel_build_id, read_kernel_map
+from gateway.machine.kernel_map import read_kernel_build_id, read_kernel_map
 from gateway.process.images import own_vdso
 from gateway.served_visits import ServedVisits
 from gateway.settings import Share, SymbolSharing

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from fleetpb import capture_pb2
 from gateway.capture.machine_description import cpuinfo, describe, nominal_mhz
 from gateway.machine import kernel_files
-from gateway.machine.memory import meminfo, parse_meminfo
-from gateway.machine.system import Instruments, find_gauges, put_load
+from gateway.machine.meminfo import meminfo, parse_meminfo
+from gateway.machine.window_metrics import MachineMetrics, find_sources, put_load
 from tests.made_sysfs import cpufreq, cpuidle, write
 
 MEMINFO = "MemTotal:  1000 kB\nMemAvailable:  250 kB\nHugePages_Total: 3\nSwapTotal: 100 kB\nSwapFree: 60 kB"
@@ -52,11 +52,11 @@ def stat(root: Path, *cpus: tuple[int, int]) -> None:
 
 def test_everything_is_there_after_the_window(tmp_path: Path):
     root = tree(tmp_path)
-    window = Instruments(proc=root, sys=root).open_window()
+    window = MachineMetrics(proc=root, sys=root).open_window()
     stat(root, (100, 0), (25, 75))
     for name, value in (("scaling_cur_freq", 2600000), ("scaling_governor", "performance")):
         write(root, f"devices/system/cpu/cpufreq/policy1/{name}", value)
-    window.glance()
+    window.sample_frequencies()
     write(root, "devices/system/cpu/cpu1/cpuidle/state1/time", 1_000_000)
     write(root, "meminfo", MEMINFO.replace(" 250 ", " 150 "))
     write(root, "pressure/cpu", "some avg10=50.00 avg60=0 avg300=0 total=4500")
@@ -84,8 +84,8 @@ def test_everything_is_there_after_the_window(tmp_path: Path):
 
 def test_a_cpu_that_goes_offline_within_the_window_is_said_and_left_out(tmp_path: Path):
     root = tree(tmp_path, cpus=4)
-    instruments = Instruments(proc=root, sys=root)
-    window = instruments.open_window()
+    metrics = MachineMetrics(proc=root, sys=root)
+    window = metrics.open_window()
     stat(root, (10, 0), (0, 10), (5, 5))
     write(root, "devices/system/cpu/online", "0-2")
     capture = capture_pb2.Capture()
@@ -97,14 +97,14 @@ def test_a_cpu_that_goes_offline_within_the_window_is_said_and_left_out(tmp_path
     (note,) = capture.notes
     assert "0-3, then 0-2" in note
     later = capture_pb2.Capture()
-    instruments.open_window().close(later)
+    metrics.open_window().close(later)
     assert not later.notes
 
 
 def test_a_machine_of_which_nothing_can_be_read_has_nothing_in_it(tmp_path: Path):
     write(tmp_path, "stat", "cpu0 1 1 1 1")
     capture = capture_pb2.Capture()
-    Instruments(proc=tmp_path, sys=tmp_path).open_window().close(capture)
+    MachineMetrics(proc=tmp_path, sys=tmp_path).open_window().close(capture)
     state = capture.system
     assert not state.load
     assert not state.pressure
@@ -117,7 +117,7 @@ def test_a_machine_of_which_nothing_can_be_read_has_nothing_in_it(tmp_path: Path
 
 def test_a_machine_without_a_stat_file_is_no_failure(tmp_path: Path):
     capture = capture_pb2.Capture()
-    assert Instruments(proc=tmp_path, sys=tmp_path).open_window().close(capture) == 0
+    assert MachineMetrics(proc=tmp_path, sys=tmp_path).open_window().close(capture) == 0
     assert not capture.cpus
 
 
@@ -131,7 +131,7 @@ def test_what_256_cpus_cost_is_bounded_by_what_there_is(
         (root / "devices/system/cpu/cpufreq").rename(root / "nowhere")
         for cpu in range(256):
             (root / f"devices/system/cpu/cpu{cpu}/cpuidle").rename(root / f"nowhere{cpu}")
-    instruments = Instruments(proc=root, sys=root)
+    metrics = MachineMetrics(proc=root, sys=root)
     opened = 0
     real = os.open
 
@@ -142,7 +142,7 @@ def test_what_256_cpus_cost_is_bounded_by_what_there_is(
 
     monkeypatch.setattr(kernel_files.os, "open", count)
     capture = capture_pb2.Capture()
-    instruments.open_window().close(capture)
+    metrics.open_window().close(capture)
     assert len(capture.cpus) == 256
     assert opened <= most
 
@@ -155,7 +155,7 @@ def test_a_description_of_a_machine_with_everything(tmp_path: Path):
         "processor : 0\nmodel name : Some CPU @ 2.30GHz\nmicrocode : 0x1\nflags : fpu\n\nprocessor : 1",
     )
     write(root, "devices/system/cpu/smt/control", "on")
-    machine = describe(find_gauges(proc=root, sys=root), {"rack": "b7"}, own=True, proc=root, sys=root)
+    machine = describe(find_sources(proc=root, sys=root), {"rack": "b7"}, own=True, proc=root, sys=root)
     assert (machine.platform, machine.microcode, machine.virtualization) == (
         "Some CPU @ 2.30GHz",
         "0x1",
@@ -179,16 +179,16 @@ def test_a_description_of_a_machine_with_everything(tmp_path: Path):
     ],
 )
 def test_the_nominal_frequency_by_name_or_time_stamps(tmp_path: Path, fields: dict[str, str], mhz: float):
-    assert nominal_mhz(fields, find_gauges(proc=tmp_path, sys=tmp_path), tmp_path) == mhz
+    assert nominal_mhz(fields, find_sources(proc=tmp_path, sys=tmp_path), tmp_path) == mhz
 
 
 def test_the_nominal_frequency_by_cpufreq_or_firmware_of_the_first_cpu_online(tmp_path: Path):
     write(tmp_path, "devices/system/cpu/online", "1-3")
-    gauges = find_gauges(proc=tmp_path, sys=tmp_path)
+    sources = find_sources(proc=tmp_path, sys=tmp_path)
     write(tmp_path, "devices/system/cpu/cpu1/acpi_cppc/nominal_freq", 2450)
-    assert nominal_mhz({}, gauges, tmp_path) == 2450
+    assert nominal_mhz({}, sources, tmp_path) == 2450
     write(tmp_path, "devices/system/cpu/cpu1/cpufreq/base_frequency", 2300000)
-    assert nominal_mhz({}, gauges, tmp_path) == 2300
+    assert nominal_mhz({}, sources, tmp_path) == 2300
 
 
 @given(
@@ -221,8 +221,8 @@ def test_any_cpuinfo(tmp_path_factory: pytest.TempPathFactory, text: str):
 
 
 def test_this_machine():
-    instruments = Instruments(cpuinfo().get("flags", ""))
-    window = instruments.open_window()
+    metrics = MachineMetrics(cpuinfo().get("flags", ""))
+    window = metrics.open_window()
     capture = capture_pb2.Capture()
     window.close(capture)
     assert [cpu.cpu for cpu in capture.cpus] == sorted(cpu.cpu for cpu in capture.cpus)

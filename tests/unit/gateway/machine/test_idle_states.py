@@ -5,7 +5,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.machine.idle import IdleStates, find_idle_states, stays
+from gateway.machine.idle_states import IdleStates, find_idle_states, residency
 from tests.made_sysfs import cpuidle
 
 
@@ -37,8 +37,8 @@ def test_more_than_nine_states_are_in_the_order_of_their_numbers(tmp_path: Path)
 
 
 def test_a_stay_that_began_long_before_is_no_longer_than_the_window():
-    assert stays({0: (0, 0)}, {0: (60_000_000, 1_000)}, 5000.0) == {0: [5000, 0]}
-    assert stays({0: (5,), 1: (5,)}, {0: (2_000_005,)}, 5000.0) == {0: [2000]}
+    assert residency({0: (0, 0)}, {0: (60_000_000, 1_000)}, 5000.0) == {0: [5000, 0]}
+    assert residency({0: (5,), 1: (5,)}, {0: (2_000_005,)}, 5000.0) == {0: [2000]}
 
 
 @given(
@@ -49,6 +49,6 @@ def test_a_stay_that_began_long_before_is_no_longer_than_the_window():
 def test_the_states_together_never_outlast_the_window(
     before: dict[int, tuple[int, ...]], after: dict[int, tuple[int, ...]], window_ms: float
 ):
-    for spent in stays(before, after, window_ms).values():
+    for spent in residency(before, after, window_ms).values():
         assert window_ms == 0 or sum(spent) <= window_ms + len(spent)
         assert all(0 <= ms < 1 << 32 for ms in spent)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.machine.topology import Place
-from gateway.machine.usage import CpuTimes, Reading, UtilisationMeter, parse_stat, read, usage
+from gateway.machine.cpu_usage import CpuTimes, Reading, UtilisationMeter, parse_stat, read, usage
+from gateway.machine.topology import CpuLocation
 
 STAT = """\
 cpu  30 2 13 300 4 0 3 7 5 0
@@ -64,7 +64,7 @@ def test_usage_is_in_milliseconds_with_the_place_of_each_cpu():
     (row,) = usage(
         reading(cpu1=(0, 0, 0, 0, 0, 0)),
         reading(cpu1=(1, 2, 3, 4, 5, 6)),
-        {1: Place(core=1, package=0, numa_node=0)},
+        {1: CpuLocation(core=1, package=0, numa_node=0)},
     )
     assert (row.user_ms, row.system_ms, row.idle_ms) == (10, 20, 30)
     assert (row.iowait_ms, row.irq_ms, row.steal_ms) == (40, 50, 60)

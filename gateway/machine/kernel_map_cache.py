@@ -15,14 +15,14 @@ from gateway.shared_memory import shared_memory
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from gateway.machine.kernel import KernelMap, Module
+    from gateway.machine.kernel_map import KernelMap, Module
 
 # 120 000 functions take 0.5 MiB, 150 modules as much again. Pages that nobody writes to cost nothing.
 _BYTES: Final = 8 << 20
 _LENGTH: Final = struct.Struct("<Q")
 
 
-class KernelShelf:
+class KernelMapCache:
     """Room for one map. One process writes at a time, the server."""
 
     def __init__(self, size: int = _BYTES) -> None:
@@ -30,30 +30,28 @@ class KernelShelf:
         self._memory = shared_memory(size)
         self._room = size - _LENGTH.size
 
-    def put(self, kernel: KernelMap, modules: Sequence[Module]) -> None:
+    def store(self, kernel: KernelMap, modules: Sequence[Module]) -> None:
         """Keep a map with the modules it was read for; one that is unreadable or too large is not kept."""
         self._memory[: _LENGTH.size] = bytes(_LENGTH.size)
         if not kernel.readable:
             return
-        content = marshal.dumps((_key(modules), kernel.lasting()))
+        content = marshal.dumps((_key(modules), kernel.saved()))
         if len(content) <= self._room:
             self._memory[_LENGTH.size : _LENGTH.size + len(content)] = content
             # Last: a server that is killed before leaves nothing behind.
             self._memory[: _LENGTH.size] = _LENGTH.pack(len(content))
 
-    def take(
+    def load(
         self, modules: Sequence[Module], read: Callable[[], KernelMap] | None = None
     ) -> KernelMap | None:
         """The map that was kept for just these modules; `read` gets what does not last, if it is asked for."""
-        from gateway.machine.kernel import KernelMap, read_kernel_map  # noqa: PLC0415 - the waiting process has no use for it
+        from gateway.machine.kernel_map import KernelMap, read_kernel_map  # noqa: PLC0415 - the waiting process has no use for it
 
         (length,) = _LENGTH.unpack_from(self._memory, 0)
         if not length:
             return None
-        key, lasting = marshal.loads(self._memory[_LENGTH.size : _LENGTH.size + length])  # noqa: S302 - our own fork wrote it
-        return (
-            KernelMap.of_lasting(lasting, modules, read or read_kernel_map) if key == _key(modules) else None
-        )
+        key, saved = marshal.loads(self._memory[_LENGTH.size : _LENGTH.size + length])  # noqa: S302 - our own fork wrote it
+        return KernelMap.from_saved(saved, modules, read or read_kernel_map) if key == _key(modules) else None
 
 
 def _key(modules: Sequence[Module]) -> list[tuple[str, int, int, bytes]]:

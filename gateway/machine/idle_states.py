@@ -68,7 +68,7 @@ def find_idle_states(cpus: Iterable[int], sys: Path = SYS) -> IdleStates:
     return IdleStates(states, tuple(files))
 
 
-def stays(
+def residency(
     before: Mapping[int, tuple[int, ...]], after: Mapping[int, tuple[int, ...]], window_ms: float
 ) -> dict[int, list[int]]:
     """Ms in each state between two readings, by CPU.

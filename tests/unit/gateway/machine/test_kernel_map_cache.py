@@ -3,8 +3,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.machine.kernel import KernelMap, Module
-from gateway.machine.kernel_shelf import KernelShelf
+from gateway.machine.kernel_map import KernelMap, Module
+from gateway.machine.kernel_map_cache import KernelMapCache
 
 BASE, MODULE, BPF = 0xFFFF_FFFF_8100_0000, 0xFFFF_FFFF_C000_0000, 0xFFFF_FFFF_A000_0000
 MODULES = [Module("ext4", MODULE, 0x1000, b"\1" * 20), Module("xfs", MODULE + 0x2000, 0x800, b"")]
@@ -32,9 +32,9 @@ def read(name: str = "bpf_prog_1") -> KernelMap:
     st.booleans(),
 )
 def test_what_is_taken_finds_what_was_put(address: int, exact: bool) -> None:
-    shelf = KernelShelf(1 << 16)
-    shelf.put(read(), MODULES)
-    taken = shelf.take(MODULES, read)
+    kernel_map_cache = KernelMapCache(1 << 16)
+    kernel_map_cache.store(read(), MODULES)
+    taken = kernel_map_cache.load(MODULES, read)
     assert taken is not None
     assert taken.text == read().text
     assert taken.modules() == read().modules()
@@ -43,15 +43,15 @@ def test_what_is_taken_finds_what_was_put(address: int, exact: bool) -> None:
 
 def test_run_time_code_is_never_of_the_server_before() -> None:
     """BPF programs come and go while modules stay."""
-    shelf = KernelShelf(1 << 16)
-    shelf.put(read("bpf_prog_old"), MODULES)
+    kernel_map_cache = KernelMapCache(1 << 16)
+    kernel_map_cache.store(read("bpf_prog_old"), MODULES)
     asked: list[str] = []
 
     def again() -> KernelMap:
         asked.append("bpf_prog_new")
         return read("bpf_prog_new")
 
-    taken = shelf.take(MODULES, again)
+    taken = kernel_map_cache.load(MODULES, again)
     assert taken is not None
     assert taken.find(BASE + 0x200, exact=True).function_offset == 0x200
     assert not asked, "what lasts needs no reading"
@@ -61,18 +61,18 @@ def test_run_time_code_is_never_of_the_server_before() -> None:
 
 
 def test_other_modules_want_another_map() -> None:
-    shelf = KernelShelf(1 << 16)
-    assert shelf.take(MODULES) is None
-    shelf.put(read(), MODULES)
-    assert shelf.take(MODULES[:1]) is None
+    kernel_map_cache = KernelMapCache(1 << 16)
+    assert kernel_map_cache.load(MODULES) is None
+    kernel_map_cache.store(read(), MODULES)
+    assert kernel_map_cache.load(MODULES[:1]) is None
     moved = [Module("ext4", MODULE + 0x10, 0x1000, b"\1" * 20), MODULES[1]]
-    assert shelf.take(moved) is None
+    assert kernel_map_cache.load(moved) is None
 
 
 def test_what_hides_or_does_not_fit_is_not_kept() -> None:
-    shelf = KernelShelf(256)
-    shelf.put(read(), MODULES)
-    assert shelf.take(MODULES) is None
-    roomy = KernelShelf(1 << 16)
-    roomy.put(KernelMap((), ()), [])
-    assert roomy.take([]) is None
+    kernel_map_cache = KernelMapCache(256)
+    kernel_map_cache.store(read(), MODULES)
+    assert kernel_map_cache.load(MODULES) is None
+    roomy = KernelMapCache(1 << 16)
+    roomy.store(KernelMap((), ()), [])
+    assert roomy.load([]) is None

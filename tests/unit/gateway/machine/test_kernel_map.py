@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.machine.kernel import (
-    NOWHERE,
+from gateway.machine.kernel_map import (
+    UNKNOWN_LOCATION,
+    KernelLocation,
     KernelMap,
     LoadedModules,
     Module,
-    Place,
     build_id_of_notes,
     read_modules,
 )
@@ -50,21 +50,23 @@ def kernel() -> KernelMap:
 @pytest.mark.parametrize(
     ("address", "exact", "place"),
     [
-        (BASE + 0x150, True, Place("", 0x150, 0x100)),
-        (BASE + 0x200, True, Place("", 0x200, 0x200)),
-        (BASE + 0x290, True, Place("", 0x290, 0x200)),  # a datum is no function start
+        (BASE + 0x150, True, KernelLocation("", 0x150, 0x100)),
+        (BASE + 0x200, True, KernelLocation("", 0x200, 0x200)),
+        (BASE + 0x290, True, KernelLocation("", 0x290, 0x200)),  # a datum is no function start
         # the return address behind a call that ends its function belongs to that function
-        (BASE + 0x200, False, Place("", 0x200, 0x100)),
-        (BASE + 0x1000, False, Place("", 0x1000, 0x200)),
-        (MODULE + 0x44, True, Place("ext4", 0x44, 0x40)),
-        (MODULE + 0x24, True, Place("ext4", 0x24, 0)),
-        (TRAMPOLINE + 8, True, Place(None, 0, None, "ftrace_trampoline")),
-        (BPF + 4, True, Place(None, 0, None, "bpf_prog_6deef7357e7b4530")),
-        (BPF + 0x5000, True, Place(None, 0, None, "bpf_prog_6deef7357e7b4530")),
-        (LAST_OF_PACK + 0xFFF, True, Place(None, 0, None, "bpf_prog_last")),
+        (BASE + 0x200, False, KernelLocation("", 0x200, 0x100)),
+        (BASE + 0x1000, False, KernelLocation("", 0x1000, 0x200)),
+        (MODULE + 0x44, True, KernelLocation("ext4", 0x44, 0x40)),
+        (MODULE + 0x24, True, KernelLocation("ext4", 0x24, 0)),
+        (TRAMPOLINE + 8, True, KernelLocation(None, 0, None, "ftrace_trampoline")),
+        (BPF + 4, True, KernelLocation(None, 0, None, "bpf_prog_6deef7357e7b4530")),
+        (BPF + 0x5000, True, KernelLocation(None, 0, None, "bpf_prog_6deef7357e7b4530")),
+        (LAST_OF_PACK + 0xFFF, True, KernelLocation(None, 0, None, "bpf_prog_last")),
     ],
 )
-def test_an_address_is_found_in_its_image(kernel: KernelMap, address: int, exact: bool, place: Place):
+def test_an_address_is_found_in_its_image(
+    kernel: KernelMap, address: int, exact: bool, place: KernelLocation
+):
     assert kernel.find(address, exact=exact) == place
 
 
@@ -85,7 +87,7 @@ def test_an_address_is_found_in_its_image(kernel: KernelMap, address: int, exact
     ],
 )
 def test_an_address_in_nothing_known_is_not_guessed(kernel: KernelMap, address: int):
-    assert kernel.find(address, exact=True) == NOWHERE
+    assert kernel.find(address, exact=True) == UNKNOWN_LOCATION
 
 
 @given(st.lists(st.integers(1, len(KALLSYMS) - 1), max_size=10).map(sorted))
@@ -109,7 +111,7 @@ def test_addresses_that_the_kernel_hides_are_not_readable():
     hidden = b"0000000000000000 T _stext\n0000000000000000 t f\n0000000000000000 T _etext\n"
     kernel = KernelMap([hidden], [Module("ext4", 0, 0x1000, b"")])
     assert not kernel.readable
-    assert kernel.find(BASE, exact=True) == NOWHERE
+    assert kernel.find(BASE, exact=True) == UNKNOWN_LOCATION
     assert not KernelMap((), ()).readable
 
 
@@ -135,7 +137,7 @@ def test_a_program_loaded_between_captures_is_not_counted_under_an_old_name():
     assert kernel.find(BASE + 8, exact=True).module == ""
     assert not read, "no run-time code was met"
     assert kernel.find(BPF + 0x110, exact=True).name == "bpf_prog_new"
-    assert kernel.find(BPF + 0x10, exact=True) == NOWHERE
+    assert kernel.find(BPF + 0x10, exact=True) == UNKNOWN_LOCATION
     assert len(read) == 1, "once a capture"
 
 

@@ -38,7 +38,7 @@ _PAGE: Final = 1 << 12
 _PROGRAMS: Final = "bpf"
 
 
-class Place(NamedTuple):
+class KernelLocation(NamedTuple):
     """Where a kernel address lies. A named tuple: a capture makes some hundred, and a dataclass costs three times that.
 
     `module` is "" for the kernel itself and None for an address that belongs to nothing known; `name` is set
@@ -51,7 +51,7 @@ class Place(NamedTuple):
     name: str = ""
 
 
-NOWHERE: Final = Place(None, 0, None)
+UNKNOWN_LOCATION: Final = KernelLocation(None, 0, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Module:
 
 
 # Where the text begins and ends, its functions' offsets, and the functions' addresses by module: arrays as bytes.
-Lasting: TypeAlias = tuple[int, int, bytes, dict[str, bytes]]
+SavedKernelMap: TypeAlias = tuple[int, int, bytes, dict[str, bytes]]
 
 
 class KernelMap:
@@ -86,18 +86,18 @@ class KernelMap:
         self._runtime_is_new = True
 
     @classmethod
-    def of_lasting(
-        cls, lasting: Lasting, modules: Iterable[Module], read: Callable[[], "KernelMap"]
+    def from_saved(
+        cls, saved: SavedKernelMap, modules: Iterable[Module], read: Callable[[], "KernelMap"]
     ) -> "KernelMap":
-        """The map that `lasting` was taken from. `read` reads the whole anew when run-time code turns up."""
+        """The map that `saved` was taken from. `read` reads the whole anew when run-time code turns up."""
         kernel = cls((), modules)
-        kernel._text_start, kernel._text_end, starts, module_starts = lasting
+        kernel._text_start, kernel._text_end, starts, module_starts = saved
         kernel._starts = array("I", starts)
         kernel._module_starts |= {name: array("Q", found) for name, found in module_starts.items()}
         kernel._read_rest = read
         return kernel
 
-    def lasting(self) -> Lasting:
+    def saved(self) -> SavedKernelMap:
         """What stays as it is while the same modules are loaded: everything but run-time code."""
         modules = {name: starts.tobytes() for name, starts in self._module_starts.items()}
         return self._text_start, self._text_end, self._starts.tobytes(), modules
@@ -121,27 +121,27 @@ class KernelMap:
         """Modules with a known base, by name."""
         return self._modules
 
-    def find(self, address: int, *, exact: bool) -> Place:
+    def find(self, address: int, *, exact: bool) -> KernelLocation:
         """The place of an instruction pointer; a return address (`exact` false) is looked up a byte earlier."""
         lookup = address if exact else address - 1
         if self._text_start <= lookup < self._text_end:
             offset = lookup - self._text_start
             at = bisect_right(self._starts, offset) - 1
-            return Place("", address - self._text_start, self._starts[at] if at >= 0 else None)
+            return KernelLocation("", address - self._text_start, self._starts[at] if at >= 0 else None)
         at = bisect_right(self._ranges, (lookup, 1 << 64, "")) - 1
         if at >= 0 and lookup < self._ranges[at][1]:
             base, _, name = self._ranges[at]
             starts = self._module_starts[name]
             nearest = bisect_right(starts, lookup) - 1
             start = starts[nearest] - base if nearest >= 0 and starts[nearest] >= base else None
-            return Place(name, address - base, start)
+            return KernelLocation(name, address - base, start)
         if self._read_rest is not None:
             self._runtime, self._read_rest = self._read_rest().runtime_code, None
             self._runtime_is_new = False
         at = bisect_right(self._runtime, (lookup, "\U0010ffff")) - 1
         if at >= 0 and lookup < _end_of_runtime_code(*self._runtime[at]):
-            return Place(None, 0, None, self._runtime[at][1])
-        return NOWHERE
+            return KernelLocation(None, 0, None, self._runtime[at][1])
+        return UNKNOWN_LOCATION
 
     def forget_runtime_code(self, read: "Callable[[], KernelMap] | None" = None) -> None:
         """Read it anew when some turns up; for the beginning of a capture. What was just read is kept once.

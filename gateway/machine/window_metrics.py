@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from fleetpb import capture_pb2
+from gateway.machine.cpu_usage import Reading, read, usage
 from gateway.machine.frequency import Bounds, Frequencies, find_frequencies
-from gateway.machine.idle import IdleStates, find_idle_states, stays
-from gateway.machine.kernel import LoadedModules
+from gateway.machine.idle_states import IdleStates, find_idle_states, residency
 from gateway.machine.kernel_files import read_text
-from gateway.machine.memory import meminfo, swap_used
-from gateway.machine.pressure import Stall, read_pressure, stalled_us
+from gateway.machine.kernel_map import LoadedModules
+from gateway.machine.meminfo import meminfo, swap_used
+from gateway.machine.pressure import PressureStall, read_pressure, stalled_us
 from gateway.machine.topology import PROC, SYS, Topology, online_cpus, online_file, read_topology
-from gateway.machine.usage import Reading, read, usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +32,7 @@ _LOAD: Final = re.compile(r"([\d.]{1,12}) ([\d.]{1,12}) ([\d.]{1,12}) (\d{1,9})/
 
 
 @dataclass(frozen=True, slots=True)
-class Gauges:
+class MetricSources:
     """What can be read of this machine while the same CPUs run; `online` is the kernel's list of them."""
 
     online: str
@@ -41,16 +41,16 @@ class Gauges:
     idle: IdleStates
 
 
-def find_gauges(flags: str = "", *, proc: Path = PROC, sys: Path = SYS) -> Gauges:
+def find_sources(flags: str = "", *, proc: Path = PROC, sys: Path = SYS) -> MetricSources:
     """Look what there is; `flags` are the CPU's by /proc/cpuinfo."""
     online = read_text(online_file(sys))
     cpus = online_cpus(sys)
-    return Gauges(
+    return MetricSources(
         online, read_topology(cpus, sys), find_frequencies(flags, proc, sys), find_idle_states(cpus, sys)
     )
 
 
-class Instruments:
+class MachineMetrics:
     """Reads the gauges of one machine for any number of captures, also at the same time."""
 
     def __init__(self, flags: str = "", *, proc: Path = PROC, sys: Path = SYS) -> None:
@@ -59,63 +59,65 @@ class Instruments:
         self.sys: Final = sys
         self.modules: Final = LoadedModules(proc, sys)
         self._flags = flags
-        self._gauges = find_gauges(flags, proc=proc, sys=sys)
+        self._sources = find_sources(flags, proc=proc, sys=sys)
 
-    def gauges(self) -> Gauges:
+    def sources(self) -> MetricSources:
         """The gauges of the CPUs that run now."""
-        if read_text(online_file(self.sys)) != self._gauges.online:
-            self._gauges = find_gauges(self._flags, proc=self.proc, sys=self.sys)
-        return self._gauges
+        if read_text(online_file(self.sys)) != self._sources.online:
+            self._sources = find_sources(self._flags, proc=self.proc, sys=self.sys)
+        return self._sources
 
-    def open_window(self) -> Window:
+    def open_window(self) -> WindowMetrics:
         """Take the first readings."""
-        return Window(self)
+        return WindowMetrics(self)
 
 
-class Window:
+class WindowMetrics:
     """The machine over one window: opened by its first readings, closed once by the last."""
 
-    def __init__(self, instruments: Instruments) -> None:
+    def __init__(self, metrics: MachineMetrics) -> None:
         """Read everything whose change over the window counts."""
-        self._instruments = instruments
-        self._gauges = instruments.gauges()
+        self._metrics = metrics
+        self._sources = metrics.sources()
         self._mhz: defaultdict[int, list[float]] = defaultdict(list)
-        self._memory = meminfo(instruments.proc)
-        self._pressure = read_pressure(proc=instruments.proc)
-        self._stays = self._gauges.idle.read()
-        self.glance()
-        self._usage = read(instruments.proc)
+        self._memory = meminfo(metrics.proc)
+        self._pressure = read_pressure(proc=metrics.proc)
+        self._idle_counters = self._sources.idle.read()
+        self.sample_frequencies()
+        self._usage = read(metrics.proc)
         self._began = time.monotonic()
 
-    def glance(self) -> None:
+    def sample_frequencies(self) -> None:
         """Note the frequencies of now: the more often, the better the mean."""
-        for cpu, megahertz in self._gauges.frequencies.read().items():
+        for cpu, megahertz in self._sources.frequencies.read().items():
             self._mhz[cpu].append(megahertz)
 
     def close(self, capture: capture_pb2.Capture) -> float:
         """Put everything into the capture; the mean utilisation of the window, 0…1."""
-        after = read(self._instruments.proc)
+        after = read(self._metrics.proc)
         window_ms = (time.monotonic() - self._began) * 1000
-        gauges = self._instruments.gauges()
-        if gauges is self._gauges:
-            self.glance()
+        sources = self._metrics.sources()
+        if sources is self._sources:
+            self.sample_frequencies()
         else:
             capture.notes.append(
-                f"logical CPUs went offline or came online during the capture: {_list(self._gauges)}, "
-                f"then {_list(gauges)}"
+                f"logical CPUs went offline or came online during the capture: {_list(self._sources)}, "
+                f"then {_list(sources)}"
             )
-        gauges.topology.put(capture.machine)
+        sources.topology.put(capture.machine)
         utilisation = after.utilisation_since(self._usage)
-        bounds = gauges.frequencies.bounds()
-        capture.cpus.extend(self._cpus(after, gauges, bounds, window_ms))
+        bounds = sources.frequencies.bounds()
+        capture.cpus.extend(self._cpus(after, sources, bounds, window_ms))
         capture.system.CopyFrom(self._system(utilisation, set(bounds.values())))
         return utilisation
 
     def _cpus(
-        self, after: Reading, gauges: Gauges, bounds: Mapping[int, Bounds], window_ms: float
+        self, after: Reading, sources: MetricSources, bounds: Mapping[int, Bounds], window_ms: float
     ) -> list[capture_pb2.CpuUsage]:
-        rows = usage(self._usage, after, gauges.topology.places)
-        idle = stays(self._stays, gauges.idle.read(), window_ms) if gauges is self._gauges else {}
+        rows = usage(self._usage, after, sources.topology.locations)
+        idle = (
+            residency(self._idle_counters, sources.idle.read(), window_ms) if sources is self._sources else {}
+        )
         for row in rows:
             if readings := self._mhz.get(row.cpu):
                 row.mhz = sum(readings) / len(readings)
@@ -125,7 +127,7 @@ class Window:
         return rows
 
     def _system(self, utilisation: float, bounds: AbstractSet[Bounds]) -> capture_pb2.SystemState:
-        proc = self._instruments.proc
+        proc = self._metrics.proc
         pressure, memory = read_pressure(tuple(self._pressure), proc), meminfo(proc)
         state = capture_pb2.SystemState(
             utilisation=utilisation,
@@ -138,7 +140,7 @@ class Window:
             governor=",".join(sorted({each.governor for each in bounds if each.governor})),
             min_mhz=min((each.min_mhz for each in bounds if each.min_mhz), default=0.0),
             max_mhz=max((each.max_mhz for each in bounds), default=0.0),
-            modules={module.name: module.build_id.hex() for module in self._instruments.modules.read()},
+            modules={module.name: module.build_id.hex() for module in self._metrics.modules.read()},
         )
         put_load(read_text(f"{proc}/loadavg"), state)
         return state
@@ -158,9 +160,9 @@ def put_load(text: str, state: capture_pb2.SystemState) -> None:
         state.tasks_runnable, state.tasks = int(match[4]), int(match[5])
 
 
-def _shares(pressure: Mapping[str, Mapping[str, Stall]], kind: str) -> dict[str, float]:
+def _shares(pressure: Mapping[str, Mapping[str, PressureStall]], kind: str) -> dict[str, float]:
     return {name: stalls[kind].avg10 for name, stalls in pressure.items() if kind in stalls}
 
 
-def _list(gauges: Gauges) -> str:
-    return gauges.online.strip() or f"{len(gauges.topology.cpus)} of them"
+def _list(sources: MetricSources) -> str:
+    return sources.online.strip() or f"{len(sources.topology.cpus)} of them"

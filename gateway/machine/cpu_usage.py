@@ -12,19 +12,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from fleetpb import capture_pb2
-from gateway.machine.topology import NOWHERE, PROC
+from gateway.machine.topology import PROC, UNKNOWN_LOCATION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from gateway.machine.topology import Place
+    from gateway.machine.topology import CpuLocation
 
 # At least user, nice, system and idle; the others came with Linux 2.6.
 _LINE: Final = re.compile(r"cpu(\d{1,5})((?: +\d{1,20}){4,})\s*$", re.ASCII)
 _UINT32_MAX: Final = (1 << 32) - 1
-_SHORTEST_S: Final = 0.2
-_LONGEST_S: Final = 60.0
+_MIN_INTERVAL_S: Final = 0.2
+_MAX_INTERVAL_S: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,16 +113,18 @@ class UtilisationMeter:
     def recent(self) -> float:
         """Mean busy share since the last question; over 0.2 s now if that is longer than a minute ago."""
         last, now = self._last, self._take()
-        if now.at - last.at > _LONGEST_S:
+        if now.at - last.at > _MAX_INTERVAL_S:
             last = now
-        if now.at - last.at < _SHORTEST_S:
-            time.sleep(_SHORTEST_S - (now.at - last.at))
+        if now.at - last.at < _MIN_INTERVAL_S:
+            time.sleep(_MIN_INTERVAL_S - (now.at - last.at))
             now = self._take()
         self._last = now
         return now.utilisation_since(last)
 
 
-def usage(before: Reading, after: Reading, places: Mapping[int, Place]) -> list[capture_pb2.CpuUsage]:
+def usage(
+    before: Reading, after: Reading, locations: Mapping[int, CpuLocation]
+) -> list[capture_pb2.CpuUsage]:
     """Time of each CPU between two readings, with where it sits, ascending.
 
     A CPU that came or went meanwhile is left out, and so is one whose counters leapt by weeks.
@@ -131,7 +133,7 @@ def usage(before: Reading, after: Reading, places: Mapping[int, Place]) -> list[
     rows = []
     for cpu in sorted(before.cpus.keys() & after.cpus.keys()):
         spent = after.cpus[cpu] - before.cpus[cpu]
-        place = places.get(cpu, NOWHERE)
+        place = locations.get(cpu, UNKNOWN_LOCATION)
         if spent.total * tick_ms > _UINT32_MAX:
             continue
         rows.append(
