@@ -16,7 +16,7 @@ from gateway.containers.errors import KubeletUnavailable
 from gateway.containers.pods import Pods, parse_pods
 from gateway.containers.settings import POD_LABELS
 from gateway.errors import FileRefused
-from gateway.process.foreign_file import read_foreign
+from gateway.process.untrusted_file import read_untrusted
 
 if TYPE_CHECKING:
     import http.client
@@ -111,14 +111,14 @@ def fetch(kubelet: Kubelet) -> str:
     headers = {"Accept": "application/json", "User-Agent": "fleetprof-gateway"}
     try:
         if kubelet.token_file is not None:
-            token = read_foreign(kubelet.token_file, MAX_TOKEN_BYTES).decode("ascii").strip()
+            token = read_untrusted(kubelet.token_file, MAX_TOKEN_BYTES).decode("ascii").strip()
             headers["Authorization"] = f"Bearer {token}"
         connection: http.client.HTTPConnection
         if kubelet.secure:
             # By its text: OpenSSL would open the file in its own way, and wait for it. Without any it would take the system's.
             known = None
             if kubelet.authority is not None:
-                authority = read_foreign(kubelet.authority, MAX_AUTHORITY_BYTES)
+                authority = read_untrusted(kubelet.authority, MAX_AUTHORITY_BYTES)
                 known = authority.decode("ascii", "ignore") or "none"
             context = ssl.create_default_context(cadata=known)
             connection = http.client.HTTPSConnection(kubelet.address, timeout=TIMEOUT_S, context=context)

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final
 from gateway.containers.errors import BadLabelsFile
 from gateway.containers.settings import LABEL_NAME
 from gateway.errors import FileRefused
-from gateway.process.foreign_file import open_foreign, read_opened
+from gateway.process.untrusted_file import open_untrusted, read_opened
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -126,7 +126,7 @@ class WatchedLabels:
     def now(self) -> LabelsFile:
         """The file as it is; raises BadLabelsFile where it cannot be read or is too large."""
         try:
-            descriptor = open_foreign(self._path)
+            descriptor = open_untrusted(self._path)
             try:
                 status = os.fstat(descriptor)
                 seen = (status.st_ino, status.st_size, status.st_mtime_ns)

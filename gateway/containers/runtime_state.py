@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from gateway.containers.pods import MAX_TEXT, image_labels
 from gateway.errors import FileRefused
-from gateway.process.foreign_file import open_foreign, read_foreign, read_opened
+from gateway.process.untrusted_file import open_untrusted, read_opened, read_untrusted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,7 +104,7 @@ class RuntimeState:
     def _names(self, path: str) -> dict[str, str]:
         """Podman's list of all containers, read again only when it has changed."""
         try:
-            descriptor = open_foreign(path, flags=os.O_NOFOLLOW)
+            descriptor = open_untrusted(path, flags=os.O_NOFOLLOW)
             try:
                 status = os.fstat(descriptor)
                 stamp = (status.st_ino, status.st_size, status.st_mtime_ns)
@@ -164,7 +164,7 @@ def _read(path: str) -> dict[str, Any]:
     """A file's object of JSON; an empty one where it is none, too large, or not readable."""
     try:
         # Another user's link would lead the gateway, which may read everything, to any file.
-        document = _parsed(read_foreign(path, MAX_BYTES, flags=os.O_NOFOLLOW))
+        document = _parsed(read_untrusted(path, MAX_BYTES, flags=os.O_NOFOLLOW))
     except (OSError, ValueError, FileRefused):
         return {}
     return document if isinstance(document, dict) else {}

@@ -17,7 +17,7 @@ from gateway.perf.cgroup_hierarchy import perf_hierarchy
 from gateway.perf.events import EVENTS, probe
 from gateway.perf.tracefs import MOUNTS
 from gateway.privileges.capabilities import Sets, own_sets
-from gateway.process.foreign_file import open_foreign
+from gateway.process.untrusted_file import open_untrusted
 
 _CLOCKSOURCE: Final = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 # PROC_PID_INIT_INO and PROC_USER_INIT_INO, include/linux/proc_ns.h
@@ -165,7 +165,7 @@ def _map_files() -> bool:
         try:
             with os.scandir(f"/proc/{pid}/map_files") as entries:
                 first = next(entries).path
-            os.close(open_foreign(first, pid=pid))
+            os.close(open_untrusted(first, pid=pid))
         except PermissionError:
             # Seen: a first process of a machine that let nobody but root look, whatever they held.
             refused += 1

@@ -17,8 +17,8 @@ from typing import Final
 
 from gateway.errors import AccessDenied, FileRefused, ProcessGone
 from gateway.process.file_systems import shares_user_namespace
-from gateway.process.foreign_file import open_pinned, pinned
 from gateway.process.mounts import mount_id
+from gateway.process.untrusted_file import open_pinned, pinned
 
 _ROOT: Final = 0
 _STATUS_BYTES: Final = 16 << 10

@@ -143,6 +143,6 @@ class JitNames:
             self._refused[pid] = str(reason)
         return None
 
-    def _note_cut(self, pid: int, its_map: PerfMap) -> None:
-        if its_map.cut:
+    def _note_cut(self, pid: int, perf_map: PerfMap) -> None:
+        if perf_map.cut:
             self._left_out.add(pid)

@@ -55,15 +55,15 @@ def served_by_kernel(pid: int) -> Callable[[Device], bool]:
     mounted where the gateway lives, or where the process does; but not the latter if the process has a user
     namespace of its own, where it can mount an overlay over whatever it likes.
     """
-    its: frozenset[Device] | None = None
+    process_mounts: frozenset[Device] | None = None
 
     def served(device: Device) -> bool:
-        nonlocal its
+        nonlocal process_mounts
         if device[0] or device in own_devices():
             return True
-        if its is None:
-            its = devices_of(pid) if shares_user_namespace(pid) else frozenset()
-        return device in its
+        if process_mounts is None:
+            process_mounts = devices_of(pid) if shares_user_namespace(pid) else frozenset()
+        return device in process_mounts
 
     return served
 
@@ -82,19 +82,23 @@ def why_not_served(descriptor: int, pid: int) -> str:
         return UNKNOWN
     if (own := own_mounts().get(number)) is not None:
         return "" if is_trusted(own) else USERS_PROGRAM
-    its = mounts_of(pid).get(number)
-    if its is None:
+    process_mounts = mounts_of(pid).get(number)
+    if process_mounts is None:
         # Of no namespace: memory (memfd_create(2)), or unmounted while in use. The open file keeps its device's number.
         known = device is not None and (device in own_devices() or device == _memory_device())
         return "" if known else UNKNOWN
     # After its mounts were read: a process can leave the gateway's user namespace, and never comes back to it.
     if shares_user_namespace(pid):
-        return "" if is_trusted(its) else USERS_PROGRAM
+        return "" if is_trusted(process_mounts) else USERS_PROGRAM
     if trusts_mounts_of(pid):
         return ""
-    if its.kind.startswith(SERVED_BY_A_PROGRAM):
+    if process_mounts.kind.startswith(SERVED_BY_A_PROGRAM):
         return USERS_PROGRAM
-    if its.kind not in _OVER_OTHERS or _is_mounted_by_root(its.device) or _no_user_serves():
+    if (
+        process_mounts.kind not in _OVER_OTHERS
+        or _is_mounted_by_root(process_mounts.device)
+        or _no_user_serves()
+    ):
         return ""
     return OVERLAY
 
@@ -102,10 +106,10 @@ def why_not_served(descriptor: int, pid: int) -> str:
 def shares_user_namespace(pid: int) -> bool:
     """Whether a process lives in the gateway's user namespace; False also if that cannot be told."""
     try:
-        its, ours = os.stat(f"/proc/{pid}/ns/user"), os.stat("/proc/self/ns/user")  # noqa: PTH116 - Path is dearer
+        process_mounts, ours = os.stat(f"/proc/{pid}/ns/user"), os.stat("/proc/self/ns/user")  # noqa: PTH116 - Path is dearer
     except OSError:
         return False
-    return (its.st_dev, its.st_ino) == (ours.st_dev, ours.st_ino)
+    return (process_mounts.st_dev, process_mounts.st_ino) == (ours.st_dev, ours.st_ino)
 
 
 def trusts_mounts_of(pid: int) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from gateway.containers.control_group import control_group
 from gateway.containers.placement import place
 from gateway.errors import AccessDenied, ProcessGone
-from gateway.process.script import script_name
+from gateway.process.script_names import script_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,9 +14,9 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from gateway.errors import BadImage, GatewayError
-from gateway.process.mapped_file import Candidate, Signature, candidates
+from gateway.process.file_candidates import Candidate, Signature, candidates
 from gateway.process.maps import is_anonymous, read_executable_maps
-from gateway.process.mounts import forget_mounts_of_others
+from gateway.process.mounts import forget_other_mounts
 from gateway.unwind.eh_frame import UnwindTable
 from gateway.unwind.elf import ElfLayout, read_layout
 
@@ -189,11 +189,11 @@ class Images:
             if known.descriptor < 0:
                 known.used_by(pid, vma)
             return known
-        image = self._images[key] = self._look(pid, vma)
+        image = self._images[key] = self._open_image(pid, vma)
         self._images.move_to_end(key)
         self._checked.add(key)
         if known is not None and known is not image:
-            self._dropped(known)
+            self._close_image(known)
         self._shrink()
         return image
 
@@ -219,7 +219,7 @@ class Images:
         for image in self._distinct():
             image.close()
         self._checked.clear()
-        forget_mounts_of_others()
+        forget_other_mounts()
 
     def reopen(self, image: Image, pid: int, vma: Vma) -> bool:
         """Open an image's file again; False: it is not to be had any more, or has another content."""
@@ -257,7 +257,7 @@ class Images:
         # It could not be opened through one process that may have been ending; another may do.
         return not vma.has_file or (key in self._checked and image.pid == pid)
 
-    def _look(self, pid: int, vma: Vma) -> Image:
+    def _open_image(self, pid: int, vma: Vma) -> Image:
         source = (pid, vma)
         if vma.path == VDSO:
             return self._vdso(source)
@@ -321,9 +321,9 @@ class Images:
             len(self._images) > 1 and self._table_bytes() > self._max_table_bytes
         ):
             _, image = self._images.popitem(last=False)
-            self._dropped(image)
+            self._close_image(image)
 
-    def _dropped(self, image: Image) -> None:
+    def _close_image(self, image: Image) -> None:
         """Let go of an image that one mapping no longer leads to, unless another does."""
         if any(other is image for other in self._images.values()):
             return

@@ -27,7 +27,7 @@ class Mount(NamedTuple):
     options: bytes
 
 
-class _Watched:
+class _MountTable:
     """The mounts of a mount namespace as a process sees them, read again once they have changed.
 
     The kernel says of an open mountinfo whether it has changed since the last poll(2). So a live mount that is found here by
@@ -66,33 +66,33 @@ class _Watched:
         self._devices = devices(self._mounts)
 
 
-class _Watching(threading.local):
+class _MountTables(threading.local):
     """What one thread watches: the gateway's own mounts, and those of processes that live in other namespaces."""
 
     def __init__(self) -> None:
         self._pid = 0
-        self._own: _Watched | None = None
-        self._others: OrderedDict[tuple[int, str], _Watched] = OrderedDict()
+        self._own: _MountTable | None = None
+        self._others: OrderedDict[tuple[int, str], _MountTable] = OrderedDict()
 
-    def own(self) -> _Watched | None:
+    def own(self) -> _MountTable | None:
         """None: they cannot be read."""
         # A forked process shares the descriptors, and each poll would take the change from the other.
         if self._pid != os.getpid():
             self._others.clear()
             try:
-                self._own = _Watched("self")
+                self._own = _MountTable("self")
             except OSError:
                 return None
             self._pid = os.getpid()
         return self._own
 
-    def of(self, pid: int) -> _Watched | None:
+    def of(self, pid: int) -> _MountTable | None:
         """None: the process has ended or may not be looked at."""
         self.own()
         try:
             # mountinfo leaves out what lies outside of the process's root (proc(5)).
             seen_from = (os.stat(f"/proc/{pid}/ns/mnt").st_ino, os.readlink(f"/proc/{pid}/root"))  # noqa: PTH115, PTH116 - Path is dearer
-            watched = self._others.pop(seen_from, None) or _Watched(str(pid))
+            watched = self._others.pop(seen_from, None) or _MountTable(str(pid))
         except OSError:
             return None
         self._others[seen_from] = watched
@@ -104,40 +104,40 @@ class _Watching(threading.local):
         self._others.clear()
 
 
-_watching: Final = _Watching()
+_tables: Final = _MountTables()
 
 
 def own_mounts() -> dict[bytes, Mount]:
     """The gateway's own, by id, as of now."""
-    own = _watching.own()
+    own = _tables.own()
     return {} if own is None else own.mounts()
 
 
 def own_devices() -> frozenset[Device]:
     """The devices, of those of the gateway's own mounts, that no program serves, as of now."""
-    own = _watching.own()
+    own = _tables.own()
     return frozenset() if own is None else own.devices()
 
 
 def mounts_of(pid: int) -> dict[bytes, Mount]:
     """The mounts that a process sees, by id, as of now; none if it has ended or may not be looked at.
 
-    They are watched until `forget_mounts_of_others`, at most 32 namespaces at a time: reading and parsing them for each
+    They are watched until `forget_other_mounts`, at most 32 namespaces at a time: reading and parsing them for each
     file took 0.4 ms with the 63 mounts of a container.
     """
-    watched = _watching.of(pid)
+    watched = _tables.of(pid)
     return {} if watched is None else watched.mounts()
 
 
 def devices_of(pid: int) -> frozenset[Device]:
     """The devices, of those of the mounts that a process sees, that no program serves, as of now."""
-    watched = _watching.of(pid)
+    watched = _tables.of(pid)
     return frozenset() if watched is None else watched.devices()
 
 
-def forget_mounts_of_others() -> None:
+def forget_other_mounts() -> None:
     """Watch no other namespace any longer: else one whose processes have ended would stay."""
-    _watching.forget_others()
+    _tables.forget_others()
 
 
 def parse_mounts(text: bytes) -> dict[bytes, Mount]:

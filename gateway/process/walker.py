@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from fleetpb import capture_pb2
-from gateway.process.code import IF_OUTERMOST, MAX_REMEMBERED, Code
+from gateway.process.code_bytes import IF_OUTERMOST, MAX_REMEMBERED, CodeBytes
 from gateway.unwind.rules import (
     FROM_RBP,
     FROM_RSP,
@@ -72,7 +72,7 @@ class Walker:
 
     def __init__(self, images: Images, *, max_depth: int = 256) -> None:
         self._images = images
-        self._code = Code(images)
+        self._code = CodeBytes(images)
         self._max_depth = max_depth
         self.stacks_walked = 0
 
@@ -135,7 +135,7 @@ class Walker:
                     end = _COMPLETE  # the psABI marks the outermost frame by a zero rbp (musl, Go)
                     break
                 if frame < top or distance & 7 or frame - top > _STACK_LIMIT_WORDS:
-                    end = self._off_the_stack(pid, space, ip - back) if rbp else _NO_UNWIND
+                    end = self._leaf_frame(pid, space, ip - back) if rbp else _NO_UNWIND
                     break
                 if frame + 2 > limit:
                     end = _TRUNCATED
@@ -148,7 +148,7 @@ class Walker:
                     break
                 verdict = space.return_sites.get(ip)
                 if verdict is None:
-                    verdict = self._code.judge_return(pid, space, ip)
+                    verdict = self._code.check_return_address(pid, space, ip)
                 if verdict and (rbp or verdict != IF_OUTERMOST):
                     end = _NO_UNWIND if verdict == IF_OUTERMOST else verdict
                     break
@@ -250,7 +250,7 @@ class Walker:
         space.rules[address] = rule
         return rule
 
-    def _off_the_stack(self, pid: int, space: AddressSpace, address: int) -> int:
+    def _leaf_frame(self, pid: int, space: AddressSpace, address: int) -> int:
         """How a walk ends whose frame pointer leads off the copied stack.
 
         Go keeps frame pointers in all its code, and runs its collector on the thread's stack for a goroutine

@@ -7,7 +7,7 @@ import os
 from typing import TYPE_CHECKING, Final
 
 from gateway.errors import AccessDenied, BadImage, ProcessGone
-from gateway.process.mapped_file import candidates
+from gateway.process.file_candidates import candidates
 from gateway.process.maps import Vma, read_executable_maps
 from gateway.unwind.elf import ElfLayout, read_layout
 

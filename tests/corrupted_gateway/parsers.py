@@ -25,7 +25,7 @@ from gateway.perf.sysfs_formats import parse_format, parse_id, parse_scale, pars
 from gateway.process import mounts
 from gateway.process.images import own_vdso
 from gateway.process.maps import parse_maps
-from gateway.process.script import script_name
+from gateway.process.script_names import script_name
 from gateway.unwind.elf import read_layout
 from gateway.unwind.frameless import return_address_words
 from gateway.unwind.machine_code import plt_words

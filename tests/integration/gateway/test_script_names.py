@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gateway.process.node_options import ALONE, VALUED
-from gateway.process.script import script_name
+from gateway.process.script_names import script_name
 
 pytestmark = pytest.mark.integration
 

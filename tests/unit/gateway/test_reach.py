@@ -68,7 +68,7 @@ NO_FILES: Final = frozenset({"_images", "_kernel", "_walker", "hierarchy"})
 """Objects of the gateway whose methods have the names of calls on files."""
 BELOW_PROC: Final = "it reads what the kernel tells, below a /proc or /sys that tests replace"
 ALLOWED: Final = {
-    "process/foreign_file.py": "it is the one way to files of others",
+    "process/untrusted_file.py": "it is the one way to files of others",
     "shared_memory.py": "it keeps the gateway's own counts, in a file that must be the gateway's own user's",
     "serving/runtime_folder.py": "it makes the gateway's own folder and looks for those of its own user",
     "serving/listeners.py": "it looks at the socket that the operator named, and its folder, before it listens",

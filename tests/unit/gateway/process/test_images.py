@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from gateway.process.file_candidates import candidates
 from gateway.process.images import Images
-from gateway.process.mapped_file import candidates
 from gateway.process.maps import Vma, read_executable_maps
 from gateway.unwind.rules import FROM_RSP, NO_ENTRY_RULE, UNUSABLE_RULE
 

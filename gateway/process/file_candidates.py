@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gateway.errors import FileRefused
 from gateway.process.file_systems import trusts_mounts_of
-from gateway.process.foreign_file import open_pinned, pinned, pinned_by_walk
+from gateway.process.untrusted_file import open_pinned, pinned, pinned_by_walk
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,11 +14,11 @@ import pytest
 
 from gateway.errors import FileRefused
 from gateway.jit.map_file import MapRefused, open_map
+from gateway.process.file_candidates import candidates
 from gateway.process.file_systems import USERS_PROGRAM
-from gateway.process.foreign_file import open_foreign, pinned, pinned_by_walk, read_foreign
 from gateway.process.images import Image, Images
-from gateway.process.mapped_file import candidates
 from gateway.process.maps import Vma, read_executable_maps
+from gateway.process.untrusted_file import open_untrusted, pinned, pinned_by_walk, read_untrusted
 from tests.leases import give_away, leased
 from tests.served_files import CONTENT, NAME, NOBODY, ROOT, spinning
 
@@ -42,9 +42,9 @@ def mapped_by(pid: int, name: str) -> Vma:
 
 def test_a_regular_file_is_read(tmp_path: Path):
     (tmp_path / "file").write_bytes(b"x" * 300_000)
-    assert read_foreign(tmp_path / "file", 300_000) == b"x" * 300_000
+    assert read_untrusted(tmp_path / "file", 300_000) == b"x" * 300_000
     with pytest.raises(FileRefused, match="more than 299999 bytes"):
-        read_foreign(tmp_path / "file", 299_999)
+        read_untrusted(tmp_path / "file", 299_999)
 
 
 def test_what_is_no_regular_file_is_not_opened(tmp_path: Path):
@@ -53,15 +53,15 @@ def test_what_is_no_regular_file_is_not_opened(tmp_path: Path):
         bound.bind(f"{tmp_path}/socket")
         for path in (tmp_path / "fifo", tmp_path / "socket", Path("/dev/zero"), tmp_path):
             with pytest.raises(FileRefused, match="no regular file"):
-                open_foreign(path)
+                open_untrusted(path)
 
 
 def test_a_link_is_followed_unless_it_must_not_be(tmp_path: Path):
     (tmp_path / "file").write_bytes(b"content")
     (tmp_path / "link").symlink_to("file")
-    assert read_foreign(tmp_path / "link", 100) == b"content"
+    assert read_untrusted(tmp_path / "link", 100) == b"content"
     with pytest.raises(FileRefused, match="no regular file"):
-        read_foreign(tmp_path / "link", 100, flags=os.O_NOFOLLOW)
+        read_untrusted(tmp_path / "link", 100, flags=os.O_NOFOLLOW)
 
 
 def test_what_was_looked_at_is_what_is_opened(tmp_path: Path):
@@ -70,7 +70,7 @@ def test_what_was_looked_at_is_what_is_opened(tmp_path: Path):
     with pinned(path) as found:
         path.unlink()
         os.mkfifo(path)
-        assert read_foreign(f"/proc/self/fd/{found}", 100) == b"before"
+        assert read_untrusted(f"/proc/self/fd/{found}", 100) == b"before"
 
 
 def test_a_file_under_a_lease_is_refused_until_it_ends(tmp_path: Path):
@@ -80,8 +80,8 @@ def test_a_file_under_a_lease_is_refused_until_it_ends(tmp_path: Path):
     with leased(path):
         for _ in range(2):  # the first one asks the holder to end it
             with pytest.raises(FileRefused, match="lease"):
-                open_foreign(path)
-    assert read_foreign(path, 100) == b"content"
+                open_untrusted(path)
+    assert read_untrusted(path, 100) == b"content"
 
 
 def test_a_program_under_a_lease_is_one_that_cannot_be_opened(tmp_path: Path):
@@ -98,12 +98,12 @@ def test_no_descriptor_is_left_open(tmp_path: Path):
     path = tmp_path / "file"
     path.write_bytes(b"content")
     os.mkfifo(tmp_path / "fifo")
-    read_foreign(path, 100)  # which opens the list of mounts, for good
+    read_untrusted(path, 100)  # which opens the list of mounts, for good
     before = sorted(Path("/proc/self/fd").iterdir())
-    read_foreign(path, 100)
+    read_untrusted(path, 100)
     for refused in (path, tmp_path / "fifo", tmp_path / "none"):
         with pytest.raises((FileRefused, OSError)):
-            read_foreign(refused, 1)
+            read_untrusted(refused, 1)
     assert sorted(Path("/proc/self/fd").iterdir()) == before
 
 
@@ -143,7 +143,7 @@ def test_a_path_is_walked_without_links(tmp_path: Path):
     (tmp_path / "folder/file").write_bytes(b"content")
     (tmp_path / "link").symlink_to("folder")
     with pinned_by_walk(f"{tmp_path}/folder/file") as found:
-        assert read_foreign(f"/proc/self/fd/{found}", 100) == b"content"
+        assert read_untrusted(f"/proc/self/fd/{found}", 100) == b"content"
     for path in (f"{tmp_path}/link/file", f"{tmp_path}/folder/none"):
         with pytest.raises(OSError), pinned_by_walk(path):
             pass
@@ -155,10 +155,10 @@ def test_a_path_is_walked_without_links(tmp_path: Path):
 def test_threads_that_end_leave_no_descriptor(tmp_path: Path):
     path = tmp_path / "file"
     path.write_bytes(b"content")
-    read_foreign(path, 100)
+    read_untrusted(path, 100)
     before = sorted(Path("/proc/self/fd").iterdir())
     for _ in range(8):
-        thread = threading.Thread(target=read_foreign, args=(path, 100))
+        thread = threading.Thread(target=read_untrusted, args=(path, 100))
         thread.start()
         thread.join()
     assert sorted(Path("/proc/self/fd").iterdir()) == before

@@ -8,7 +8,7 @@ What can be in store for a reader with the gateway's rights, and what stands aga
 - A program may serve its file system (FUSE), beneath an overlay too: `file_systems` is asked before any call that such a program
   could see. The look for a name in a folder is one: `pinned_by_walk` is for paths that lead through folders of others.
 - Another file may take its place: what was looked at is what is opened, by /proc/self/fd.
-- It may be endless: `read_foreign` has a limit.
+- It may be endless: `read_untrusted` has a limit.
 """
 
 from __future__ import annotations
@@ -90,15 +90,15 @@ def open_pinned(descriptor: int) -> int:
         ) from reason
 
 
-def open_foreign(path: str | Path, *, pid: int | None = None, flags: int = 0) -> int:
+def open_untrusted(path: str | Path, *, pid: int | None = None, flags: int = 0) -> int:
     """A descriptor for reading of the regular file at a path, which the caller closes; parameters and errors as of `pinned`."""
     with pinned(path, pid=pid, flags=flags) as found:
         return open_pinned(found)
 
 
-def read_foreign(path: str | Path, limit: int, *, flags: int = 0) -> bytes:
+def read_untrusted(path: str | Path, limit: int, *, flags: int = 0) -> bytes:
     """All of the regular file at a path. Raises FileRefused, also above `limit` bytes, OSError, ValueError."""
-    descriptor = open_foreign(path, flags=flags)
+    descriptor = open_untrusted(path, flags=flags)
     try:
         return read_opened(descriptor, limit)
     finally:

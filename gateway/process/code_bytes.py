@@ -38,7 +38,7 @@ _NO_UNWIND: Final = int(capture_pb2.STACK_END_NO_UNWIND)
 _NO_MAPPING: Final = int(capture_pb2.STACK_END_NO_MAPPING)
 
 
-class Code:
+class CodeBytes:
     """Reads the code of processes, files by `images`. Not for use by several threads at once."""
 
     def __init__(self, images: Images) -> None:
@@ -74,16 +74,16 @@ class Code:
         vma = space.find(return_address - 1)
         if vma is None:
             return 0
-        verdict = self.judge_return(pid, space, return_address)
+        verdict = self.check_return_address(pid, space, return_address)
         if verdict and (rbp or verdict != IF_OUTERMOST):
             return 0
         known = space.rules[ip][1]
         if not known:
-            known = self._look_at_frame(pid, space, ip) or _FRAMED
+            known = self._words_by_code(pid, space, ip) or _FRAMED
             space.rules[ip] = (NO_ENTRY, known, 0, 0, None)
         return words if words == known else 0
 
-    def _look_at_frame(self, pid: int, space: AddressSpace, ip: int) -> int:
+    def _words_by_code(self, pid: int, space: AddressSpace, ip: int) -> int:
         """Words from rsp to behind the return address by the code's own bytes; 0: they do not tell."""
         vma = space.find(ip)
         if vma is None:
@@ -96,7 +96,7 @@ class Code:
             code = self._images.read_memory(pid, first, size)
         return return_address_words(code, ip - first)
 
-    def judge_return(self, pid: int, space: AddressSpace, address: int) -> int:
+    def check_return_address(self, pid: int, space: AddressSpace, address: int) -> int:
         """Return 0 if an address found without an entry can be a return address, else how the walk ends.
 
         `IF_OUTERMOST`: it can if it is the last one.
@@ -105,10 +105,10 @@ class Code:
         if verdict is None:
             if len(space.return_sites) >= MAX_REMEMBERED:
                 space.return_sites.clear()
-            verdict = space.return_sites[address] = self._judge(pid, space, address)
+            verdict = space.return_sites[address] = self._check_return_address(pid, space, address)
         return verdict
 
-    def _judge(self, pid: int, space: AddressSpace, address: int) -> int:
+    def _check_return_address(self, pid: int, space: AddressSpace, address: int) -> int:
         vma = space.find(address - 1)
         if vma is None:
             return _NO_MAPPING

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.process.script import MAX_NAME, script_name
+from gateway.process.script_names import MAX_NAME, script_name
 
 
 def name(exe: str, *arguments: str) -> str:
