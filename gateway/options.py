@@ -8,8 +8,8 @@ import re
 from pathlib import Path
 from typing import Final
 
-from gateway.containers.settings import (
-    NamesSettings,
+from gateway.containers.label_settings import (
+    LabelSettings,
     parse_environment_label,
     parse_kubelet,
     parse_pod_label,
@@ -371,14 +371,14 @@ def _add_names(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _names(options: argparse.Namespace, parser: argparse.ArgumentParser) -> NamesSettings:
+def _names(options: argparse.Namespace, parser: argparse.ArgumentParser) -> LabelSettings:
     try:
         kubelet = None
         if options.kubelet_url:
             kubelet = parse_kubelet(options.kubelet_url, options.kubelet_token, options.kubelet_ca)
         elif options.kubelet_token or options.kubelet_ca:
             parser.error("--kubelet-token and --kubelet-ca are of no use without --kubelet-url")
-        return NamesSettings(
+        return LabelSettings(
             labels_file=options.labels_file,
             kubelet=kubelet,
             pod_labels=tuple(map(parse_pod_label, options.pod_label)),

@@ -8,7 +8,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Final
 
-from gateway.containers.settings import NO_NAMES, NamesSettings
+from gateway.containers.label_settings import NO_LABELS, LabelSettings
 from gateway.errors import UnsafeAddress
 from gateway.roles import Role
 
@@ -142,7 +142,7 @@ class Settings:
     exit_when_idle: bool = False
     user: str | None = None
     state_dir: Path | None = None
-    names: NamesSettings = NO_NAMES
+    names: LabelSettings = NO_LABELS
     observe: Address | None = None
     """Where probes and scrapes are answered."""
     observe_openly: bool = False

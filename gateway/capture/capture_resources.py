@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 from gateway.capture.host import Access
 from gateway.capture.limits import Capacity
 from gateway.capture.machine_description import cpuinfo, describe
-from gateway.containers.naming import Names
-from gateway.containers.settings import NO_NAMES, NamesSettings
+from gateway.containers.label_settings import NO_LABELS, LabelSettings
+from gateway.containers.label_sources import LabelSources
 from gateway.machine.cpu_usage import UtilisationMeter
 from gateway.machine.kernel_map import KernelMap, Module, read_kernel_build_id, read_kernel_map
 from gateway.machine.topology import online_cpus
@@ -42,14 +42,14 @@ class CaptureResources:
         access: Access,
         limits: Limits,
         labels: Mapping[str, str],
-        names: NamesSettings = NO_NAMES,
+        label_sources: LabelSettings = NO_LABELS,
         kernel_map_cache: KernelMapCache | None = None,
     ) -> None:
         """Look at the machine once; nothing stays open. `kernel_map_cache` has the kernel's map of the server before."""
         self.access: Final = access
         self.limits: Final = limits
         self.images: Final = Images()
-        self.names: Final = Names(names)
+        self.label_sources: Final = LabelSources(label_sources)
         self.images_lock: Final = threading.Lock()
         self.kernel_build_id: Final = read_kernel_build_id()
         self.metrics: Final = MachineMetrics(cpuinfo().get("flags", ""))

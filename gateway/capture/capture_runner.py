@@ -118,7 +118,7 @@ class CaptureRunner:
             resources.kernel,
             kernel_build_id=resources.kernel_build_id,
             max_depth=schedule.max_depth,
-            own_labels=resources.names.of_process,
+            own_labels=resources.label_sources.of_process,
         )
         self._capture = capture_pb2.Capture(
             visit_id=visit_id, producer=PRODUCER, machine=resources.machine, notes=schedule.changes
@@ -152,7 +152,7 @@ class CaptureRunner:
         if not self._resources.own_only:
             # Whoever samples a machine needs it; read while the rings fill, it would let them run over.
             self._resources.kernel().forget_runtime_code()
-        self._resources.names.begin()
+        self._resources.label_sources.begin()
         window = self._resources.metrics.open_window()
         self._began = time.monotonic()
         self._capture.window.wall_start_ns = time.time_ns()
@@ -179,7 +179,7 @@ class CaptureRunner:
 
     def pack(self) -> Packed:
         """The finished capture."""
-        names = self._resources.names.finish()
+        names = self._resources.label_sources.finish()
         labels = {who: names.labels(who.cgroup, who.labels) for who in self._packer.identities}
         self._capture.notes.extend(names.notes())
         return self._packer.pack(self._capture, labels)

@@ -18,7 +18,7 @@ from fleetpb import capture_pb2
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from gateway.containers.environment import Labels
+    from gateway.containers.process_environment import Labels
     from gateway.process.identity import Identity
 
 FORMAT: Final = 1

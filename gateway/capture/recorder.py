@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from fleetpb import capture_pb2
 from gateway.capture.packer import BY_FRAME_POINTER, EXACT, KERNEL, UNKNOWN, FrameKey, GroupKey, Image
 from gateway.errors import AccessDenied, ProcessGone
-from gateway.jit.naming import JitNames
+from gateway.jit.jit_names import JitNames
 from gateway.perf.records import Exited, Forked, Lost, Mapped, Mode, Renamed, Sample, Throttled, user_ip
 from gateway.process.address_space import AddressSpace
 from gateway.process.identity import Identity, no_labels, read_identity
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gateway.capture.packer import Packer, SegmentCounts
-    from gateway.containers.environment import Labels
+    from gateway.containers.process_environment import Labels
     from gateway.machine.kernel_map import KernelLocation, KernelMap
     from gateway.perf.records import Record
     from gateway.process.images import Images

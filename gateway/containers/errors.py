@@ -10,13 +10,13 @@ None of them fails a capture: it goes on without those names and says so in a no
 from gateway.errors import GatewayError
 
 
-class NamesUnavailable(GatewayError):
+class LabelsUnavailable(GatewayError):
     """Base of what goes wrong with names of containers."""
 
 
-class BadLabelsFile(NamesUnavailable):
+class BadLabelsFile(LabelsUnavailable):
     """The labels file cannot be read, or is larger than is read. The text says which and why."""
 
 
-class KubeletUnavailable(NamesUnavailable):
+class KubeletUnavailable(LabelsUnavailable):
     """The kubelet could not be asked, or its answer is no list of pods. The text says why."""

@@ -13,8 +13,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from gateway.containers.errors import KubeletUnavailable
+from gateway.containers.label_settings import POD_LABELS
 from gateway.containers.pods import Pods, parse_pods
-from gateway.containers.settings import POD_LABELS
 from gateway.errors import FileRefused
 from gateway.process.untrusted_file import read_untrusted
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import http.client
     from collections.abc import Callable, Sequence
 
-    from gateway.containers.settings import Kubelet
+    from gateway.containers.label_settings import Kubelet
 
 MAX_BYTES: Final = 8 << 20
 """Of an answer: some 1000 pods. It is held twice for a moment, and the gateway's memory is small."""
@@ -42,7 +42,7 @@ _LATE: Final = f"its answer took longer than {DEADLINE_S:g} s"
 
 
 class KubeletPods:
-    """What the kubelet said last. `ask` starts a question, `pods` never waits."""
+    """What the kubelet said last. `request` starts a question, `pods` never waits."""
 
     def __init__(
         self, kubelet: Kubelet, labels: Sequence[str] = (), *, clock: Callable[[], float] = time.monotonic
@@ -53,32 +53,32 @@ class KubeletPods:
         self._clock = clock
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._asked_at = float("-inf")
-        self._answered_at = float("-inf")
+        self._requested_at = float("-inf")
+        self._received_at = float("-inf")
         self._pods = Pods()
         self._failure = ""
 
     @property
     def pods(self) -> Pods:
         """Of the last good answer; empty before the first one, and when it is older than `KEPT_S`."""
-        return self._pods if self._clock() - self._answered_at <= KEPT_S else Pods()
+        return self._pods if self._clock() - self._received_at <= KEPT_S else Pods()
 
     @property
     def failure(self) -> str:
         """Why the last question failed, or that it is under way for too long, a sentence; "": it did not."""
-        waited = self._clock() - self._asked_at
+        waited = self._clock() - self._requested_at
         if self._thread is not None and self._thread.is_alive() and waited > DEADLINE_S:
             return f"the kubelet at {self._kubelet.address} gave no names: no answer for {waited:.0f} s"
         return self._failure
 
-    def ask(self) -> None:
+    def request(self) -> None:
         """Ask in the background, unless that is under way or was done a moment ago."""
         with self._lock:
             if (self._thread is not None and self._thread.is_alive()) or (
-                self._clock() - self._asked_at < FRESH_S
+                self._clock() - self._requested_at < FRESH_S
             ):
                 return
-            self._asked_at = self._clock()
+            self._requested_at = self._clock()
             self._thread = threading.Thread(target=self._run, name="kubelet", daemon=True)
             self._thread.start()
 
@@ -93,7 +93,7 @@ class KubeletPods:
     def _run(self) -> None:
         try:
             self._pods = parse_pods(fetch(self._kubelet), self._wanted)
-            self._answered_at = self._clock()
+            self._received_at = self._clock()
             self._failure = ""
         except KubeletUnavailable as error:
             # What a stranger's server says ends up in it.

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from gateway.containers.errors import BadLabelsFile
-from gateway.containers.settings import LABEL_NAME
+from gateway.containers.label_settings import LABEL_NAME
 from gateway.errors import FileRefused
 from gateway.process.untrusted_file import open_untrusted, read_opened
 
@@ -41,7 +41,7 @@ MAX_VALUE: Final = 255
 _ID: Final = re.compile(r"[0-9a-f]{12,64}(-[0-9]+)?")
 _MAGIC: Final = re.compile(r"[*?\[]")
 _SHORT: Final = 12
-_MOST_COMPLAINTS: Final = 5
+_MAX_WARNINGS: Final = 5
 
 Labels = dict[str, str]
 _Line = tuple[int, str, Labels]
@@ -56,7 +56,7 @@ class LabelsFile:
     exact: dict[tuple[str, str], list[_Line]]
     """By kind and name."""
     patterns: list[tuple[int, str, re.Pattern[str], Labels]]
-    complaints: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
     """What was left out, as sentences; at most a few."""
 
     def labels(self, placement: Placement, path: str) -> Labels:
@@ -86,10 +86,10 @@ def parse_labels_file(text: str) -> LabelsFile:
     containers: dict[str, list[_Line]] = {}
     exact: dict[tuple[str, str], list[_Line]] = {}
     patterns: list[tuple[int, str, re.Pattern[str], Labels]] = []
-    complaints: list[str] = []
+    warnings: list[str] = []
     for number, line in enumerate(text.split("\n"), 1):
         if number > MAX_LINES:
-            complaints.append(f"there are more than {MAX_LINES} lines; the rest was left out")
+            warnings.append(f"there are more than {MAX_LINES} lines; the rest was left out")
             break
         try:
             words = shlex.split(line, comments=True)
@@ -97,24 +97,24 @@ def parse_labels_file(text: str) -> LabelsFile:
                 continue
             kind, which, labels = _parse(words)
         except ValueError as error:
-            complaints.append(f"line {number}: {error}")
+            warnings.append(f"line {number}: {error}")
             continue
         if kind == "container":
             containers.setdefault(which[:_SHORT], []).append((number, which, labels))
         elif _MAGIC.search(which):
             if len(patterns) == MAX_PATTERNS:
-                complaints.append(f"line {number}: there are {MAX_PATTERNS} patterns before it")
+                warnings.append(f"line {number}: there are {MAX_PATTERNS} patterns before it")
                 continue
             patterns.append((number, kind, re.compile(fnmatch.translate(which)), labels))
         else:
             exact.setdefault((kind, which), []).append((number, which, labels))
-    more = len(complaints) - _MOST_COMPLAINTS
+    more = len(warnings) - _MAX_WARNINGS
     if more > 0:
-        complaints = [*complaints[:_MOST_COMPLAINTS], f"and {more} more lines were left out"]
-    return LabelsFile(containers, exact, patterns, tuple(complaints))
+        warnings = [*warnings[:_MAX_WARNINGS], f"and {more} more lines were left out"]
+    return LabelsFile(containers, exact, patterns, tuple(warnings))
 
 
-class WatchedLabels:
+class LabelsFileReader:
     """The labels file, read again when it has changed: its inode, size or time of change."""
 
     def __init__(self, path: Path) -> None:
@@ -123,7 +123,7 @@ class WatchedLabels:
         self._seen: tuple[int, int, int] | None = None
         self._file = parse_labels_file("")
 
-    def now(self) -> LabelsFile:
+    def current(self) -> LabelsFile:
         """The file as it is; raises BadLabelsFile where it cannot be read or is too large."""
         try:
             descriptor = open_untrusted(self._path)

@@ -73,7 +73,7 @@ class Placement:
 
 
 @lru_cache(maxsize=2048)
-def place(path: str) -> Placement:
+def parse_cgroup(path: str) -> Placement:
     """Read the path of a control group. Remembered: on one machine a few hundred come again and again."""
     if user := _OF_A_USER.search(path):
         path = path[: user.end()]

@@ -75,7 +75,7 @@ def open_map(pid: int) -> int | None:
     return _open(owner, owner.own_pid, since=owner.started)
 
 
-def open_map_left_behind(pid: int, parent: int, *, since: float) -> int | None:
+def open_map_of_ended(pid: int, parent: int, *, since: float) -> int | None:
     """Return a descriptor of the map that a process has left that is gone; None: there is none.
 
     It is looked for where its parent lives and taken for the parent's user's, written after `since` (wall

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from gateway.jit.entries import MAX_NAME, Entries, name_in
+from gateway.jit.map_entries import MAX_NAME, Entries, name_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,19 +40,19 @@ class Allowance:
 
 
 class PerfMap:
-    """The map behind a descriptor, which it closes. `cut`: not all of it was read."""
+    """The map behind a descriptor, which it closes. `truncated`: not all of it was read."""
 
-    __slots__ = ("_allowance", "_descriptor", "_entries", "_mark", "cut")
+    __slots__ = ("_allowance", "_descriptor", "_entries", "_mark", "truncated")
 
     def __init__(self, descriptor: int, allowance: Allowance) -> None:
         """Nothing is read before `refresh`."""
         self._descriptor = descriptor
         self._allowance = allowance
         self._mark = b""
-        self.cut = False
+        self.truncated = False
         self._entries = self._begin()
 
-    def refresh(self, asked: AbstractSet[int] = frozenset()) -> set[int]:
+    def refresh(self, requested: AbstractSet[int] = frozenset()) -> set[int]:
         """Read what was appended; those of the addresses that may have got another name by it.
 
         A file that was written anew, as JDK's `Compiler.perfmap` does, is read from its beginning.
@@ -70,13 +70,13 @@ class PerfMap:
         except OSError:
             return set()  # the file system is gone; what was read stays good
         if anew or len(self._entries) - known > _MANY:
-            return set(asked)
-        return _covered(asked, self._entries.ranges(known)) if asked else set()
+            return set(requested)
+        return _covered(requested, self._entries.ranges(known)) if requested else set()
 
     def name(self, address: int) -> str:
         """The name of the code at an address; empty: the map has none, or too many were asked for."""
         if self._allowance.steps < _STEPS_A_NAME:
-            self.cut = True
+            self.truncated = True
             return ""
         self._allowance.steps -= _STEPS_A_NAME
         line = self._entries.find(address)
@@ -100,7 +100,7 @@ class PerfMap:
             size = 0
         self._mark = b""
         skipped = max(0, size - MAX_MAP_BYTES)
-        self.cut |= skipped > 0
+        self.truncated |= skipped > 0
         return Entries(limit=self._allowance.entries, steps=self._allowance.steps, position=skipped)
 
     def _continues(self, size: int) -> bool:
@@ -118,7 +118,7 @@ class PerfMap:
         while entries.position < size:
             wanted = min(_PIECE_BYTES, size - entries.position, self._allowance.bytes)
             if entries.full or wanted <= 0:
-                self.cut = True
+                self.truncated = True
                 break
             piece = os.pread(self._descriptor, wanted, entries.position)
             if not piece:
@@ -126,8 +126,8 @@ class PerfMap:
             self._allowance.bytes -= len(piece)
             self._mark = (self._mark + piece)[-_MARK_BYTES:]
             entries.feed(piece)
-        entries.settle()
-        self.cut |= entries.full
+        entries.index()
+        self.truncated |= entries.full
         self._allowance.steps = entries.steps
         self._allowance.entries -= len(entries) - had
 

@@ -45,7 +45,7 @@ class Candidate(NamedTuple):
 def candidates(pid: int, vma: Vma) -> Iterator[Candidate]:
     """Yield open files that may be behind a mapping, best first; the caller closes each one.
 
-    What `foreign_file` refuses is passed over, and nothing else is tried for a mapping whose very file it refuses.
+    What `untrusted_file` refuses is passed over, and nothing else is tried for a mapping whose very file it refuses.
     """
     with suppress(FileRefused):
         yield from _candidate(pinned(f"/proc/{pid}/map_files/{vma.start:x}-{vma.end:x}", pid=pid), None)

@@ -6,15 +6,15 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from gateway.containers.control_group import control_group
-from gateway.containers.placement import place
+from gateway.containers.cgroup_path import choose_cgroup
+from gateway.containers.placement import parse_cgroup
 from gateway.errors import AccessDenied, ProcessGone
 from gateway.process.script_names import script_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gateway.containers.environment import Labels
+    from gateway.containers.process_environment import Labels
 
 _MAX_FILE_BYTES: Final = 16 << 10
 _PF_KTHREAD: Final = 0x00200000
@@ -64,8 +64,8 @@ def read_identity(pid: int, own_labels: Callable[[int], Labels] = no_labels) -> 
         exe = ""
     exe = exe.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     script = script_name(exe, _read(pid, "cmdline"))
-    cgroup = control_group(_read(pid, "cgroup").decode("utf-8", "replace"))
-    placement = place(cgroup)
+    cgroup = choose_cgroup(_read(pid, "cgroup").decode("utf-8", "replace"))
+    placement = parse_cgroup(cgroup)
     return Identity(
         comm,
         exe,

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from gateway.containers.placement import place
+from gateway.containers.placement import parse_cgroup
 from gateway.process.identity import Identity
 from services.simulate.binaries import executable_path
 from services.simulate.catalogue import APPLICATIONS, Application, Kind
@@ -77,11 +77,11 @@ def _identity(fleet: Fleet, machine: int, application: Application, number: int)
     comm = exe.rpartition("/")[2][:15]
     if application.kind is Kind.DAEMON:
         cgroup = f"/system.slice/{application.name}.service"
-        return Identity(comm, exe, "", cgroup, "", place(cgroup).unit, kernel_thread=False)
+        return Identity(comm, exe, "", cgroup, "", parse_cgroup(cgroup).unit, kernel_thread=False)
     container = sha256(f"{fleet.seed}/{machine}/{application.name}/{number}".encode()).hexdigest()
     cgroup = f"/kubepods.slice/kubepods-burstable.slice/cri-containerd-{container}.scope"
     script = (
         application.name if application.program in RUNTIMES and RUNTIMES[application.program].image else ""
     )
-    placement = place(cgroup)
+    placement = parse_cgroup(cgroup)
     return Identity(comm, exe, script, cgroup, placement.container, placement.unit, kernel_thread=False)

@@ -6,11 +6,11 @@ import random
 import struct
 from pathlib import Path
 
-from gateway.containers.control_group import control_group
-from gateway.containers.environment import parse_environment
+from gateway.containers.cgroup_path import choose_cgroup
 from gateway.containers.labels_file import parse_labels_file
-from gateway.containers.placement import place
+from gateway.containers.placement import parse_cgroup
 from gateway.containers.pods import parse_pods
+from gateway.containers.process_environment import parse_environment
 from gateway.errors import GatewayError
 from gateway.machine.cpu_usage import parse_stat
 from gateway.machine.frequency import parse_cpuinfo
@@ -71,7 +71,7 @@ def parsers(folder: Path) -> dict[str, Parser]:
         "/proc/PID/mountinfo": Parser([Path("/proc/self/mountinfo").read_bytes()], lambda data, _: mounts.parse_mounts(data), text=True),
         "/proc/kallsyms": Parser([KALLSYMS], read_kallsyms, text=True),
         "kernel notes": Parser([_NOTE * 2], lambda data, _: build_id_of_notes(data)),
-        "/proc/PID/cgroup": Parser(_CGROUPS, lambda data, _: place(control_group(text_of(data))), text=True),
+        "/proc/PID/cgroup": Parser(_CGROUPS, lambda data, _: parse_cgroup(choose_cgroup(text_of(data))), text=True),
         "/proc/PID/cmdline": Parser([b"/usr/bin/python3\0-X\0dev\0-m\0http.server\0", b"java\0-cp\0a.jar\0@f\0Main\0", status],
                                     lambda data, c: script_name(c.choice(("/usr/bin/python3", "/bin/node", "java", "perl")), data), text=True),
         "/proc/PID/environ": Parser([b"A=1\0TEAM=x\0PATH=/bin\0"], lambda data, _: parse_environment(data, {b"TEAM": "team", b"A": "a"}), text=True),

@@ -2,7 +2,7 @@
 
 import random
 
-from gateway.jit.entries import MAX_NAME, Entries, name_in
+from gateway.jit.map_entries import MAX_NAME, Entries, name_in
 from gateway.machine.kernel_map import KernelMap, Module
 from gateway.process.address_space import AddressSpace
 from gateway.process.maps import Vma
@@ -33,9 +33,9 @@ def read_perf_map(data: bytes, chance: random.Random) -> None:
     entries = Entries(limit=10_000, position=chance.choice((0, 0, 5)))
     cut = chance.randrange(len(data) + 1)
     entries.feed(data[:cut])
-    entries.settle()
+    entries.index()
     entries.feed(data[cut:])
-    entries.settle()
+    entries.index()
     for start, end in entries.ranges(0):
         assert 0 <= start < end <= 1 << 64
         line = entries.find(start)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fleetpb import capture_pb2
-from gateway.containers.control_group import control_group
+from gateway.containers.cgroup_path import control_group
 from tests.gateway_daemon import (
     DEADLINE_S,
     StackOf,

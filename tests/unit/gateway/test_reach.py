@@ -146,7 +146,7 @@ def in_modules(wanted: Callable[[ast.Call], bool]) -> dict[str, list[str]]:
 
 
 def test_files_of_others_are_opened_by_one_module():
-    """What another user owns or chooses goes through `foreign_file`; a module that opens its own files says here why."""
+    """What another user owns or chooses goes through `untrusted_file`; a module that opens its own files says here why."""
     assert {module: calls for module, calls in in_modules(opens).items() if module not in ALLOWED} == {}
 
 

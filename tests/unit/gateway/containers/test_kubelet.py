@@ -13,7 +13,7 @@ import pytest
 from gateway.containers import kubelet as module
 from gateway.containers.errors import KubeletUnavailable
 from gateway.containers.kubelet import KubeletPods, fetch
-from gateway.containers.settings import parse_kubelet
+from gateway.containers.label_settings import parse_kubelet
 from tests.kubelets import POD, A, Answer, kubelet, listed, says, write_self_signed
 from tests.leases import leased
 
@@ -24,7 +24,7 @@ def test_its_pods_are_known_after_a_moment():
     with kubelet(says(listed(POD))) as (server, url):
         pods = KubeletPods(parse_kubelet(url, None, None))
         assert pods.pods.containers == {}
-        pods.ask()
+        pods.request()
         assert pods.wait(DEADLINE_S)
         assert pods.pods.containers[A]["k8s.pod.label.app"] == "shop"
         assert "k8s.pod.label.team" not in pods.pods.containers[A]
@@ -37,12 +37,12 @@ def test_an_answer_is_used_for_a_while_and_a_failure_does_not_lose_it():
     with kubelet(says(listed(POD))) as (server, url):
         pods = KubeletPods(parse_kubelet(url, None, None), ["team"], clock=lambda: now)
         for now, asked in ((0.0, 1), (29.0, 1), (31.0, 2)):  # noqa: B007 - the clock reads it
-            pods.ask()
+            pods.request()
             assert pods.wait(DEADLINE_S)
             assert len(server.asked) == asked
         server.answer = says("", 403)
         now = 100.0
-        pods.ask()
+        pods.request()
         assert pods.wait(DEADLINE_S)
         assert "403" in pods.failure
         assert "nodes/pods" in pods.failure
@@ -60,9 +60,9 @@ def test_nobody_waits_for_one_that_hangs():
     with kubelet(hangs) as (server, url):
         now = 0.0
         pods = KubeletPods(parse_kubelet(url, None, None), clock=lambda: now)
-        pods.ask()
+        pods.request()
         now = 1000.0
-        pods.ask()
+        pods.request()
         assert pods.pods.containers == {}
         assert not pods.wait(0)
         assert "no answer for 1000 s" in pods.failure
@@ -114,7 +114,7 @@ def test_what_is_no_answer_is_a_sentence(monkeypatch: pytest.MonkeyPatch, answer
     monkeypatch.setattr(module, "DEADLINE_S", 0.3)
     with kubelet(answer) as (_, url):
         pods = KubeletPods(parse_kubelet(url, None, None))
-        pods.ask()
+        pods.request()
         assert pods.wait(DEADLINE_S)
     assert pods.failure.startswith("the kubelet at 127.0.0.1")
     assert why in pods.failure

@@ -8,15 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.containers.errors import BadLabelsFile
+from gateway.containers.label_settings import LABEL_NAME
 from gateway.containers.labels_file import (
     MAX_BYTES,
     MAX_LINES,
     MAX_PATTERNS,
-    WatchedLabels,
+    LabelsFileReader,
     parse_labels_file,
 )
-from gateway.containers.placement import place
-from gateway.containers.settings import LABEL_NAME
+from gateway.containers.placement import parse_cgroup
 from tests.leases import leased
 
 A = "0123456789abcdef" * 4
@@ -51,8 +51,8 @@ cgroup      /slurm                   team=hpc application=slurm
 )
 def test_all_lines_that_fit_count_and_later_ones_more(path: str, labels: dict[str, str]):
     file = parse_labels_file(TEXT)
-    assert file.complaints == ()
-    assert file.labels(place(path), path) == labels
+    assert file.warnings == ()
+    assert file.labels(parse_cgroup(path), path) == labels
 
 
 @pytest.mark.parametrize(
@@ -75,20 +75,20 @@ def test_all_lines_that_fit_count_and_later_ones_more(path: str, labels: dict[st
 )
 def test_a_bad_line_is_left_out_and_said(line: str, why: str):
     file = parse_labels_file(f"unit a.service team=a\n{line}\nunit b.service team=b\n")
-    (complaint,) = file.complaints
+    (complaint,) = file.warnings
     assert complaint.startswith("line 2: ")
     assert why in complaint
     for unit in ("a", "b"):
         path = f"/system.slice/{unit}.service"
-        assert file.labels(place(path), path) == {"team": unit}
+        assert file.labels(parse_cgroup(path), path) == {"team": unit}
 
 
 def test_complaints_are_few():
-    assert len(parse_labels_file("nonsense\n" * 1000).complaints) == 6
-    assert any("more than" in text for text in parse_labels_file("\n" * (MAX_LINES + 1)).complaints)
+    assert len(parse_labels_file("nonsense\n" * 1000).warnings) == 6
+    assert any("more than" in text for text in parse_labels_file("\n" * (MAX_LINES + 1)).warnings)
     many = parse_labels_file("unit x*.service a=b\n" * (MAX_PATTERNS + 1))
     assert len(many.patterns) == MAX_PATTERNS
-    assert len(many.complaints) == 1
+    assert len(many.warnings) == 1
 
 
 WORDS = st.sampled_from(
@@ -101,30 +101,30 @@ WORDS = st.sampled_from(
     st.sampled_from(["/", "/x.service", f"/docker/{A}", "/a/b"]),
 )
 def test_any_file_gives_labels_that_can_be_asked_for(text: str, path: str):
-    labels = parse_labels_file(text).labels(place(path), path)
+    labels = parse_labels_file(text).labels(parse_cgroup(path), path)
     assert all(LABEL_NAME.fullmatch(key) and value.isprintable() for key, value in labels.items())
 
 
 def test_the_file_is_read_again_when_it_changes(tmp_path: Path):
     file = tmp_path / "labels"
     file.write_text("unit a.service team=one\n")
-    watched = WatchedLabels(file)
-    first = watched.now()
-    assert watched.now() is first
+    watched = LabelsFileReader(file)
+    first = watched.current()
+    assert watched.current() is first
     path = "/a.service"
     later = tmp_path / "new"
     later.write_text("unit a.service team=two\n")
     later.replace(file)
-    assert watched.now().labels(place(path), path) == {"team": "two"}
+    assert watched.current().labels(parse_cgroup(path), path) == {"team": "two"}
     # in place, the same size, another time
     file.write_text("unit a.service team=six\n")
     os.utime(file, ns=(1, 1))
-    assert watched.now().labels(place(path), path) == {"team": "six"}
+    assert watched.current().labels(parse_cgroup(path), path) == {"team": "six"}
     file.unlink()
     with pytest.raises(BadLabelsFile, match="No such file"):
-        watched.now()
+        watched.current()
     file.write_text("unit a.service team=back\n")
-    assert watched.now().labels(place(path), path) == {"team": "back"}
+    assert watched.current().labels(parse_cgroup(path), path) == {"team": "back"}
 
 
 def test_a_file_that_is_too_large(tmp_path: Path):
@@ -132,17 +132,17 @@ def test_a_file_that_is_too_large(tmp_path: Path):
     with file.open("wb") as opened:
         opened.truncate(MAX_BYTES + 1)
     with pytest.raises(BadLabelsFile, match="more than"):
-        WatchedLabels(file).now()
+        LabelsFileReader(file).current()
 
 
 def test_a_file_that_would_keep_captures_waiting_is_not_read(tmp_path: Path):
     path = tmp_path / "labels"
-    labels = WatchedLabels(path)
+    labels = LabelsFileReader(path)
     os.mkfifo(path)
     with pytest.raises(BadLabelsFile, match="no regular file"):
-        labels.now()
+        labels.current()
     path.unlink()
     path.write_text("unit nginx.service team=web\n")
     with leased(path), pytest.raises(BadLabelsFile, match="lease"):
-        labels.now()
-    assert labels.now().exact
+        labels.current()
+    assert labels.current().exact

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.containers.placement import Placement, place
+from gateway.containers.placement import Placement, parse_cgroup
 
 A = "0123456789abcdef" * 4
 B = "f" * 64
@@ -117,7 +117,7 @@ OF_THE_USER = Placement(unit="user@1000.service")
     ],
 )  # fmt: skip
 def test_what_a_path_says(path: str, expected: Placement):
-    assert place(path) == expected
+    assert parse_cgroup(path) == expected
 
 
 PIECES = st.sampled_from(
@@ -128,7 +128,7 @@ PIECES = st.sampled_from(
 
 @given(st.text(max_size=200) | st.lists(PIECES, max_size=30).map("".join))
 def test_any_path_says_something_or_nothing(path: str):
-    found = place(path)
+    found = parse_cgroup(path)
     assert found.container == "" or found.container in path
     assert found.qos in {"", "Guaranteed", "Burstable", "BestEffort"}
     assert found.qos == "" or found.pod_uid
@@ -139,21 +139,21 @@ def test_any_path_says_something_or_nothing(path: str):
 @given(st.sampled_from([A, B]), st.lists(st.sampled_from(["a", "b.slice", "c.scope", "d"]), max_size=5))
 def test_a_container_is_found_below_anything(container: str, above: list[str]):
     path = "/".join(["", *above, f"docker-{container}.scope"])
-    assert place(path) == Placement(container, "docker")
+    assert parse_cgroup(path) == Placement(container, "docker")
 
 
 @given(
     st.lists(PIECES, max_size=20).map("".join), st.sampled_from([USER, f"/docker/{A}", "/lxc.payload.web1"])
 )
 def test_nobody_names_himself_after_others_by_groups_of_his_own(made: str, own: str):
-    found, expected = place(f"{own}/{made}"), place(own)
+    found, expected = parse_cgroup(f"{own}/{made}"), parse_cgroup(own)
     unit = found.unit if own != USER else expected.unit
     assert found == dataclasses.replace(expected, unit=unit)
 
 
 def test_a_path_of_many_folders_of_ecs_is_read_once():
     """In seconds, not hours: each folder was tried with each part."""
-    assert place("/ecs" * 200_000) == Placement()
+    assert parse_cgroup("/ecs" * 200_000) == Placement()
 
 
 def test_a_path_made_to_be_slow_is_not():
@@ -166,4 +166,4 @@ def test_a_path_made_to_be_slow_is_not():
         f"/x-{A}" * 60,
         "/lxc/" + "a" * 4000,
     ):
-        place(shape)
+        parse_cgroup(shape)

@@ -13,7 +13,7 @@ import pytest
 
 from gateway.errors import ProcessGone
 from gateway.jit import map_file
-from gateway.jit.map_file import MapRefused, open_map, open_map_left_behind, read_owner
+from gateway.jit.map_file import MapRefused, open_map, open_map_of_ended, read_owner
 from tests.leases import leased
 
 GONE = 1 << 23
@@ -99,12 +99,12 @@ def test_a_process_that_is_gone_has_left_its_map_where_its_parent_lives():
     place = Path(f"/tmp/perf-{GONE}.map")
     with pytest.raises(ProcessGone):
         open_map(GONE)
-    assert open_map_left_behind(GONE, os.getpid(), since=time.time()) is None
+    assert open_map_of_ended(GONE, os.getpid(), since=time.time()) is None
     try:
         place.write_bytes(b"1000 10 f\n")
-        assert content(open_map_left_behind(GONE, os.getpid(), since=time.time() - 1)) == b"1000 10 f\n"
+        assert content(open_map_of_ended(GONE, os.getpid(), since=time.time() - 1)) == b"1000 10 f\n"
         with pytest.raises(MapRefused, match="before"):
-            open_map_left_behind(GONE, os.getpid(), since=time.time() + 60)
+            open_map_of_ended(GONE, os.getpid(), since=time.time() + 60)
     finally:
         place.unlink()
 
@@ -135,7 +135,7 @@ def test_in_a_container_the_map_is_the_one_inside():
         assert read_owner(pid).nested
         assert content(open_map(pid)) == b"1000 10 inside\n"
         # Of one that is gone the number inside is not known any more.
-        assert open_map_left_behind(GONE, pid, since=0) is None
+        assert open_map_of_ended(GONE, pid, since=0) is None
         process.kill()
 
 

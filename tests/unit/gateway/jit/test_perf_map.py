@@ -62,7 +62,7 @@ def test_of_a_large_map_the_newest_is_read(tmp_path: Path, monkeypatch: pytest.M
     path.write_bytes(b"".join(b"%x 10 f\n" % n for n in range(0x1000, 0x2000, 0x10)))
     its_map = opened(path)
     its_map.refresh()
-    assert its_map.cut
+    assert its_map.truncated
     assert its_map.name(0x1000) == ""
     assert its_map.name(0x1FF0) == "f"
     its_map.close()
@@ -75,7 +75,7 @@ def test_all_maps_together_have_a_limit(tmp_path: Path):
     for allowance in (by_bytes, by_entries):
         its_map = opened(path, allowance)
         its_map.refresh()
-        assert its_map.cut
+        assert its_map.truncated
         its_map.close()
     assert by_bytes.bytes == 0
     assert by_entries.entries == 0
@@ -88,7 +88,7 @@ def test_what_all_maps_together_may_cost_has_a_limit(tmp_path: Path):
     allowance = Allowance(steps=1000)
     empty = opened(path, allowance)
     empty.refresh()
-    assert empty.cut
+    assert empty.truncated
     assert allowance.steps == 0
     empty.close()
 
@@ -100,7 +100,7 @@ def test_what_all_maps_together_may_cost_has_a_limit(tmp_path: Path):
     for round_ in range(6):
         path.write_bytes((b"1000 10 %d\n" % round_) * (101 + round_))
         rewritten.refresh()
-    assert rewritten.cut
+    assert rewritten.truncated
     assert allowance.steps < 100
     rewritten.close()
 
@@ -110,5 +110,5 @@ def test_what_all_maps_together_may_cost_has_a_limit(tmp_path: Path):
     names = [asked.name(0x1000 + n % 16) for n in range(100)]
     assert names[0] == "f"
     assert names[-1] == ""
-    assert asked.cut
+    assert asked.truncated
     asked.close()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.containers.control_group import control_group
+from gateway.containers.cgroup_path import control_group
 from gateway.perf.cgroup_hierarchy import (
     Hierarchy,
     disjoint_groups,

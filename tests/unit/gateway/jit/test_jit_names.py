@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from gateway.errors import AccessDenied, ProcessGone
+from gateway.jit.jit_names import JitNames
 from gateway.jit.map_file import MapRefused
-from gateway.jit.naming import JitNames
 
 
 class Machine:

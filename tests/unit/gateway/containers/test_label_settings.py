@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.containers.settings import Kubelet, parse_environment_label, parse_kubelet, parse_pod_label
+from gateway.containers.label_settings import Kubelet, parse_environment_label, parse_kubelet, parse_pod_label
 
 
 @pytest.mark.parametrize(

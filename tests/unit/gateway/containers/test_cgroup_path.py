@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.containers.control_group import control_group
+from gateway.containers.cgroup_path import choose_cgroup
 
 A = "0123456789abcdef" * 4
 
@@ -29,7 +29,7 @@ A = "0123456789abcdef" * 4
     ],
 )
 def test_the_path_that_says_most(text: str, path: str):
-    assert control_group(text) == path
+    assert choose_cgroup(text) == path
 
 
 @given(
@@ -37,5 +37,5 @@ def test_the_path_that_says_most(text: str, path: str):
     | st.lists(st.sampled_from(["0:", ":", "/", "a", "\n", "name=systemd", " (deleted)"])).map("".join)
 )
 def test_any_text_has_a_path_or_none(text: str):
-    path = control_group(text)
+    path = choose_cgroup(text)
     assert path == "" or (path.startswith("/") and path in text)

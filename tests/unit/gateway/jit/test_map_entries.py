@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.jit.entries import MAX_NAME, MAX_SIZE, Entries, name_in
+from gateway.jit.map_entries import MAX_NAME, MAX_SIZE, Entries, name_in
 
 
 def read(text: bytes, *cuts: int, limit: int = 1000) -> Entries:
@@ -14,8 +14,8 @@ def read(text: bytes, *cuts: int, limit: int = 1000) -> Entries:
     for begin, end in zip((0, *cuts), (*cuts, len(text)), strict=True):
         entries.feed(text[begin:end])
         if (begin + end) % 3:
-            entries.settle()
-    entries.settle()
+            entries.index()
+    entries.index()
     return entries
 
 
@@ -59,7 +59,7 @@ def test_a_line_counts_once_it_is_whole():
     entries.feed(b"1000 10 fi")
     assert entries.find(0x1000) is None
     entries.feed(b"b\n2000 8 run\n")
-    entries.settle()
+    entries.index()
     assert list(entries.ranges(0)) == [(0x1000, 0x1010), (0x2000, 0x2008)]
     assert list(entries.ranges(1)) == [(0x2000, 0x2008)]
     assert entries.find(0x1008) == 0
@@ -71,7 +71,7 @@ def test_reading_may_begin_within_a_line():
     entries = Entries(limit=10, position=3)
     entries.feed(text[3:8])
     entries.feed(text[8:])
-    entries.settle()
+    entries.index()
     assert entries.find(0x1000) is None
     assert name(text, entries, 0x2000) == "found"
 
@@ -92,7 +92,7 @@ def test_what_does_not_end_is_not_kept():
     for _ in range(100):
         entries.feed(b"x" * 10_000)
     entries.feed(b" tail\n3000 10 next\n")
-    entries.settle()
+    entries.index()
     assert len(entries) == 1
     assert entries.find(0x3000) == 1_000_000 + len(" tail\n")
 
@@ -122,7 +122,7 @@ def test_lines_that_come_one_by_one_are_seldom_put_in_order_anew():
     entries = Entries(limit=1000)
     for n in range(1000):
         entries.feed(b"%x 10 f\n" % (0x1000 + n * 8))
-        entries.settle()
+        entries.index()
         assert name(b"".join(b"%x 10 f\n" % (0x1000 + n * 8) for n in range(n + 1)), entries, 0x1000 + n * 8)
     assert (1 << 62) - entries.steps < 1000 * 12
 
@@ -130,11 +130,11 @@ def test_lines_that_come_one_by_one_are_seldom_put_in_order_anew():
 def test_what_is_spent_has_an_end():
     entries = Entries(limit=1000, steps=200)
     entries.feed(b"\n" * 60 + b"1000 10 f\n" * 30)
-    entries.settle()
+    entries.index()
     entries.feed(b"2000 10 f\n" * 60)
     assert not entries.full
     assert entries.steps == 20
-    entries.settle()
+    entries.index()
     assert entries.full, "putting them in order would cost more than there is"
     assert entries.find(0x1000) is not None
     assert entries.find(0x2000) is None

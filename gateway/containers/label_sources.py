@@ -8,36 +8,36 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from gateway.containers.environment import read_environment
 from gateway.containers.errors import BadLabelsFile
-from gateway.containers.placement import place
+from gateway.containers.placement import parse_cgroup
+from gateway.containers.process_environment import read_environment
 
 if TYPE_CHECKING:
-    from gateway.containers.environment import Labels
     from gateway.containers.kubelet import KubeletPods
-    from gateway.containers.labels_file import LabelsFile, WatchedLabels
+    from gateway.containers.label_settings import LabelSettings
+    from gateway.containers.labels_file import LabelsFile, LabelsFileReader
     from gateway.containers.placement import Placement
+    from gateway.containers.process_environment import Labels
     from gateway.containers.runtime_state import RuntimeState
-    from gateway.containers.settings import NamesSettings
 
 MAX_LABELS: Final = 64
 """Of one group; the allow-lists and the file are the operator's, so more is a mistake."""
 
 
-class Names:
+class LabelSources:
     """All sources of names of one machine. `begin` when a capture begins, `finish` when it is to be packed."""
 
-    def __init__(self, settings: NamesSettings) -> None:
+    def __init__(self, settings: LabelSettings) -> None:
         """Nothing is read yet."""
         self._allowed: Final = {name.encode(): label for name, label in settings.environment}
-        self._file: WatchedLabels | None = None
+        self._file: LabelsFileReader | None = None
         self._kubelet: KubeletPods | None = None
         self._state: RuntimeState | None = None
         # Each is loaded only where it is asked for: most machines need none of them.
         if settings.labels_file:
-            from gateway.containers.labels_file import WatchedLabels  # noqa: PLC0415
+            from gateway.containers.labels_file import LabelsFileReader  # noqa: PLC0415
 
-            self._file = WatchedLabels(settings.labels_file)
+            self._file = LabelsFileReader(settings.labels_file)
         if settings.kubelet:
             from gateway.containers.kubelet import KubeletPods  # noqa: PLC0415
 
@@ -50,26 +50,26 @@ class Names:
     def begin(self) -> None:
         """Ask who has to be asked; the answer has the length of a capture to arrive."""
         if self._kubelet:
-            self._kubelet.ask()
+            self._kubelet.request()
 
     def of_process(self, pid: int) -> Labels:
         """What only the process itself can say; to be asked while it runs."""
         return read_environment(pid, self._allowed) if self._allowed else ()
 
-    def finish(self) -> GroupNames:
+    def finish(self) -> GroupLabels:
         """The labels as all sources have them now."""
         notes: list[str] = []
         file = None
         if self._file:
             try:
-                file = self._file.now()
-                notes += [f"labels file: {complaint}" for complaint in file.complaints]
+                file = self._file.current()
+                notes += [f"labels file: {complaint}" for complaint in file.warnings]
             except BadLabelsFile as error:
                 notes.append(f"labels file: {error}")
-        return GroupNames(file, self._kubelet, self._state, notes)
+        return GroupLabels(file, self._kubelet, self._state, notes)
 
 
-class GroupNames:
+class GroupLabels:
     """The labels of groups at one moment; each control group is looked up once."""
 
     def __init__(
@@ -79,7 +79,7 @@ class GroupNames:
         state: RuntimeState | None,
         notes: list[str],
     ) -> None:
-        """As `Names.finish` makes it."""
+        """As `LabelSources.finish` makes it."""
         self._file = file
         self._pods = kubelet.pods if kubelet else None
         self._failure = kubelet.failure if kubelet else ""
@@ -102,7 +102,7 @@ class GroupNames:
 
     def _look(self, cgroup: str) -> tuple[dict[str, str], dict[str, str]]:
         """Labels that a process's own count over, and those that count over its own."""
-        placement = place(cgroup)
+        placement = parse_cgroup(cgroup)
         labels = _of_path(placement)
         self._in_kubernetes |= bool(placement.pod_uid)
         if self._state and placement.container:

@@ -10,7 +10,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from gateway.errors import AccessDenied, ProcessGone
-from gateway.jit.map_file import MapRefused, open_map, open_map_left_behind
+from gateway.jit.map_file import MapRefused, open_map, open_map_of_ended
 from gateway.jit.perf_map import Allowance, PerfMap
 
 if TYPE_CHECKING:
@@ -19,22 +19,22 @@ if TYPE_CHECKING:
 # Maps open at once: a descriptor each.
 _MAX_MAPS: Final = 128
 # Most code made at run time has no map. Drains between two looks double up to 2 to the power of this: 4 s.
-_MOST_FRUITLESS: Final = 4
+_MAX_FAILED_OPENS: Final = 4
 # Maps whose refusal is told one by one.
-_MAX_TOLD: Final = 4
+_MAX_REPORTED: Final = 4
 
 
 class _Process:
     """What was asked of one process, and its map if there is one."""
 
-    __slots__ = ("asked", "fruitless", "look_again", "looked", "map")
+    __slots__ = ("failed_opens", "last_drain", "map", "next_open", "requested")
 
     def __init__(self) -> None:
         self.map: PerfMap | None = None
-        self.asked: set[int] = set()
-        self.looked = -1
-        self.look_again = 0
-        self.fruitless = 0
+        self.requested: set[int] = set()
+        self.last_drain = -1
+        self.next_open = 0
+        self.failed_opens = 0
 
 
 class JitNames:
@@ -57,9 +57,9 @@ class JitNames:
         `address` lies in the instruction, `drain` counts up, `parent` is asked for only if the process is gone.
         """
         process = self._processes.setdefault(pid, _Process())
-        process.asked.add(address)
-        if process.map is None and drain >= process.look_again:
-            self._look(pid, parent, process, drain)
+        process.requested.add(address)
+        if process.map is None and drain >= process.next_open:
+            self._open_map(pid, parent, process, drain)
         if process.map is None:
             return ""
         name = process.map.name(address)
@@ -69,15 +69,15 @@ class JitNames:
     def refresh(self, pid: int, drain: int) -> set[int]:
         """Read what the process wrote since the last drain; the addresses whose names must be asked again."""
         process = self._processes.get(pid)
-        if process is None or process.looked == drain:
+        if process is None or process.last_drain == drain:
             return set()
-        process.looked = drain
+        process.last_drain = drain
         if process.map is None:
-            if drain < process.look_again:
+            if drain < process.next_open:
                 return set()
-            self._look(pid, None, process, drain)
-            return set() if process.map is None else set(process.asked)
-        changed = process.map.refresh(process.asked)
+            self._open_map(pid, None, process, drain)
+            return set() if process.map is None else set(process.requested)
+        changed = process.map.refresh(process.requested)
         self._note_cut(pid, process.map)
         return changed
 
@@ -101,10 +101,10 @@ class JitNames:
                 f"the perf maps of {len(self._denied)} processes could not be read: "
                 "the gateway lacks CAP_SYS_PTRACE or CAP_DAC_READ_SEARCH"
             )
-        for pid, why in sorted(self._refused.items())[:_MAX_TOLD]:
+        for pid, why in sorted(self._refused.items())[:_MAX_REPORTED]:
             notes.append(f"the perf map of process {pid} was not used: {why}")
-        if len(self._refused) > _MAX_TOLD:
-            notes.append(f"nor were those of {len(self._refused) - _MAX_TOLD} other processes")
+        if len(self._refused) > _MAX_REPORTED:
+            notes.append(f"nor were those of {len(self._refused) - _MAX_REPORTED} other processes")
         if self._left_out:
             notes.append(
                 f"the perf maps of {len(self._left_out)} processes were read in part, or not at all: "
@@ -112,11 +112,11 @@ class JitNames:
             )
         return notes
 
-    def _look(self, pid: int, parent: int | None, process: _Process, drain: int) -> None:
+    def _open_map(self, pid: int, parent: int | None, process: _Process, drain: int) -> None:
         """Open the map, if there is one by now, and read it."""
-        process.looked = drain
-        process.look_again = drain + (1 << process.fruitless)
-        process.fruitless = min(process.fruitless + 1, _MOST_FRUITLESS)
+        process.last_drain = drain
+        process.next_open = drain + (1 << process.failed_opens)
+        process.failed_opens = min(process.failed_opens + 1, _MAX_FAILED_OPENS)
         if self._maps >= _MAX_MAPS:
             self._left_out.add(pid)
             return
@@ -134,7 +134,7 @@ class JitNames:
             try:
                 return self._open_live(pid)
             except ProcessGone:
-                return None if parent is None else open_map_left_behind(pid, parent, since=self._began)
+                return None if parent is None else open_map_of_ended(pid, parent, since=self._began)
         except ProcessGone:
             return None
         except AccessDenied:
@@ -144,5 +144,5 @@ class JitNames:
         return None
 
     def _note_cut(self, pid: int, perf_map: PerfMap) -> None:
-        if perf_map.cut:
+        if perf_map.truncated:
             self._left_out.add(pid)

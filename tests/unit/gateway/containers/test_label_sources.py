@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from gateway.containers.naming import MAX_LABELS, Names
-from gateway.containers.settings import NO_NAMES, NamesSettings, parse_kubelet
+from gateway.containers.label_settings import NO_LABELS, LabelSettings, parse_kubelet
+from gateway.containers.label_sources import MAX_LABELS, LabelSources
 from tests.kubelets import POD, UID, A, kubelet, listed, says
 from tests.made_sysfs import write
 
@@ -12,14 +12,14 @@ DEADLINE_S = 20.0
 POD_GROUP = f"/kubepods/burstable/pod{UID}/{A}"
 
 
-def answered(names: Names) -> None:
+def answered(names: LabelSources) -> None:
     names.begin()
     assert names._kubelet is not None
     assert names._kubelet.wait(DEADLINE_S)
 
 
 def test_without_any_source_the_path_says_what_it_can():
-    group = Names(NO_NAMES).finish()
+    group = LabelSources(NO_LABELS).finish()
     assert dict(group.labels(POD_GROUP, ())) == {"k8s.pod.qos_class": "Burstable", "k8s.pod.uid": UID}
     assert dict(group.labels("/lxc/web1", ())) == {"container.name": "web1", "container.runtime": "lxc"}
     assert group.labels("", ()) == ()
@@ -35,8 +35,8 @@ def test_later_sources_count_over_earlier_ones(tmp_path: Path):
     file = tmp_path / "labels"
     file.write_text(f"container {A} k8s.namespace.name=by-file application=by-file\n")
     with kubelet(says(listed(POD))) as (_, url):
-        names = Names(
-            NamesSettings(file, parse_kubelet(url, None, None), (), (("APP", "application"),), tmp_path)
+        names = LabelSources(
+            LabelSettings(file, parse_kubelet(url, None, None), (), (("APP", "application"),), tmp_path)
         )
         answered(names)
     labels = dict(
@@ -51,7 +51,7 @@ def test_later_sources_count_over_earlier_ones(tmp_path: Path):
 
 
 def test_two_processes_of_one_group_have_their_own_labels():
-    group = Names(NO_NAMES).finish()
+    group = LabelSources(NO_LABELS).finish()
     assert dict(group.labels("/a", (("env.X", "1"),))) == {"env.X": "1"}
     assert dict(group.labels("/a", (("env.X", "2"),))) == {"env.X": "2"}
     assert dict(group.labels("/a", ())) == {}
@@ -59,7 +59,7 @@ def test_two_processes_of_one_group_have_their_own_labels():
 
 def test_a_process_of_a_pod_outside_its_containers_is_named_by_the_pod():
     with kubelet(says(listed(POD))) as (_, url):
-        names = Names(NamesSettings(kubelet=parse_kubelet(url, None, None)))
+        names = LabelSources(LabelSettings(kubelet=parse_kubelet(url, None, None)))
         answered(names)
     labels = dict(names.finish().labels(f"/kubepods/burstable/pod{UID}", ()))
     assert labels["k8s.pod.name"] == "shop-6f7d9c5b8-x2x9z"
@@ -68,7 +68,7 @@ def test_a_process_of_a_pod_outside_its_containers_is_named_by_the_pod():
 
 def test_a_kubelet_that_fails_is_a_note_only_where_pods_run(tmp_path: Path):
     with kubelet(says("", 401)) as (_, url):
-        names = Names(NamesSettings(tmp_path / "none", kubelet=parse_kubelet(url, None, None)))
+        names = LabelSources(LabelSettings(tmp_path / "none", kubelet=parse_kubelet(url, None, None)))
         answered(names)
     group = names.finish()
     group.labels("/system.slice/x.service", ())
@@ -81,11 +81,11 @@ def test_a_kubelet_that_fails_is_a_note_only_where_pods_run(tmp_path: Path):
 def test_a_bad_line_of_the_labels_file_is_a_note(tmp_path: Path):
     file = tmp_path / "labels"
     file.write_text("nonsense\n")
-    (note,) = Names(NamesSettings(file)).finish().notes()
+    (note,) = LabelSources(LabelSettings(file)).finish().notes()
     assert note.startswith("labels file: line 1: ")
 
 
 def test_labels_are_bounded(tmp_path: Path):
     file = tmp_path / "labels"
     file.write_text("".join(f"cgroup /a l{n}=x\n" for n in range(200)))
-    assert len(Names(NamesSettings(file)).finish().labels("/a", ())) == MAX_LABELS
+    assert len(LabelSources(LabelSettings(file)).finish().labels("/a", ())) == MAX_LABELS

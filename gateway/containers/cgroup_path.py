@@ -8,7 +8,7 @@ _MAX_PATH: Final = 4096
 """PATH_MAX; a longer path is damage."""
 
 
-def control_group(text: str) -> str:
+def choose_cgroup(text: str) -> str:
     """Choose the path from the text of /proc/PID/cgroup: version 2's, unless only version 1 says more.
 
     On a mixed system the version 2 hierarchy may hold everything at its root while version 1's hold the

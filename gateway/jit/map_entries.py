@@ -48,9 +48,9 @@ class Entries:
     """
 
     __slots__ = (
+        "_indexed",
         "_layers",
         "_lines",
-        "_settled",
         "_sizes",
         "_starts",
         "_tail",
@@ -72,7 +72,7 @@ class Entries:
         self._sizes = array("I")
         self._lines = array("Q")
         self._layers: list[_Layer] = []
-        self._settled = 0
+        self._indexed = 0
 
     def __len__(self) -> int:
         return len(self._starts)
@@ -83,7 +83,7 @@ class Entries:
             yield self._starts[entry], self._starts[entry] + self._sizes[entry]
 
     def feed(self, data: bytes) -> None:
-        """Take in the next bytes of the file; `settle` makes them count. A line out of form is passed over."""
+        """Take in the next bytes of the file; `index` makes them count. A line out of form is passed over."""
         at = self.position
         self.position += len(data)
         if self._tail is None:
@@ -113,16 +113,16 @@ class Entries:
                 self._lines.append(at)
             at += len(line) + 1
 
-    def settle(self) -> None:
+    def index(self) -> None:
         """Put what was taken in in order, so that `find` knows it.
 
         That is a layer of its own over those before. A layer is put in order together with the one before it
         once it is as large, so that there are few, and a line seldom moves.
         """
-        first, end = self._settled, len(self._starts)
+        first, end = self._indexed, len(self._starts)
         if first == end:
             return
-        self._settled = end
+        self._indexed = end
         layers = self._layers
         while layers and end - first >= first - layers[-1].first and end - layers[-1].first <= self.steps:
             first = layers.pop().first

@@ -43,7 +43,7 @@ class Kubelet:
 
 
 @dataclass(frozen=True, slots=True)
-class NamesSettings:
+class LabelSettings:
     """Where names come from.
 
     `environment` has variables of processes that may be read, and the label that each becomes. `pod_labels` are
@@ -58,7 +58,7 @@ class NamesSettings:
     state_root: Path | None = None
 
 
-NO_NAMES: Final = NamesSettings()
+NO_LABELS: Final = LabelSettings()
 """Nothing is looked at but the paths of control groups."""
 
 

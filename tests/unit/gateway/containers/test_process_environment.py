@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.containers.environment import MAX_BYTES, MAX_VALUE, parse_environment, read_environment
+from gateway.containers.process_environment import MAX_BYTES, MAX_VALUE, parse_environment, read_environment
 
 ALLOWED = {b"TEAM": "env.TEAM", b"APP": "application"}
 
