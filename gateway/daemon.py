@@ -16,7 +16,7 @@ from gateway.log_format import configure_logging
 from gateway.machine.kernel_map_cache import KernelMapCache
 from gateway.options import build_parser, settings_of
 from gateway.perf.descriptors import raise_descriptor_limit
-from gateway.privileges.confinement import User, confine, find_user, only_root
+from gateway.privileges.drop_privileges import User, confine, find_user, only_root
 from gateway.served_visits import ServedVisits
 from gateway.serving.connections import Listener
 from gateway.serving.grpc_environment import set_grpc_environment
@@ -24,7 +24,7 @@ from gateway.serving.listeners import listen, require_private, take_passed
 from gateway.serving.runtime_folder import runtime_folder
 from gateway.serving.socket_activation import SocketActivator, close_queued
 from gateway.settings import Address, OwnProcesses, PassedSockets, Settings, UnixAddress
-from gateway.symbols.sightings import Sightings
+from gateway.symbols.seen_builds import SeenBuilds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -73,9 +73,9 @@ def _print_events(names: Sequence[str], parser: argparse.ArgumentParser) -> int:
 def _run_doctor(*, as_json: bool) -> int:
     """Say what this machine keeps a gateway from seeing; 1 if something is bad."""
     from gateway.doctor import findings  # noqa: PLC0415 - a waiting daemon has no use for it
-    from gateway.doctor.doctor import examine_node  # noqa: PLC0415
+    from gateway.doctor.node_checks import check_node  # noqa: PLC0415
 
-    found = examine_node()
+    found = check_node()
     print(findings.as_json(found) if as_json else findings.as_text(found))  # noqa: T201 - what was asked for
     return findings.exit_status(found)
 
@@ -93,7 +93,7 @@ def _run(settings: Settings) -> int:
         # From here on nothing can be had that sampling does not need.
         capabilities = confine(user)
         folder = resources.enter_context(runtime_folder())
-        served_visits, sightings = _open_state(settings.state_dir)
+        served_visits, seen_builds = _open_state(settings.state_dir)
         kernel_map_cache = KernelMapCache()
         inner = [folder.path / f"{number}.sock" for number in range(len(bound))]
 
@@ -104,7 +104,7 @@ def _run(settings: Settings) -> int:
 
             try:
                 return serve(
-                    settings, inner, served_visits, sightings, kernel_map_cache, ready_pipe=ready_pipe
+                    settings, inner, served_visits, seen_builds, kernel_map_cache, ready_pipe=ready_pipe
                 )
             except (GatewayError, OSError) as error:
                 print(f"fleetprof-gateway: {error}", file=sys.stderr)  # noqa: T201
@@ -146,12 +146,12 @@ def _capture_metrics(served_visits: ServedVisits) -> dict[str, tuple[str, str, f
     }
 
 
-def _open_state(folder: Path | None) -> tuple[ServedVisits, Sightings]:
+def _open_state(folder: Path | None) -> tuple[ServedVisits, SeenBuilds]:
     """What must be remembered from one visit to the next; raises UnsafeAddress, OSError."""
     if folder is None:
-        return ServedVisits(), Sightings()
+        return ServedVisits(), SeenBuilds()
     require_private(folder)
-    return ServedVisits(folder / "visits"), Sightings(file=folder / "sightings")
+    return ServedVisits(folder / "visits"), SeenBuilds(file=folder / "sightings")
 
 
 @contextlib.contextmanager

@@ -30,12 +30,12 @@ from gateway.unwind.rules import (
     EXPRESSION,
     FROM_RBP,
     FROM_RSP,
+    GENERAL,
     OUTERMOST_RULE,
     REGISTER,
     SAME,
     SIGNAL_RULE,
     UNDEFINED,
-    UNUSUAL,
     Rule,
 )
 
@@ -144,7 +144,7 @@ def says_the_same(rule: Rule, row: ReadelfRow) -> bool:
             and row.columns.get("rbp", "u") in ({"u", "s"} if rbp == 0 else {f"c{rbp * 8:+d}"})
             and row.columns.get("rbx", "u") in ({"u", "s"} if rbx == 0 else {f"c{rbx * 8:+d}"})
         )
-    if kind != UNUSUAL or unusual is None:
+    if kind != GENERAL or unusual is None:
         return False
     if where is None:
         same_cfa = row.columns["CFA"] == "exp" and bool(unusual.expression)

@@ -19,8 +19,8 @@ import zstandard
 from elftools.elf.elffile import ELFFile
 
 from fleetpb import capture_pb2, gateway_pb2, gateway_pb2_grpc
-from gateway.calibration.measuring import LEAST_CACHES
-from gateway.calibration.places import last_cache_bytes
+from gateway.calibration.cpu_selection import last_cache_bytes
+from gateway.calibration.measurements import LEAST_CACHES
 from gateway.machine.meminfo import meminfo
 from gateway.perf.events import EVENTS, probe
 

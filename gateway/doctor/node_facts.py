@@ -16,7 +16,7 @@ from gateway.machine.topology import online_cpus
 from gateway.perf.cgroup_hierarchy import perf_hierarchy
 from gateway.perf.events import EVENTS, probe
 from gateway.perf.tracefs import MOUNTS
-from gateway.privileges.capabilities import Sets, own_sets
+from gateway.privileges.capabilities import CapabilitySets, own_sets
 from gateway.process.untrusted_file import open_untrusted
 
 _CLOCKSOURCE: Final = Path("/sys/devices/system/clocksource/clocksource0/current_clocksource")
@@ -37,7 +37,7 @@ class NodeFacts:
     architecture: str
     uid: int
     cpus: int
-    sets: Sets
+    sets: CapabilitySets
     last_capability: int
     seccomp: int
     """0: none, 1: strict, 2: a filter (proc(5)). Others', not the gateway's own: who examines is not confined."""

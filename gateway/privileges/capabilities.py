@@ -86,7 +86,7 @@ _FIRST_WHOLE_LAST_CAP: Final = CHECKPOINT_RESTORE.number
 
 
 @dataclass(frozen=True, slots=True)
-class Sets:
+class CapabilitySets:
     """A process's capability sets, as bit masks."""
 
     permitted: int
@@ -100,11 +100,11 @@ class Sets:
         return bool(self.effective >> capability.number & 1)
 
 
-def own_sets(status: Path = Path("/proc/self/status")) -> Sets:
+def own_sets(status: Path = Path("/proc/self/status")) -> CapabilitySets:
     """Those of this process; raises OSError where there is no /proc."""
     found = dict(re.findall(r"^(Cap\w+):\s*([0-9a-f]+)$", status.read_text(), re.MULTILINE))
     names = ("CapPrm", "CapEff", "CapBnd", "CapInh", "CapAmb")
-    return Sets(*(int(found.get(name, "0"), 16) for name in names))
+    return CapabilitySets(*(int(found.get(name, "0"), 16) for name in names))
 
 
 def last_capability(file: Path = Path("/proc/sys/kernel/cap_last_cap")) -> int:
@@ -123,7 +123,7 @@ def paranoid_level(file: Path = Path("/proc/sys/kernel/perf_event_paranoid")) ->
         return HIGHEST_PARANOID_OF_LINUX
 
 
-def kept(
+def capabilities_to_keep(
     *, last: int, may_raise_priority: bool, paranoid: int = HIGHEST_PARANOID_OF_LINUX
 ) -> tuple[Capability, ...]:
     """What a gateway on this kernel keeps of what it has."""

@@ -11,18 +11,18 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from fleetpb import capture_pb2
 from gateway.process.code_bytes import IF_OUTERMOST, MAX_REMEMBERED, CodeBytes
+from gateway.unwind.general_rules import LOST, CannotStep, Frame
 from gateway.unwind.rules import (
     FROM_RBP,
     FROM_RSP,
+    GENERAL,
     NO_ENTRY,
     OUTERMOST,
     SIGNAL,
     UNMAPPED,
     UNMAPPED_RULE,
-    UNUSUAL,
     Rule,
 )
-from gateway.unwind.unusual import LOST, CannotStep, Frame
 
 if TYPE_CHECKING:
     from gateway.process.address_space import AddressSpace
@@ -156,7 +156,7 @@ class Walker:
                 top = frame + 2
                 back = 1
                 continue
-            elif kind == UNUSUAL:
+            elif kind == GENERAL:
                 append(ip)
                 assert unusual is not None
                 known_registers = None if back else registers

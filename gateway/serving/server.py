@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 import grpc
 
 from fleetpb import gateway_pb2_grpc
-from gateway.calibration.desk import CalibrationDesk
+from gateway.calibration.calibration_service import CalibrationService
 from gateway.capture.capture_resources import CaptureResources
 from gateway.capture.host import find_access, require_supported
 from gateway.capture.quota import Quota, limit_data, resident_memory
@@ -25,7 +25,7 @@ from gateway.serving.malformed_requests import Malformed
 from gateway.serving.service import GatewayService
 from gateway.serving.tls import Certificates
 from gateway.settings import Settings, TcpAddress, UnixAddress
-from gateway.symbols.sharing import SymbolDesk
+from gateway.symbols.symbol_service import SymbolService
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from gateway.machine.kernel_map_cache import KernelMapCache
     from gateway.served_visits import ServedVisits
-    from gateway.symbols.sightings import Sightings
+    from gateway.symbols.seen_builds import SeenBuilds
 
 # Captures hold a thread each, and so does a calibration; Describe, Health and refusals are short.
 _SPARE_THREADS: Final = 4
@@ -56,7 +56,7 @@ def serve(
     settings: Settings,
     inner: Sequence[Path],
     served_visits: ServedVisits,
-    sightings: Sightings,
+    seen_builds: SeenBuilds,
     kernel_map_cache: KernelMapCache,
     *,
     ready_pipe: int,
@@ -79,12 +79,12 @@ def serve(
         settings.names,
         kernel_map_cache,
     )
-    desk = SymbolDesk(settings.sharing, sightings, served_visits, resources.kernel_build_id)
+    symbol_service = SymbolService(settings.sharing, seen_builds, served_visits, resources.kernel_build_id)
     awake, signalled = threading.Event(), threading.Event()
-    bench = CalibrationDesk(
+    calibration_service = CalibrationService(
         settings.calibration, served_visits, resources.machine.platform, resources.machine.virtualization
     )
-    service = GatewayService(resources, served_visits, desk, bench, retire=awake.set)
+    service = GatewayService(resources, served_visits, symbol_service, calibration_service, retire=awake.set)
     has_sockets = any(isinstance(address, UnixAddress) for address in settings.listen)
 
     def tell(peer: str) -> None:

@@ -19,17 +19,17 @@ from gateway.serving.admission import Admission
 from gateway.serving.call_clock import call_started_at
 from gateway.serving.log_rate_limit import LogRateLimit
 from gateway.serving.watchdog import watchdog
-from gateway.symbols.finding import key_of
+from gateway.symbols.build_files import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     import grpc
 
-    from gateway.calibration.desk import CalibrationDesk
+    from gateway.calibration.calibration_service import CalibrationService
     from gateway.capture.capture_resources import CaptureResources
     from gateway.served_visits import ServedVisits
-    from gateway.symbols.sharing import SymbolDesk
+    from gateway.symbols.symbol_service import SymbolService
 
 _PIECE_BYTES: Final = 256 << 10
 _LOGGED: Final = 500
@@ -46,15 +46,15 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
         self,
         resources: CaptureResources,
         served_visits: ServedVisits,
-        desk: SymbolDesk,
-        bench: CalibrationDesk,
+        symbol_service: SymbolService,
+        calibration_service: CalibrationService,
         retire: Callable[[], None] = lambda: None,
     ) -> None:
         """`retire` is called when a fresh process should serve the next call."""
         self._resources = resources
         self._served_visits = served_visits
-        self._desk = desk
-        self._bench = bench
+        self._symbol_service = symbol_service
+        self._calibration_service = calibration_service
         self._admission = Admission(served_visits, resources.limits)
         self._quota = Quota(resources.limits)
         self._retire = retire
@@ -125,7 +125,7 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
         fields = {"what": what.lower(), "key": key_of(request.build_id, request.content_key)[:100]}
         try:
             with self._stoppable(context) as stopped:
-                yield from self._desk.answer(request, stopped)
+                yield from self._symbol_service.answer(request, stopped)
             _log.info("symbols sent", extra={"fields": fields})
         except SymbolsRefused as refused:
             yield self._symbols_refusal(refused.reason, str(refused), fields)
@@ -152,7 +152,7 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
         refusals = gateway_pb2.CalibrateRefusal
         try:
             with self._stoppable(context) as stopped:
-                yield from self._bench.answer(request, stopped)
+                yield from self._calibration_service.answer(request, stopped)
             _log.info("calibrated", extra={"fields": {"what": request.what}})
         except CalibrationRefused as refused:
             yield self._calibrate_refusal(refused.reason, str(refused))
@@ -214,7 +214,7 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
                     )
                 packed = runner.pack()
             yield from _deliver(packed, runner)
-        self._desk.note(runner.seen())
+        self._symbol_service.note(runner.seen())
         self._served_visits.finish()
         self._retire_if_large()
         _log.info(

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 from gateway.errors import BadImage
 from gateway.unwind.cfi import Cie, Entry, cie_distance, entry_length, evaluate, read_cie
+from gateway.unwind.eh_frame_scan import MAX_SECTION_BYTES, find_eh_frame, scan
 from gateway.unwind.rules import NO_ENTRY_RULE, OUTERMOST_RULE, SIGNAL_RULE, UNUSABLE_RULE, Rule, compile_row
-from gateway.unwind.scan import MAX_SECTION_BYTES, find_eh_frame, scan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -30,7 +30,7 @@ UNUSABLE = 3
 UNMAPPED = 4
 OUTERMOST = 5
 SIGNAL = 6
-UNUSUAL = 7
+GENERAL = 7
 
 
 # How a register's value in the caller is found (DWARF 5, section 6.4.1).
@@ -60,7 +60,7 @@ _NOT_SAVED = frozenset({SAME, UNDEFINED})
 
 
 @dataclass(frozen=True, slots=True)
-class Unusual:
+class GeneralRule:
     """A row that is neither rsp- nor rbp-based in the ordinary way.
 
     Either `expression` computes the CFA, or it is `register` (DWARF number) + `offset` bytes.
@@ -74,7 +74,7 @@ class Unusual:
     return_address: RegisterRule
 
 
-Rule: TypeAlias = tuple[int, int, int, int, "Unusual | None"]
+Rule: TypeAlias = tuple[int, int, int, int, "GeneralRule | None"]
 
 NO_ENTRY_RULE: Rule = (NO_ENTRY, 0, 0, 0, None)
 UNUSABLE_RULE: Rule = (UNUSABLE, 0, 0, 0, None)
@@ -102,7 +102,7 @@ def compile_row(row: Row) -> Rule:
         return (FROM_RSP if register == _RSP else FROM_RBP, offset >> 3, rbp_words, rbx_words, None)
     if register != BY_EXPRESSION:
         expression = b""
-    return (UNUSUAL, 0, 0, 0, Unusual(expression, register, offset, rbp, rbx, return_address))
+    return (GENERAL, 0, 0, 0, GeneralRule(expression, register, offset, rbp, rbx, return_address))
 
 
 def _saved_words(rule: RegisterRule) -> int | None:

@@ -33,12 +33,12 @@ def doctor(
     something is bad.
     """
     from gateway.doctor import findings  # noqa: PLC0415 - a command imports what it runs
-    from gateway.doctor.doctor import examine_node  # noqa: PLC0415
+    from gateway.doctor.node_checks import check_node  # noqa: PLC0415
     from services.examination.server import examine_server  # noqa: PLC0415
 
     found = []
     if part is not Part.SERVER:
-        found += examine_node()
+        found += check_node()
     if part is not Part.GATEWAY:
         found += examine_server(read_settings())
     typer.echo(findings.as_json(found) if as_json else findings.as_text(found))

@@ -7,7 +7,7 @@ import numpy as np
 
 from fleetpb import gateway_pb2
 from gateway.calibration import refusals
-from gateway.calibration.desk import plan
+from gateway.calibration.calibration_service import plan
 from gateway.settings import CalibrationSettings
 from services.simulate.draws import normal
 from services.simulate.fleet import Fleet

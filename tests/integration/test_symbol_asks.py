@@ -23,7 +23,7 @@ from gateway.process.images import own_vdso
 from services.asking import accepting
 from services.simulate.elf_writer import Symbol, elf_file
 from services.symbols import answers, tables
-from services.symbols.desk import ListingQuery, SymbolDesk
+from services.symbols.desk import ListingQuery, SymbolService
 from storage import inventory
 from storage.archive import Archive
 from storage.inventory import NewMachine
@@ -371,7 +371,7 @@ def test_what_machines_dispute_is_said_until_a_person_brings_symbols(
         ("info", "unconfirmed"),
         ("warning", "disputed"),
     ]
-    desk = SymbolDesk(engine, archive)
+    desk = SymbolService(engine, archive)
 
     def told() -> tuple[bool, bool, int]:
         """In the answer about the binary, in the list, and as a metric."""

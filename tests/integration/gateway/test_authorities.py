@@ -96,14 +96,14 @@ from gateway.served_visits import Ledger
 from gateway.machine.kernel_map_cache import KernelMapCache
 from gateway.options import build_parser, settings_of
 from gateway.serving.server import serve
-from gateway.symbols.sightings import Sightings
+from gateway.symbols.seen_builds import SeenBuilds
 
 path, age, *options = sys.argv[1:]
 parser = build_parser()
 settings = settings_of(parser.parse_args(options), parser)
 sys.exit(
     serve(
-        settings, [Path(path)], Ledger(), Sightings(), KernelMapCache(), told=1, connection_age_s=float(age)
+        settings, [Path(path)], Ledger(), SeenBuilds(), KernelMapCache(), told=1, connection_age_s=float(age)
     )
 )
 """

@@ -55,7 +55,7 @@ import gateway
 for module in pkgutil.walk_packages(gateway.__path__, "gateway."):
     if module.name != "gateway.__main__":
         importlib.import_module(module.name)
-from gateway.privileges.confinement import User, _become, _set_capabilities
+from gateway.privileges.drop_privileges import User, _become, _set_capabilities
 resource.setrlimit(resource.RLIMIT_MEMLOCK, (65536, 65536))
 _become(User("nobody", {NOBODY}, {NOBODY}))
 _set_capabilities(int(sys.argv.pop(1)))

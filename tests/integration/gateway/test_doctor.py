@@ -16,8 +16,8 @@ pytestmark = pytest.mark.integration
 NOBODY = 65534
 EXAMINE = f"""
 import os, sys
-import gateway.daemon, gateway.doctor.doctor, gateway.doctor.node_facts
-from gateway.privileges.confinement import User, _become, _set_capabilities
+import gateway.daemon, gateway.doctor.node_checks, gateway.doctor.node_facts
+from gateway.privileges.drop_privileges import User, _become, _set_capabilities
 _become(User("nobody", {NOBODY}, {NOBODY}))
 _set_capabilities(int(sys.argv[1]))
 sys.exit(gateway.daemon.main(["--doctor", "--json"]))
@@ -28,7 +28,7 @@ FILTER = struct.pack(
 )
 FILTERED = f"""
 import ctypes, sys
-import gateway.daemon, gateway.doctor.doctor, gateway.doctor.node_facts
+import gateway.daemon, gateway.doctor.node_checks, gateway.doctor.node_facts
 program = ctypes.create_string_buffer({FILTER!r})
 class Program(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_void_p))

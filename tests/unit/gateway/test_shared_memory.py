@@ -8,7 +8,7 @@ import pytest
 from gateway.errors import UnsafeAddress
 from gateway.served_visits import ServedVisits
 from gateway.shared_memory import shared_memory
-from gateway.symbols.sightings import Sighting, Sightings
+from gateway.symbols.seen_builds import SeenBuild, SeenBuilds
 
 
 def test_a_visit_is_refused_by_the_next_daemon_too(tmp_path: Path):
@@ -26,8 +26,8 @@ def test_a_visit_is_refused_by_the_next_daemon_too(tmp_path: Path):
 
 
 def test_a_binary_seen_is_found_by_the_next_daemon_too(tmp_path: Path):
-    Sightings(file=tmp_path / "sightings").note("ab" * 20, 7, "/bin/x")
-    assert Sightings(file=tmp_path / "sightings").find("ab" * 20) == Sighting(7, "/bin/x")
+    SeenBuilds(file=tmp_path / "sightings").note("ab" * 20, 7, "/bin/x")
+    assert SeenBuilds(file=tmp_path / "sightings").find("ab" * 20) == SeenBuild(7, "/bin/x")
 
 
 def test_nobody_else_can_read_it(tmp_path: Path):
@@ -48,16 +48,16 @@ def test_whatever_the_file_holds_breaks_nothing(tmp_path: Path, seed: int):
     import random
 
     ServedVisits(tmp_path / "visits")
-    Sightings(file=tmp_path / "sightings").note("ab", 7, "/bin/x")
+    SeenBuilds(file=tmp_path / "sightings").note("ab", 7, "/bin/x")
     rng = random.Random(seed)
     for name in ("visits", "sightings"):
         (tmp_path / name).write_bytes(rng.randbytes((tmp_path / name).stat().st_size))
-    served_visits, sightings = ServedVisits(tmp_path / "visits"), Sightings(file=tmp_path / "sightings")
+    served_visits, seen_builds = ServedVisits(tmp_path / "visits"), SeenBuilds(file=tmp_path / "sightings")
     served_visits.remember(b"d" * 16)
-    sightings.note("cd", 8, "/bin/y")
+    seen_builds.note("cd", 8, "/bin/y")
     assert b"d" * 16 in served_visits
-    assert sightings.find("cd") == Sighting(8, "/bin/y")
-    assert sightings.find("ab") is None
+    assert seen_builds.find("cd") == SeenBuild(8, "/bin/y")
+    assert seen_builds.find("ab") is None
 
 
 def test_a_link_is_not_followed(tmp_path: Path):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from gateway.privileges.system_calls import REFUSED
+from gateway.privileges.seccomp import REFUSED
 from symbolizer.images.images import MAX_SYMBOL_BYTES
 from tests.memory_sums import api_bytes
 

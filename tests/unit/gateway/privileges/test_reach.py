@@ -30,7 +30,7 @@ sys.stdout.write(word.value.decode() + " " + os.pread(memory, 6, 0).decode())
 # Everything is imported before the change: the interpreter may lie in a folder that only root can enter.
 THIEF = """
 import errno, json, os, sys
-from gateway.privileges.confinement import User, confine
+from gateway.privileges.drop_privileges import User, confine
 user, file, pid, address, memory = sys.argv[1:]
 confine(User("nobody", int(user), int(user)) if user else None)
 
@@ -150,9 +150,9 @@ def test_without_a_filter_it_says_so():
     code = """
 import logging, sys
 logging.basicConfig(stream=sys.stdout, format="%(message)s %(fields)s")
-from gateway.privileges import confinement, system_calls
-system_calls.build_filter = lambda: b""  # the kernel refuses a filter of no length
-confinement.confine()
+from gateway.privileges import drop_privileges, seccomp
+seccomp.build_filter = lambda: b""  # the kernel refuses a filter of no length
+drop_privileges.confine()
 """
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60

@@ -400,7 +400,7 @@ def test_all_registers_are_known_in_what_a_signal_interrupted():
     process = three_frames()
     process.rule(RESTORER - 1, r.SIGNAL_RULE)
     process.rule(
-        INTERRUPTED, (r.UNUSUAL, 0, 0, 0, r.Unusual(b"", 10, 0, r.UNCHANGED, r.UNCHANGED, (r.AT_CFA, -8)))
+        INTERRUPTED, (r.GENERAL, 0, 0, 0, r.GeneralRule(b"", 10, 0, r.UNCHANGED, r.UNCHANGED, (r.AT_CFA, -8)))
     )
     stack = [*signal_stack(SP + 24 * 8), 0, OUTER]
     stack[1 + 7] = SP + 25 * 8  # r10
@@ -420,7 +420,7 @@ def unusual(**changes) -> r.Rule:
         "rbx": r.UNCHANGED,
         "return_address": (r.AT_CFA, -8),
     }
-    return (r.UNUSUAL, 0, 0, 0, r.Unusual(**{**fields, **changes}))
+    return (r.GENERAL, 0, 0, 0, r.GeneralRule(**{**fields, **changes}))
 
 
 def walk_unusual(rule: r.Rule, words, **more):

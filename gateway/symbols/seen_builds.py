@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 REMEMBERED: Final = 1024
-LATELY_S: Final = 3 * 86_400.0
+MAX_AGE_S: Final = 3 * 86_400.0
 """A build not seen for so long is not given out any more."""
 MAX_PATH_BYTES: Final = 482
 _DIGEST_BYTES: Final = 16
@@ -31,14 +31,14 @@ _KEYS_AT: Final = _COUNT.size
 _ENTRIES_AT: Final = _KEYS_AT + REMEMBERED * _DIGEST_BYTES
 
 
-class Sighting(NamedTuple):
+class SeenBuild(NamedTuple):
     """A process that ran the build, and the path it saw it at; that is "" where it is too long to keep."""
 
     pid: int
     path: str
 
 
-class Sightings:
+class SeenBuilds:
     """The `REMEMBERED` builds first seen last, each where it was seen last. One process writes at a time."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, *, file: Path | None = None) -> None:
@@ -64,7 +64,7 @@ class Sightings:
             _ENTRY.pack_into(self._memory, at, self._clock(), pid, len(encoded))
             self._memory[at + _ENTRY.size : at + _ENTRY.size + len(encoded)] = encoded
 
-    def find(self, key: str) -> Sighting | None:
+    def find(self, key: str) -> SeenBuild | None:
         """Where a build was seen; None: it was not, or not lately."""
         with self._lock:
             slot = self._slot(_digest(key))
@@ -73,9 +73,9 @@ class Sightings:
             at = _ENTRIES_AT + slot * _ENTRY_BYTES
             seen_at, pid, length = _ENTRY.unpack_from(self._memory, at)
             path = self._memory[at + _ENTRY.size : at + _ENTRY.size + length]
-        if self._clock() - seen_at > LATELY_S:
+        if self._clock() - seen_at > MAX_AGE_S:
             return None
-        return Sighting(pid, path.decode("utf-8", "surrogateescape"))
+        return SeenBuild(pid, path.decode("utf-8", "surrogateescape"))
 
     def _slot(self, digest: bytes) -> int:
         (count,) = _COUNT.unpack_from(self._memory, 0)

@@ -3,7 +3,7 @@
 import pytest
 
 from fleetpb import gateway_pb2
-from gateway.calibration.places import (
+from gateway.calibration.cpu_selection import (
     busy_shares,
     idle_core,
     idle_cpu,

@@ -18,9 +18,9 @@ from gateway.machine.kernel_map import read_kernel_build_id, read_kernel_map
 from gateway.process.images import own_vdso
 from gateway.served_visits import ServedVisits
 from gateway.settings import Share, SymbolSharing
-from gateway.symbols import sharing as module
-from gateway.symbols.sharing import Pace, SymbolDesk
-from gateway.symbols.sightings import Sightings
+from gateway.symbols import symbol_service as module
+from gateway.symbols.seen_builds import SeenBuilds
+from gateway.symbols.symbol_service import Pace, SymbolService
 from symbolizer.elf.file import ElfFile
 
 Request = gateway_pb2.SymbolsRequest
@@ -52,11 +52,11 @@ def build_id(path: Path) -> bytes:
 
 class Desk:
     def __init__(self, share: Share = Share.FILES, max_bytes: int = 1 << 24) -> None:
-        self.sightings = Sightings()
+        self.seen_builds = SeenBuilds()
         self.served_visits = ServedVisits()
         self.stopped = threading.Event()
-        self.desk = SymbolDesk(
-            SymbolSharing(share, max_bytes), self.sightings, self.served_visits, read_kernel_build_id()
+        self.desk = SymbolService(
+            SymbolSharing(share, max_bytes), self.seen_builds, self.served_visits, read_kernel_build_id()
         )
 
     def ask(self, request: Request) -> Iterator[gateway_pb2.SymbolsReply]:
@@ -148,7 +148,7 @@ def test_nothing_is_given_or_noted_unless_it_is_allowed(program: Path):
     wanted = Request(what=Request.SYMBOLS, build_id=build_id(program))
     desk = Desk(Share.NO)
     desk.desk.note([(wanted.build_id.hex(), PID, str(program))])
-    assert desk.sightings.find(wanted.build_id.hex()) is None
+    assert desk.seen_builds.find(wanted.build_id.hex()) is None
     for what in (Request.SYMBOLS, Request.FILE, Request.KERNEL):
         assert desk.refusal(Request(what=what, build_id=wanted.build_id)) == Refusal.NOT_ALLOWED
     desk = Desk(Share.SYMBOLS)

@@ -14,12 +14,12 @@ from gateway.unwind.elf import ElfLayout, read_layout
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from gateway.symbols.sightings import Sighting
+    from gateway.symbols.seen_builds import SeenBuild
 
 _HASH_PIECE_BYTES: Final = 1 << 20
 
 
-class FoundFile:
+class BuildFile:
     """An open file that is the wanted build; `close` it."""
 
     def __init__(self, descriptor: int, size: int) -> None:
@@ -40,35 +40,35 @@ def key_of(build_id: bytes, content_key: str) -> str:
     return build_id.hex() or content_key
 
 
-def open_seen(key: str, sighting: Sighting, pause: Callable[[], None]) -> FoundFile | None:
+def open_seen(key: str, seen: SeenBuild, pause: Callable[[], None]) -> BuildFile | None:
     """The file, through the process that was seen to run it, else at its path; None: it is no more to be had.
 
     `pause` is called between pieces of work.
     """
-    for vma in _mappings(sighting, key):
-        for candidate in candidates(sighting.pid, vma):
-            file = FoundFile(candidate.descriptor, candidate.signature.size)
+    for vma in _mappings(seen, key):
+        for candidate in candidates(seen.pid, vma):
+            file = BuildFile(candidate.descriptor, candidate.signature.size)
             if _is(file, key, pause):
                 return file
             file.close()
     return None
 
 
-def _mappings(sighting: Sighting, key: str) -> Iterator[Vma]:
+def _mappings(seen: SeenBuild, key: str) -> Iterator[Vma]:
     """Yield mappings that may be of the file: those of the process at that path, then the path by itself."""
     try:
-        vmas = read_executable_maps(sighting.pid)
+        vmas = read_executable_maps(seen.pid)
     except (ProcessGone, AccessDenied):
         vmas = []
     for vma in vmas:
-        if vma.has_file and (vma.path == sighting.path or vma.build_id.hex() == key):
+        if vma.has_file and (vma.path == seen.path or vma.build_id.hex() == key):
             yield vma
             break
-    if sighting.path.startswith("/"):
-        yield Vma(0, 0, 0, sighting.path, b"", (0, 0), 0, deleted=False)
+    if seen.path.startswith("/"):
+        yield Vma(0, 0, 0, seen.path, b"", (0, 0), 0, deleted=False)
 
 
-def _is(file: FoundFile, key: str, pause: Callable[[], None]) -> bool:
+def _is(file: BuildFile, key: str, pause: Callable[[], None]) -> bool:
     scheme, _, value = key.partition(":")
     try:
         if scheme == "sha256":
@@ -83,7 +83,7 @@ def _named(layout: ElfLayout) -> str:
     return layout.build_id.hex() or "go:" + layout.go_build_id.decode("utf-8", "replace")
 
 
-def _sha256(file: FoundFile, pause: Callable[[], None]) -> str:
+def _sha256(file: BuildFile, pause: Callable[[], None]) -> str:
     digest = hashlib.sha256()
     position = 0
     while piece := file.read(position, _HASH_PIECE_BYTES):

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from gateway.calibration.chain import LINKS, PIECE_BYTES, REGION_BYTES, SPACING, Chain
-from gateway.calibration.works import Work, float_step, integer_step
+from gateway.calibration.pointer_chain import LINKS, PIECE_BYTES, REGION_BYTES, SPACING, Chain
+from gateway.calibration.workloads import Work, float_step, integer_step
 
 
 def links(chain: Chain, start: int) -> list[int]:
@@ -102,8 +102,8 @@ import mmap
 try:
     mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
 except PermissionError:
-    from gateway.calibration.chain import PIECE_BYTES, Chain
-    from gateway.calibration.works import float_step, integer_step
+    from gateway.calibration.pointer_chain import PIECE_BYTES, Chain
+    from gateway.calibration.workloads import float_step, integer_step
     chain = Chain(PIECE_BYTES)
     print(all(step() > 0 for step in (chain.follower(), integer_step(), float_step())))
 """

@@ -20,12 +20,12 @@ from gateway.errors import CannotConfine
 from gateway.privileges.capabilities import (
     SETPCAP,
     Capability,
-    kept,
+    capabilities_to_keep,
     last_capability,
     own_sets,
     paranoid_level,
 )
-from gateway.privileges.system_calls import refuse_system_calls
+from gateway.privileges.seccomp import refuse_system_calls
 
 # include/uapi/linux/prctl.h
 _SET_DUMPABLE: Final = 4
@@ -96,7 +96,7 @@ def confine(user: User | None = None) -> tuple[Capability, ...]:
     """
     os.umask(0o077)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    keep = kept(
+    keep = capabilities_to_keep(
         last=(last := last_capability()),
         may_raise_priority=_allow_priority(),
         paranoid=paranoid_level(),

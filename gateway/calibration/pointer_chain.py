@@ -19,7 +19,7 @@ from gateway.calibration import refusals
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gateway.calibration.paired import Step
+    from gateway.calibration.pinned_threads import Step
 
 SPACING: Final = 128
 """Bytes from link to link: CPUs fetch the cache line beside the wanted one too."""

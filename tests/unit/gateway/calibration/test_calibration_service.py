@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleetpb import gateway_pb2
-from gateway.calibration import desk as calibration_desk
-from gateway.calibration import measuring
-from gateway.calibration.chain import PIECE_BYTES
-from gateway.calibration.desk import SLICE_S, CalibrationDesk, plan
-from gateway.calibration.paired import Done
+from gateway.calibration import calibration_service as calibration_desk
+from gateway.calibration import measurements
+from gateway.calibration.calibration_service import SLICE_S, CalibrationService, plan
+from gateway.calibration.pinned_threads import Done
+from gateway.calibration.pointer_chain import PIECE_BYTES
 from gateway.capture.capture_runner import CaptureCancelled
 from gateway.errors import CalibrationRefused
 from gateway.machine.cpu_usage import CpuTimes, Reading
@@ -28,7 +28,7 @@ ANYHOW = CalibrationSettings(allowed=True, quiet=1.0, max_bytes=1 << 40)
 def desk(limits=ANYHOW, served_visits=None, cpus=(0, 1), virtualization="none"):
     """One that takes the first CPUs that we may run on for the threads of a core."""
     topology = Topology(tuple(cpus), siblings=(tuple(cpus),))
-    return CalibrationDesk(
+    return CalibrationService(
         limits, served_visits or ServedVisits(), "Test CPU", virtualization, lambda: topology
     )
 
@@ -38,8 +38,8 @@ def core(monkeypatch):
     """Two CPUs that stand for a core, and threads that did as much as the test says: no figure is left to the machine."""
     ours = sorted(os.sched_getaffinity(0))
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1} | set(ours))
-    monkeypatch.setattr(measuring, "read_usage", lambda: None)
-    monkeypatch.setattr(measuring, "busy_shares", lambda *_: {})
+    monkeypatch.setattr(measurements, "read_usage", lambda: None)
+    monkeypatch.setattr(measurements, "busy_shares", lambda *_: {})
 
     def script(single, both, ran=1.0):
         def run(steps, seconds, halted):
@@ -47,7 +47,7 @@ def core(monkeypatch):
             rate = single if len(steps) == 1 else both / 2
             return {cpu: Done(round(rate), 1.0, 1 / ran) for cpu in steps}
 
-        monkeypatch.setattr(measuring, "run_together", run)
+        monkeypatch.setattr(measurements, "run_together", run)
 
     return script
 
@@ -140,7 +140,7 @@ def test_a_capture_breaks_it_off_and_so_does_a_caller_who_goes(core):
 @pytest.fixture
 def memory(monkeypatch):
     """One step a CPU of the real loops; `ran` are the shares of the time that each run says it had its CPUs, then all."""
-    monkeypatch.setattr(measuring, "last_cache_bytes", lambda _: PIECE_BYTES)
+    monkeypatch.setattr(measurements, "last_cache_bytes", lambda _: PIECE_BYTES)
 
     def script(*ran):
         shares = iter(ran)
@@ -151,7 +151,7 @@ def memory(monkeypatch):
             slowest = max(done)
             return done | {slowest: Done(done[slowest].units, share, 1.0)}
 
-        monkeypatch.setattr(measuring, "run_together", run)
+        monkeypatch.setattr(measurements, "run_together", run)
 
     script()
     return script
@@ -175,7 +175,7 @@ def test_the_bandwidth_of_a_socket_with_several_nodes_is_doubted(memory, nodes, 
     topology = Topology(
         (ours, 900), {ours: CpuLocation(0, 0, nodes[0]), 900: CpuLocation(1, 0, nodes[1])}, ((ours,), (900,))
     )
-    asked = CalibrationDesk(ANYHOW, ServedVisits(), "Test CPU", "none", lambda: topology)
+    asked = CalibrationService(ANYHOW, ServedVisits(), "Test CPU", "none", lambda: topology)
     wanted = Request(what=Request.MEMORY, duration_ms=200, repetitions=1)
     end = list(asked.answer(wanted, threading.Event()))[-1].end
     assert len(end.doubts) == doubts

@@ -78,7 +78,7 @@ def plan(request: _Request, limits: CalibrationSettings) -> Plan:
     return Plan(seconds / repetitions / 2, repetitions, tuple(changes))
 
 
-class CalibrationDesk:
+class CalibrationService:
     """Answers for one machine."""
 
     def __init__(
@@ -116,13 +116,13 @@ class CalibrationDesk:
                     "(--calibration-busy-percent). Come again when it is quiet"
                 )
             # Few gateways are ever asked, and all of them start a server process for each call after a pause.
-            from gateway.calibration.measuring import (  # noqa: PLC0415
+            from gateway.calibration.cpu_selection import busy_shares, usable_cpus  # noqa: PLC0415
+            from gateway.calibration.measurements import (  # noqa: PLC0415
                 Conditions,
-                Halted,
+                MeasurementStopped,
                 measure_memory,
                 measure_smt,
             )
-            from gateway.calibration.places import busy_shares, usable_cpus  # noqa: PLC0415
 
             topology = self._topology()
             conditions = Conditions(
@@ -155,7 +155,7 @@ class CalibrationDesk:
             try:
                 with watchdog(planned.seconds, "calibration"):
                     yield from measured
-            except Halted:
+            except MeasurementStopped:
                 if stopped.is_set():
                     raise CaptureCancelled from None
                 raise refusals.busy("a capture came, and captures go first; come again later") from None

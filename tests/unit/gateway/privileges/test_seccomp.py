@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.privileges.system_calls import REFUSED, build_filter
+from gateway.privileges.seccomp import REFUSED, build_filter
 
 ROOT = Path(__file__).parents[4]
 HEADER = Path("/usr/include/asm/unistd_64.h")
@@ -29,16 +29,16 @@ LIVED_ON = {
 
 CONFINED = """
 import ctypes, errno, os, sys, threading
-from gateway.privileges import confinement
+from gateway.privileges import drop_privileges
 libc = ctypes.CDLL(None, use_errno=True)
-refused = confinement.refuse_system_calls
+refused = drop_privileges.refuse_system_calls
 def try_it():
     if why := refused():
         print("not here:", why)
         os._exit(0)
     return ""
-confinement.refuse_system_calls = try_it
-confinement.confine()
+drop_privileges.refuse_system_calls = try_it
+drop_privileges.confine()
 
 def call(number, *arguments):
     done = libc.syscall(*map(ctypes.c_long, (number, *arguments)))

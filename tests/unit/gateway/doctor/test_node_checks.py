@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from gateway.doctor import node_facts
-from gateway.doctor.doctor import judge
 from gateway.doctor.findings import Finding, Grade, as_json, as_text, exit_status
+from gateway.doctor.node_checks import check_facts
 from gateway.doctor.node_facts import NodeFacts, read_node_facts
 from gateway.privileges.capabilities import (
     CHECKPOINT_RESTORE,
@@ -20,7 +20,7 @@ from gateway.privileges.capabilities import (
     SYS_ADMIN,
     SYS_PTRACE,
     SYSLOG,
-    Sets,
+    CapabilitySets,
     kept,
 )
 
@@ -31,7 +31,7 @@ GOOD = NodeFacts(
     architecture="x86_64",
     uid=65534,
     cpus=64,
-    sets=Sets(ALL, ALL, ALL),
+    sets=CapabilitySets(ALL, ALL, ALL),
     last_capability=40,
     seccomp=0,
     paranoid=2,
@@ -59,17 +59,17 @@ GOOD = NodeFacts(
 
 def without(*capabilities):
     mask = ALL & ~sum(1 << capability.number for capability in capabilities)
-    return Sets(mask, mask, mask)
+    return CapabilitySets(mask, mask, mask)
 
 
 def by_subject(facts):
-    found = judge(facts)
+    found = check_facts(facts)
     assert len({finding.subject for finding in found}) == len(found)
     return {finding.subject: finding for finding in found}
 
 
 def test_a_good_machine_is_fine_in_every_subject():
-    assert {finding.grade for finding in judge(GOOD)} == {Grade.FINE}
+    assert {finding.grade for finding in check_facts(GOOD)} == {Grade.FINE}
 
 
 @pytest.mark.parametrize(
@@ -132,7 +132,7 @@ def test_debians_own_level_is_told_from_a_filter(sets):
 
 def test_who_holds_what_debians_level_asks_for_is_not_sent_for_it():
     mask = ALL | 1 << SYS_ADMIN.number
-    facts = replace(GOOD, sets=Sets(mask, mask, mask), paranoid=4)
+    facts = replace(GOOD, sets=CapabilitySets(mask, mask, mask), paranoid=4)
     assert by_subject(facts)["CAP_SYS_ADMIN"].grade is Grade.FINE
     filtered = replace(facts, machine_errno=errno.EACCES, own_errno=errno.EACCES, seccomp=2)
     assert "seccomp" in by_subject(filtered)["perf events"].remedy
@@ -192,7 +192,7 @@ def test_this_machine_can_be_examined():
     facts = read_node_facts()
     assert facts.system == "Linux"
     assert facts.cpus >= 1
-    assert judge(facts)
+    assert check_facts(facts)
 
 
 def test_the_documented_costs_are_the_doctors():

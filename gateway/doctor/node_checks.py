@@ -1,6 +1,6 @@
 """What this machine keeps a gateway from seeing, what that costs, and how to change it (DIGEST G7).
 
-Pure but for `examine_node`: facts in, findings out.
+Pure but for `check_node`: facts in, findings out.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gateway.privileges.capabilities import (
     SYS_ADMIN,
     SYSLOG,
     Capability,
-    kept,
+    capabilities_to_keep,
 )
 from gateway.settings import Limits
 
@@ -41,14 +41,14 @@ _LOWER_LEVEL: Final = (
 _SLOW_CLOCKS: Final = {"hpet", "acpi_pm", "jiffies"}
 
 
-def examine_node() -> list[Finding]:
+def check_node() -> list[Finding]:
     """Look at this machine as this process may; the more it was granted, the fewer the findings."""
     from gateway.doctor.node_facts import read_node_facts  # noqa: PLC0415 - judging alone needs none of it
 
-    return judge(read_node_facts())
+    return check_facts(read_node_facts())
 
 
-def judge(facts: NodeFacts) -> list[Finding]:
+def check_facts(facts: NodeFacts) -> list[Finding]:
     """Every subject once, in the order in which a person would mend them."""
     try:
         require_supported(facts.system, facts.release, facts.architecture)
@@ -129,7 +129,9 @@ def _is_debians_refusal(facts: NodeFacts) -> bool:
 
 def _capabilities(facts: NodeFacts) -> Iterator[Finding]:
     paranoid = HIGHEST_PARANOID_OF_LINUX if facts.paranoid is None else facts.paranoid
-    for capability in kept(last=facts.last_capability, may_raise_priority=True, paranoid=paranoid):
+    for capability in capabilities_to_keep(
+        last=facts.last_capability, may_raise_priority=True, paranoid=paranoid
+    ):
         if facts.sets.has(capability):
             yield Finding(capability.name, Grade.FINE, capability.purpose)
         else:

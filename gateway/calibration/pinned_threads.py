@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Done:
+class ThreadResult:
     """What one thread did."""
 
     units: int
@@ -44,7 +44,7 @@ class _Worker(threading.Thread):
         super().__init__(name=f"calibrate-{cpu}", daemon=True)
         self._cpu, self._step, self._line = cpu, step, start
         self._seconds, self._halted = seconds, halted
-        self.done: Done | None = None
+        self.done: ThreadResult | None = None
         self.error: Exception | None = None
 
     def run(self) -> None:
@@ -57,7 +57,7 @@ class _Worker(threading.Thread):
             units = self._step()
             while (now := time.monotonic()) - began < self._seconds and not self._halted():
                 units += self._step()
-            self.done = Done(units, time.thread_time() - cpu, now - began)
+            self.done = ThreadResult(units, time.thread_time() - cpu, now - began)
         except threading.BrokenBarrierError:
             pass  # another one says why
         except Exception as error:  # noqa: BLE001 - raised again by whoever waits
@@ -76,7 +76,9 @@ def pinned(cpu: int) -> Iterator[None]:
         os.sched_setaffinity(0, before)
 
 
-def run_together(steps: Mapping[int, Step], seconds: float, halted: Callable[[], bool]) -> dict[int, Done]:
+def run_together(
+    steps: Mapping[int, Step], seconds: float, halted: Callable[[], bool]
+) -> dict[int, ThreadResult]:
     """Repeat each step on its CPU for so long, or until `halted`. Raises OSError for a CPU that is not ours to use."""
     line = threading.Barrier(len(steps))
     workers = {cpu: _Worker(cpu, step, line, seconds, halted) for cpu, step in steps.items()}

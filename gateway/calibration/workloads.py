@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from gateway.calibration import refusals
 
 if TYPE_CHECKING:
-    from gateway.calibration.paired import Step
+    from gateway.calibration.pinned_threads import Step
 
 _TEXT_BYTES: Final = 64 << 10
 _LETTERS: Final = b"eeetttaaooiinnsshhrrdlu ,.\n"
@@ -24,7 +24,7 @@ _ORDER: Final = 1_000_000
 """Steps of one recurrence."""
 
 
-class Work(Enum):
+class Workload(Enum):
     """Kinds of work, and what does them."""
 
     INTEGER = "zlib compress"

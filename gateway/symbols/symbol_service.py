@@ -16,8 +16,8 @@ from gateway.errors import BadImage, SymbolsRefused
 from gateway.machine.kernel_map import read_kernel_map, read_modules
 from gateway.process.images import VDSO, own_vdso
 from gateway.settings import Share
+from gateway.symbols.build_files import BuildFile, key_of, open_seen
 from gateway.symbols.content import PIECE_BYTES, Content, sliced
-from gateway.symbols.finding import FoundFile, key_of, open_seen
 from gateway.symbols.kernel_table import kernel_table
 from gateway.symbols.small_elf import SmallElf
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from gateway.served_visits import ServedVisits
     from gateway.settings import SymbolSharing
-    from gateway.symbols.sightings import Sighting, Sightings
+    from gateway.symbols.seen_builds import SeenBuild, SeenBuilds
 
 CPU_SHARE: Final = 0.1
 """Of one core, while something is being read and compressed."""
@@ -64,18 +64,18 @@ class Pace:
         self._before = time.thread_time()
 
 
-class SymbolDesk:
+class SymbolService:
     """Answers for one machine."""
 
     def __init__(
         self,
         sharing: SymbolSharing,
-        sightings: Sightings,
+        seen_builds: SeenBuilds,
         served_visits: ServedVisits,
         kernel_build_id: bytes,
     ) -> None:
         self._sharing = sharing
-        self._sightings = sightings
+        self._seen_builds = seen_builds
         self._kernel_build_id = kernel_build_id
         self._served_visits = served_visits
         self._place = threading.Lock()
@@ -85,7 +85,7 @@ class SymbolDesk:
         """Remember what a capture saw: build-id or content key, process, path."""
         if self._sharing.share is not Share.NO:
             for key, pid, path in seen:
-                self._sightings.note(key, pid, path)
+                self._seen_builds.note(key, pid, path)
 
     def answer(self, request: _Request, stopped: Signal) -> Iterator[gateway_pb2.SymbolsReply]:
         """The stream but for refusals. Raises SymbolsRefused, Interrupted, OSError."""
@@ -96,18 +96,18 @@ class SymbolDesk:
             if request.what == _Request.KERNEL:
                 yield from _deliver(self._kernel(request.build_id, pace), limit, pace)
                 return
-            sighting = self._seen(request)
-            if sighting.path == VDSO:
+            seen = self._seen(request)
+            if seen.path == VDSO:
                 yield from _deliver(_vdso(request.build_id), limit, pace)
                 return
-            file = open_seen(key_of(request.build_id, request.content_key), sighting, pace.pause)
+            file = open_seen(key_of(request.build_id, request.content_key), seen, pace.pause)
             if file is None:
                 raise SymbolsRefused(
                     _Refusal.GONE,
-                    f"{sighting.path or 'its file'} is gone, or has other content than the sampled build",
+                    f"{seen.path or 'its file'} is gone, or has other content than the sampled build",
                 )
             try:
-                name = sighting.path.rpartition("/")[2]
+                name = seen.path.rpartition("/")[2]
                 yield from _deliver(_content(file, name, request.what, pace), limit, pace)
             finally:
                 file.close()
@@ -145,11 +145,11 @@ class SymbolDesk:
             self._served_visits.note_sending(sending=False)
             self._place.release()
 
-    def _seen(self, request: _Request) -> Sighting:
-        sighting = self._sightings.find(key_of(request.build_id, request.content_key))
-        if sighting is None:
+    def _seen(self, request: _Request) -> SeenBuild:
+        seen = self._seen_builds.find(key_of(request.build_id, request.content_key))
+        if seen is None:
             raise SymbolsRefused(_Refusal.NOT_SEEN, "no capture of this machine saw this build lately")
-        return sighting
+        return seen
 
     def _kernel(self, build_id: bytes, pace: Pace) -> Content:
         if build_id and build_id != self._kernel_build_id:
@@ -175,7 +175,7 @@ def _vdso(build_id: bytes) -> Content:
     return Content(VDSO, len(image), sliced(image))
 
 
-def _content(file: FoundFile, name: str, what: int, pace: Pace) -> Content:
+def _content(file: BuildFile, name: str, what: int, pace: Pace) -> Content:
     if what == _Request.FILE:
         return Content(name, file.size, _whole(file))
     try:
@@ -185,7 +185,7 @@ def _content(file: FoundFile, name: str, what: int, pace: Pace) -> Content:
     return Content(name, small.raw_bytes, small.pieces())
 
 
-def _whole(file: FoundFile) -> Iterator[bytes]:
+def _whole(file: BuildFile) -> Iterator[bytes]:
     for start in range(0, file.size, PIECE_BYTES):
         piece = file.read(start, min(PIECE_BYTES, file.size - start))
         if not piece:

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from gateway.calibration.paired import Done, pinned, run_together
+from gateway.calibration.pinned_threads import Done, pinned, run_together
 
 HERE = min(os.sched_getaffinity(0))
 

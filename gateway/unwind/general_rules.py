@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from fleetpb import capture_pb2
 from gateway.unwind.expression import CannotEvaluate, evaluate
-from gateway.unwind.rules import AT_CFA, AT_EXPRESSION, CFA_PLUS, REGISTER, RegisterRule, Unusual
+from gateway.unwind.rules import AT_CFA, AT_EXPRESSION, CFA_PLUS, REGISTER, GeneralRule, RegisterRule
 
 if TYPE_CHECKING:
     pass
@@ -63,7 +63,7 @@ class Frame:
     origin: int
     limit: int
 
-    def caller(self, row: Unusual) -> tuple[int, int, int, int]:
+    def caller(self, row: GeneralRule) -> tuple[int, int, int, int]:
         """Return the caller's (rip, index of the word at its rsp, rbp, rbx). Raises CannotStep."""
         try:
             if row.expression:

@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from fleetpb import gateway_pb2
 from gateway.calibration import refusals
-from gateway.calibration.chain import PIECE_BYTES, Chain
-from gateway.calibration.paired import Done, pinned, run_together
-from gateway.calibration.places import (
+from gateway.calibration.cpu_selection import (
     busy_shares,
     idle_core,
     idle_cpu,
@@ -20,25 +18,27 @@ from gateway.calibration.places import (
     nodes_of_package,
     readers,
 )
-from gateway.calibration.works import Work, float_step, integer_step
+from gateway.calibration.pinned_threads import ThreadResult, pinned, run_together
+from gateway.calibration.pointer_chain import PIECE_BYTES, Chain
+from gateway.calibration.workloads import Workload, float_step, integer_step
 from gateway.machine.cpu_usage import read as read_usage
 from gateway.machine.meminfo import meminfo
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from gateway.calibration.paired import Step
+    from gateway.calibration.pinned_threads import Step
     from gateway.machine.topology import Topology
     from gateway.settings import CalibrationSettings
 
 Reply = gateway_pb2.CalibrateReply
 _End = gateway_pb2.CalibrateEnd
 _Request = gateway_pb2.CalibrateRequest
-_WORKS: Final[Mapping[int, Work]] = {
-    _Request.WORK_UNSPECIFIED: Work.INTEGER,
-    _Request.INTEGER: Work.INTEGER,
-    _Request.FLOAT: Work.FLOAT,
-    _Request.MEMORY_LOADS: Work.MEMORY,
+_WORKS: Final[Mapping[int, Workload]] = {
+    _Request.WORK_UNSPECIFIED: Workload.INTEGER,
+    _Request.INTEGER: Workload.INTEGER,
+    _Request.FLOAT: Workload.FLOAT,
+    _Request.MEMORY_LOADS: Workload.MEMORY,
 }
 
 CACHES: Final = 4
@@ -54,7 +54,7 @@ _MEMORY_LEFT: Final = 4
 """The machine must have so many times what is taken."""
 
 
-class Halted(Exception):
+class MeasurementStopped(Exception):
     """The caller has gone, the gateway stops, or a capture has come."""
 
 
@@ -75,7 +75,7 @@ class Conditions:
     """Sentences, about whatever is measured here."""
     halted: Callable[[], bool]
 
-    def run(self, steps: Mapping[int, Step]) -> dict[int, Done]:
+    def run(self, steps: Mapping[int, Step]) -> dict[int, ThreadResult]:
         """One slice; raises Halted, OSError."""
         done = run_together(steps, self.slice_s, self.halted)
         self.go_on()
@@ -84,7 +84,7 @@ class Conditions:
     def go_on(self) -> None:
         """Raise Halted if it may not go on."""
         if self.halted():
-            raise Halted
+            raise MeasurementStopped
 
     def progress(self, repetition: float) -> Reply:
         """So many are done."""
@@ -92,7 +92,7 @@ class Conditions:
 
 
 def measure_smt(given: Conditions, asked: int, begin: Callable[[Iterable[int]], Reply]) -> Iterator[Reply]:
-    """Throughput of one thread of an idle core and of both, in turns; `asked` is a `CalibrateRequest.Work`.
+    """Throughput of one thread of an idle core and of both, in turns; `asked` is a `CalibrateRequest.Workload`.
 
     Raises CalibrationRefused NO_SIBLINGS, BUSY, UNSUPPORTED; Halted, OSError.
     """
@@ -169,11 +169,11 @@ def measure_memory(given: Conditions, begin: Callable[[Iterable[int]], Reply]) -
     yield Reply(end=end)
 
 
-def _steps(given: Conditions, work: Work, core: tuple[int, int], end: _End) -> dict[int, Step]:
-    if work is Work.MEMORY:
+def _steps(given: Conditions, work: Workload, core: tuple[int, int], end: _End) -> dict[int, Step]:
+    if work is Workload.MEMORY:
         chain = _chain(given, core[0], end)
         return {cpu: chain.follower(number / len(core)) for number, cpu in enumerate(core)}
-    return {cpu: integer_step() if work is Work.INTEGER else float_step() for cpu in core}
+    return {cpu: integer_step() if work is Workload.INTEGER else float_step() for cpu in core}
 
 
 def _chain(given: Conditions, cpu: int, end: _End) -> Chain:
