@@ -92,7 +92,7 @@ from pathlib import Path
 from gateway.serving.grpc_environment import set_grpc_environment
 
 set_grpc_environment()
-from gateway.served_visits import Ledger
+from gateway.served_visits import ServedVisits
 from gateway.machine.kernel_map_cache import KernelMapCache
 from gateway.options import build_parser, settings_of
 from gateway.serving.server import serve
@@ -103,7 +103,7 @@ parser = build_parser()
 settings = settings_of(parser.parse_args(options), parser)
 sys.exit(
     serve(
-        settings, [Path(path)], Ledger(), SeenBuilds(), KernelMapCache(), told=1, connection_age_s=float(age)
+        settings, [Path(path)], ServedVisits(), SeenBuilds(), KernelMapCache(), ready_pipe=1, connection_age_s=float(age)
     )
 )
 """

@@ -128,10 +128,10 @@ def test_a_script_is_named_beside_its_interpreter(answer: Answer, workload: Work
 
 
 def test_the_control_group_is_the_processes_own(answer: Answer, workload: Workload):
-    from gateway.containers.cgroup_path import control_group
+    from gateway.containers.cgroup_path import choose_cgroup
 
     capture = answer.capture
-    expected = control_group(Path(f"/proc/{workload.busy.pid}/cgroup").read_text())
+    expected = choose_cgroup(Path(f"/proc/{workload.busy.pid}/cgroup").read_text())
     assert groups_where(capture, exe=str(workload.binary), cgroup=expected)
 
 

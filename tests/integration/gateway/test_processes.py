@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fleetpb import capture_pb2
-from gateway.containers.cgroup_path import control_group
+from gateway.containers.cgroup_path import choose_cgroup
 from tests.gateway_daemon import (
     DEADLINE_S,
     StackOf,
@@ -114,7 +114,7 @@ def test_programs_that_run_for_30_ms_have_their_name_and_control_group(
 ):
     stacks = stacks_in(capture, folder / "blink")
     assert complete(stacks)
-    expected = control_group(Path("/proc/self/cgroup").read_text())
+    expected = choose_cgroup(Path("/proc/self/cgroup").read_text())
     samples: Counter[str] = Counter()
     for group in groups_where(capture, comm="blink"):
         count = sum(stack.count for stack in stacks_of(capture, [group]))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fleetpb import capture_pb2, gateway_pb2
-from gateway.capture.quota import own_memory
+from gateway.capture.quota import resident_memory
 from tests.gateway_daemon import (
     DEADLINE_S,
     Answer,
@@ -93,7 +93,7 @@ def memory_after_a_small_capture(tmp_path_factory: pytest.TempPathFactory) -> in
     with running(tmp_path_factory.mktemp("base")) as daemon, daemon.stub() as stub:
         assert not ended_early(ask(stub, plan(seconds=0.2)).capture)
         assert daemon.server is not None
-        return own_memory(Path(f"/proc/{daemon.server}/statm"))
+        return resident_memory(Path(f"/proc/{daemon.server}/statm"))
 
 
 def test_memory_that_is_spent_ends_the_capture_and_the_process_and_not_the_daemon(

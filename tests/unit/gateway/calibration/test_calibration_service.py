@@ -11,7 +11,7 @@ from fleetpb import gateway_pb2
 from gateway.calibration import calibration_service as calibration_desk
 from gateway.calibration import measurements
 from gateway.calibration.calibration_service import SLICE_S, CalibrationService, plan
-from gateway.calibration.pinned_threads import Done
+from gateway.calibration.pinned_threads import ThreadResult
 from gateway.calibration.pointer_chain import PIECE_BYTES
 from gateway.capture.capture_runner import CaptureCancelled
 from gateway.errors import CalibrationRefused
@@ -45,7 +45,7 @@ def core(monkeypatch):
         def run(steps, seconds, halted):
             assert seconds > 0
             rate = single if len(steps) == 1 else both / 2
-            return {cpu: Done(round(rate), 1.0, 1 / ran) for cpu in steps}
+            return {cpu: ThreadResult(round(rate), 1.0, 1 / ran) for cpu in steps}
 
         monkeypatch.setattr(measurements, "run_together", run)
 
@@ -147,9 +147,9 @@ def memory(monkeypatch):
 
         def run(steps, seconds, halted):
             share = next(shares, 1.0)
-            done = {cpu: Done(step(), 1.0, 1.0) for cpu, step in steps.items()}
+            done = {cpu: ThreadResult(step(), 1.0, 1.0) for cpu, step in steps.items()}
             slowest = max(done)
-            return done | {slowest: Done(done[slowest].units, share, 1.0)}
+            return done | {slowest: ThreadResult(done[slowest].units, share, 1.0)}
 
         monkeypatch.setattr(measurements, "run_together", run)
 

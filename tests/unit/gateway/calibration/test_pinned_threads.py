@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from gateway.calibration.pinned_threads import Done, pinned, run_together
+from gateway.calibration.pinned_threads import ThreadResult, pinned, run_together
 
 HERE = min(os.sched_getaffinity(0))
 
@@ -63,7 +63,7 @@ def test_what_breaks_one_thread_ends_all():
 
 
 def test_rates_are_by_cpu_time():
-    done = Done(units=100, cpu_s=0.5, wall_s=1.0)
+    done = ThreadResult(units=100, cpu_s=0.5, wall_s=1.0)
     assert (done.rate, done.ran) == (200.0, 0.5)
 
 

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from gateway.calibration.pointer_chain import LINKS, PIECE_BYTES, REGION_BYTES, SPACING, Chain
-from gateway.calibration.workloads import Work, float_step, integer_step
+from gateway.calibration.workloads import Workload, float_step, integer_step
 
 
 def links(chain: Chain, start: int) -> list[int]:
@@ -91,7 +91,7 @@ def test_memory_goes_back_when_nobody_needs_it():
 def test_work_is_work(make):
     step = make()
     assert step() == step() > 0
-    assert len({work.value for work in Work}) == 3
+    assert len({work.value for work in Workload}) == 3
 
 
 _UNDER_MDWE = """

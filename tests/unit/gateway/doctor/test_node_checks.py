@@ -21,7 +21,7 @@ from gateway.privileges.capabilities import (
     SYS_PTRACE,
     SYSLOG,
     CapabilitySets,
-    kept,
+    capabilities_to_keep,
 )
 
 ALL = sum(1 << capability.number for capability in NEEDED)
@@ -162,13 +162,16 @@ def test_locked_memory_is_shared_between_the_cpus():
     ],
 )
 def test_older_kernels_know_no_capability_for_sampling(last, nice, names):
-    held = {capability.name for capability in kept(last=last, may_raise_priority=nice)}
+    held = {capability.name for capability in capabilities_to_keep(last=last, may_raise_priority=nice)}
     assert held == {capability.name for capability in NEEDED if capability.number <= last} | names
 
 
 @pytest.mark.parametrize(("paranoid", "kept_too"), [(-1, False), (2, False), (3, True), (4, True)])
 def test_debians_own_level_takes_more_than_perfmon(paranoid, kept_too):
-    held = {capability.name for capability in kept(last=40, may_raise_priority=True, paranoid=paranoid)}
+    held = {
+        capability.name
+        for capability in capabilities_to_keep(last=40, may_raise_priority=True, paranoid=paranoid)
+    }
     assert ("CAP_SYS_ADMIN" in held) == kept_too
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.containers.cgroup_path import control_group
+from gateway.containers.cgroup_path import choose_cgroup
 from gateway.perf.cgroup_hierarchy import (
     Hierarchy,
     disjoint_groups,
@@ -62,7 +62,7 @@ def test_a_group_of_any_name_is_opened_by_its_bytes_and_shown_as_text(tmp_path: 
     hierarchy = Hierarchy(tmp_path / "mount", "")
     path = hierarchy.path_of(7, tmp_path)
     os.close(hierarchy.open(path))
-    assert printable_path(path) == control_group("0::/" + name.decode("utf-8", "replace") + "\n")
+    assert printable_path(path) == choose_cgroup("0::/" + name.decode("utf-8", "replace") + "\n")
     printable_path(path).encode()
 
 

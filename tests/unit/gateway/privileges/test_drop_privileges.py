@@ -12,9 +12,9 @@ from gateway.privileges.capabilities import NEEDED, PERFMON, SYS_ADMIN, SYS_NICE
 ROOT = Path(__file__).parents[4]
 KEPT = """
 import sys
-from gateway.privileges import capabilities, confinement
-confinement.paranoid_level = lambda: int(sys.argv[1])
-confinement.confine()
+from gateway.privileges import capabilities, drop_privileges
+drop_privileges.paranoid_level = lambda: int(sys.argv[1])
+drop_privileges.confine()
 sets = capabilities.own_sets()
 print(f"{sets.permitted:x} {sets.effective:x} {sets.inheritable | sets.ambient:x}")
 """

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.unwind import eh_frame, scan
+from gateway.unwind import eh_frame, eh_frame_scan
 from gateway.unwind.rules import NO_ENTRY_RULE, UNUSABLE_RULE
 from tests.cfi_oracle import compare, open_table
 
@@ -58,9 +58,9 @@ def test_a_section_too_large_to_be_read_through_is_unusable(frames_elf, monkeypa
 
 def test_what_is_behind_damage_is_left_out(frames_elf):
     section = frames_elf[0x1158:0x12DC]
-    starts, frames = scan.scan(section, 0x1158)
+    starts, frames = eh_frame_scan.scan(section, 0x1158)
     cut = bytearray(section)
     cut[frames[2] : frames[2] + 4] = b"\xff\xff\xff\xff"
-    fewer, places = scan.scan(bytes(cut), 0x1158)
+    fewer, places = eh_frame_scan.scan(bytes(cut), 0x1158)
     assert 0 < len(fewer) < len(starts)
     assert set(places) < set(frames)
