@@ -1,4 +1,4 @@
-"""`fleetprof`: one program whose commands start every process and ask every question."""
+"""`fleetprof`: one program for every process and every query."""
 
 import sys
 from importlib import metadata
@@ -44,23 +44,26 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Where a fleet's CPU cycles go.\n\nStart with `fleetprof up`: it profiles this machine and prints a URL.",
+    help=(
+        "Sampling profiler for a whole fleet: where its CPU cycles go.\n\nStart with `fleetprof up`: it "
+        "profiles this machine and prints a URL."
+    ),
 )
 
 app.command("up", rich_help_panel="On this machine")(up.up)
 app.command("url", rich_help_panel="On this machine")(url.url)
 app.command("doctor", rich_help_panel="On this machine")(doctor.doctor)
 app.command("health", rich_help_panel="On this machine")(health.health)
-app.command("query", rich_help_panel="Ask")(query.query)
-app.command("callers", rich_help_panel="Ask")(callers.callers)
-app.command("lines", rich_help_panel="Ask")(lines.lines)
-app.command("series", rich_help_panel="Ask")(series.series)
-app.add_typer(report.app, name="report", rich_help_panel="Ask")
-app.command("shared-code", rich_help_panel="Ask")(shared_code.shared_code)
-app.command("export", rich_help_panel="Ask")(export.export)
-app.command("status", rich_help_panel="Ask")(status.status)
-app.command("visit", rich_help_panel="Ask")(visit.visit)
-app.add_typer(symbols.app, name="symbols", rich_help_panel="Ask")
+app.command("query", rich_help_panel="Query")(query.query)
+app.command("callers", rich_help_panel="Query")(callers.callers)
+app.command("lines", rich_help_panel="Query")(lines.lines)
+app.command("series", rich_help_panel="Query")(series.series)
+app.add_typer(report.app, name="report", rich_help_panel="Query")
+app.command("shared-code", rich_help_panel="Query")(shared_code.shared_code)
+app.command("export", rich_help_panel="Query")(export.export)
+app.command("status", rich_help_panel="Query")(status.status)
+app.command("visit", rich_help_panel="Query")(visit.visit)
+app.add_typer(symbols.app, name="symbols", rich_help_panel="Query")
 app.add_typer(machines.app, name="machines", rich_help_panel="The fleet")
 app.add_typer(campaigns.app, name="campaigns", rich_help_panel="The fleet")
 app.add_typer(calibrate.app, name="calibrate", rich_help_panel="The fleet")
@@ -95,7 +98,7 @@ def _version(
 
 
 def main() -> None:
-    """Run a command; errors meant for a person end as one sentence and exit code 1."""
+    """Run a command; print expected errors as one sentence and exit with 1."""
     set_grpc_environment()
     try:
         app()

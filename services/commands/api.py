@@ -15,22 +15,22 @@ def api(
     port: Annotated[
         int | None,
         typer.Option(
-            min=0, max=65535, help="Port to listen on; 0: a free one. Default: FLEETPROF_API_PORT, 7070."
+            min=0, max=65535, help="Port to listen on; 0: any free port. Default: FLEETPROF_API_PORT, 7070."
         ),
     ] = None,
     grpc_listen: Annotated[
         str | None,
         typer.Option(
             metavar="ADDRESS",
-            help="Stream data by gRPC there, too: HOST:PORT or unix:/path. Default: FLEETPROF_DATA_LISTEN, nowhere.",
+            help="gRPC address of the data API: HOST:PORT or unix:/path. Default: FLEETPROF_DATA_LISTEN, none.",
         ),
     ] = None,
 ) -> None:
     """Run the API with the web UI.
 
-    Needs FLEETPROF_DATABASE_URL; for uploads of symbols FLEETPROF_ARCHIVE_URL, too, and FLEETPROF_REDIS_URL
-    to have workers use them at once. Any address but a loopback one needs FLEETPROF_API_TLS_CERT,
-    FLEETPROF_API_TLS_KEY and FLEETPROF_API_TOKENS; without them it refuses to start.
+    Needs FLEETPROF_DATABASE_URL. Uploads of symbols also need FLEETPROF_ARCHIVE_URL, and FLEETPROF_REDIS_URL
+    for workers to use them at once. Any address but a loopback one needs FLEETPROF_API_TLS_CERT,
+    FLEETPROF_API_TLS_KEY and FLEETPROF_API_TOKENS; without them the API does not start.
     """
     from services.allocator import reuse_arrays, share_arenas  # noqa: PLC0415 - a command imports what it runs
     from services.api.response_cache import ResponseCache  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""What commands that ask of a selection have in common: options, and the selection they mean."""
+"""Options of commands that query a selection, and the parsing of that selection."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -15,30 +15,28 @@ if TYPE_CHECKING:
     from storage.query.selections.selection import Selection
 
 Select = Annotated[
-    str, typer.Argument(help="Matchers, as in `fleetprof query`, e.g. '{application=\"nginx\"}'.")
+    str, typer.Argument(help="Label matchers, as in `fleetprof query`, e.g. '{application=\"nginx\"}'.")
 ]
-Event = Annotated[str, typer.Option(help="What was sampled.")]
+Event = Annotated[str, typer.Option(help="Event, e.g. cpu or page-faults.")]
 Since = Annotated[str, typer.Option("--from", help="Start: RFC 3339, or now-15m, now-1d …")]
-Until = Annotated[str, typer.Option("--to", help="End, likewise.")]
-Campaign = Annotated[str, typer.Option(help="Whose visits.")]
+Until = Annotated[str, typer.Option("--to", help="End, in the same form.")]
+Campaign = Annotated[str, typer.Option(help="Campaign.")]
 Focus = Annotated[
-    str, typer.Option(metavar="REGEX", help="Only stacks with a frame that matches (RE2, somewhere).")
+    str, typer.Option(metavar="REGEX", help="Only stacks with a matching frame (RE2, unanchored).")
 ]
-Ignore = Annotated[str, typer.Option(metavar="REGEX", help="No stacks with a frame that matches.")]
-Engine = Annotated[
-    By, typer.Option(help="Who answers: postgres, or duckdb out of the lake at FLEETPROF_LAKE_URL.")
-]
+Ignore = Annotated[str, typer.Option(metavar="REGEX", help="Only stacks without a matching frame.")]
+Engine = Annotated[By, typer.Option(help="postgres, or duckdb for the lake at FLEETPROF_LAKE_URL.")]
 Rows = Annotated[int, typer.Option(min=1, max=1000, help="Rows to print.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the API's answer as JSON.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the API's JSON.")]
 
 
 @contextmanager
 def asking(
     settings: "Settings", engine: By, asked: Mapping[str, str], others: Mapping[str, Typed]
 ) -> Iterator[tuple["Queries", "Selection"]]:
-    """Who answers, and the selection that `asked` means, by the parameters of `parse_selection`.
+    """Open the query backend and parse the selection `asked`, given by the parameters of `parse_selection`.
 
-    A mistake in it, or in one of `others` by parameter, ends the command and is pointed at.
+    An error in it, or in one of `others` (by parameter), ends the command and marks its position.
     """
     from services.answering import FromLake, answering  # noqa: PLC0415 - a command imports what it runs
 
@@ -52,7 +50,7 @@ def asking(
 def asking_store(
     settings: "Settings", asked: Mapping[str, str], others: Mapping[str, Typed]
 ) -> Iterator[tuple["StoreQueries", "Selection"]]:
-    """As `asking`, of PostgreSQL, for questions of what the lake does not have."""
+    """As `asking`, with PostgreSQL only: for queries of data that the lake does not have."""
     from services.hottest import postgres  # noqa: PLC0415
 
     with _selected(asked, others) as selection, postgres(settings.needed_database_url()) as queries:
@@ -61,7 +59,7 @@ def asking_store(
 
 @contextmanager
 def _selected(asked: Mapping[str, str], others: Mapping[str, Typed]) -> Iterator["Selection"]:
-    """The selection that `asked` means; a mistake in it or in the block is pointed at."""
+    """Parse the selection `asked`; mark the position of an error in it or in the block."""
     from storage.query.selections.selection import parse_selection  # noqa: PLC0415
 
     called = {"select": "SELECT", "start": "--from", "end": "--to"}

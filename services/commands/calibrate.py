@@ -1,4 +1,4 @@
-"""`fleetprof calibrate`: what models need of platforms besides counters, measured by a gateway or given."""
+"""`fleetprof calibrate`: constants of platforms that models need besides counters, measured by a gateway or entered."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,50 +19,54 @@ if TYPE_CHECKING:
 ANY = ""
 KindName = Literal["smt", "memory-latency", "memory-bandwidth"]
 WorkName = Literal["integer", "float", "memory"]
-"""What `storage.calibrations` and `collector.calibrating` name so; they are loaded by whoever runs a command."""
+"""Names of `storage.calibrations` and `collector.calibrating`, which are imported only when a command runs."""
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Figures of platforms that no counter says: overlap coefficients, memory latency and bandwidth.\n\n"
-    "Reports of capacity (`fleetprof report apu`) and frequency use them. One is kept for each kind, platform and application.",
+    help=(
+        "Constants of platforms that counters cannot give: overlap coefficients, memory latency and "
+        "bandwidth.\n\nReports of capacity (`fleetprof report apu`) and frequency use them. There is one for "
+        "each kind, platform and application."
+    ),
 )
 
 Machine = Annotated[
-    str, typer.Argument(help="A quiet machine of the platform: see `fleetprof machines list`.")
+    str, typer.Argument(help="An idle machine of the platform: see `fleetprof machines list`.")
 ]
 For = Annotated[
     float,
-    typer.Option("--for", parser=Duration, metavar="DURATION", help="All measuring together; the gateway may allow less."),
+    typer.Option("--for", parser=Duration, metavar="DURATION", help="Duration of all measurements together; the gateway may shorten it."),
 ]  # fmt: skip
 Repetitions = Annotated[
-    int, typer.Option(min=1, max=50, help="Measurements of each kind; the interval is of them.")
+    int, typer.Option(min=1, max=50, help="Measurements of each kind; they determine the interval.")
 ]
 Application = Annotated[
     str,
     typer.Option(
-        metavar="NAME", help="Application or class of them the figure is for; empty: all without one."
+        metavar="NAME",
+        help="Application or class of applications; empty: all applications without a constant of their own.",
     ),
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Print what was measured, and keep nothing.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Print the results and store nothing.")]
 Force = Annotated[
     bool,
     typer.Option(
         "--force",
-        help="Take the platform that the gateway names, even if the inventory has another for the machine.",
+        help="Use the platform that the gateway reports, even if the inventory has another one for the machine.",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 KindOf = Annotated[
     KindName, typer.Argument(metavar="KIND", help="smt, memory-latency (ns) or memory-bandwidth (bytes/s).")
 ]
-Platform = Annotated[str, typer.Argument(help="CPU model, as `fleetprof machines list` has it.")]
+Platform = Annotated[str, typer.Argument(help="CPU model, as in `fleetprof machines list`.")]
 
 
 @app.command()
 def smt(  # noqa: PLR0917 - the command line is its signature
     machine: Machine,
     work: Annotated[
-        WorkName, typer.Option(help="What the threads do; docs/models.md says with what.")
+        WorkName, typer.Option(help="Load of the threads; docs/models.md describes each.")
     ] = "integer",
     application: Application = ANY,
     for_: For = "5s",  # type: ignore[assignment]  # typer parses it
@@ -71,9 +75,9 @@ def smt(  # noqa: PLR0917 - the command line is its signature
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Measure the overlap coefficient on an idle core of a machine: one thread alone, then both.
+    """Measure the overlap coefficient on an idle core: one thread alone, then both.
 
-    Needs a gateway that was started with --allow-calibration, and a machine whose cores have two threads.
+    Needs a gateway started with --allow-calibration, and a machine with two threads per core.
     `fleetprof calibrate smt node7 --work float --application render`
     """
     from collector.calibrated import overlap_figure  # noqa: PLC0415 - a command imports what it runs
@@ -95,9 +99,9 @@ def memory(  # noqa: PLR0917 - the command line is its signature
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Measure how long a load takes that misses every cache, and how fast the socket's cores read together.
+    """Measure the latency of a load that misses every cache, and the read bandwidth of all cores of a socket.
 
-    Needs a gateway that was started with --allow-calibration. `fleetprof calibrate memory node7 --for 10s`
+    Needs a gateway started with --allow-calibration. `fleetprof calibrate memory node7 --for 10s`
     """
     from collector.calibrated import memory_figures  # noqa: PLC0415
     from collector.calibrating import memory_request  # noqa: PLC0415
@@ -113,17 +117,19 @@ def memory(  # noqa: PLR0917 - the command line is its signature
 def throughput(  # noqa: PLR0917 - the command line is its signature
     platform: Platform,
     single: Annotated[
-        str, typer.Argument(help="Throughputs of one thread alone: numbers with commas, or @FILE.")
+        str, typer.Argument(help="Throughputs of one thread alone: comma-separated numbers, or @FILE.")
     ],
-    both: Annotated[str, typer.Argument(help="Of both threads of the core together, in the same unit.")],
+    both: Annotated[
+        str, typer.Argument(help="Throughputs of both threads of the core together, in the same unit.")
+    ],
     application: Application = ANY,
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
-    """Keep an overlap coefficient from stress tests of your own, one throughput a repetition.
+    """Store an overlap coefficient from your own stress tests, one throughput per repetition.
 
-    @FILE reads the last column of a CSV file, a line of words above it left out.
-    `fleetprof calibrate throughput "Intel Xeon" 2499904 2274404 --application search` is 2.198.
+    @FILE reads the last column of a CSV file and skips a heading line.
+    `fleetprof calibrate throughput "Intel Xeon" 2499904 2274404 --application search` gives 2.198.
     """
     from collector.calibrated import overlap_figure  # noqa: PLC0415
 
@@ -137,12 +143,14 @@ def throughput(  # noqa: PLR0917 - the command line is its signature
 def set_(  # noqa: PLR0917 - the command line is its signature
     kind: KindOf,
     platform: Platform,
-    value: Annotated[float, typer.Argument(help="The figure.")],
+    value: Annotated[float, typer.Argument(help="The constant.")],
     application: Application = ANY,
     lo: Annotated[float | None, typer.Option(help="Lower end of its 95 % interval.")] = None,
-    hi: Annotated[float | None, typer.Option(help="Upper end; neither: it is taken for granted.")] = None,
+    hi: Annotated[
+        float | None, typer.Option(help="Upper end. Without both ends the constant counts as exact.")
+    ] = None,
 ) -> None:
-    """Keep a figure that is known from elsewhere.
+    """Store a known constant.
 
     `fleetprof calibrate set memory-latency "Intel Xeon" 91 --lo 88 --hi 94`
     """
@@ -155,12 +163,12 @@ def set_(  # noqa: PLR0917 - the command line is its signature
         raise typer.BadParameter(str(error)) from None
     _keep([figure])
     _warn_of_strangers(platform)
-    typer.echo(f"{view.subject(figure)} is {view.worded(figure)} from now on.")
+    typer.echo(f"Stored: {view.subject(figure)} is {view.worded(figure)}.")
 
 
 @app.command("list")
 def list_(as_json: AsJson = False) -> None:
-    """Show every figure that is kept, and where it is from."""
+    """List all stored constants and their sources."""
     from rich.console import Console  # noqa: PLC0415
 
     from services.views import calibrations as view  # noqa: PLC0415
@@ -174,27 +182,28 @@ def list_(as_json: AsJson = False) -> None:
         Console(highlight=False).print(view.table(figures))
     else:
         typer.echo(
-            "No figure is kept. Measure one: fleetprof calibrate smt MACHINE, fleetprof calibrate memory MACHINE"
+            "No constant is stored. Measure one: fleetprof calibrate smt MACHINE, fleetprof calibrate memory "
+            "MACHINE"
         )
 
 
 @app.command()
 def forget(kind: KindOf, platform: Platform, application: Application = ANY) -> None:
-    """Remove a figure; models then take that of all applications, or say that there is none."""
+    """Delete a constant. Models then use that of all applications, or report that there is none."""
     from storage import calibrations  # noqa: PLC0415
 
     with _store() as connection:
         gone = calibrations.forget(connection, calibrations.Kind(kind), platform, application)
     what = f"{kind} of {platform}{f' for {application}' if application else ''}"
     if not gone:
-        _end(f"There is no {what}; see: fleetprof calibrate list")
-    typer.echo(f"{what} is forgotten.")
+        _end(f"Unknown calibration: {what}. List all: fleetprof calibrate list")
+    typer.echo(f"Deleted: {what}.")
 
 
 def _measured(
     machine: str, request: "gateway_pb2.CalibrateRequest", doing: str, *, force: bool
 ) -> "Calibrated":
-    """Ask the machine's gateway. Raises `CollectorError`, `StorageError`."""
+    """Run the calibration on the machine's gateway. Raises `CollectorError`, `StorageError`."""
     import asyncio  # noqa: PLC0415
 
     from rich.console import Console  # noqa: PLC0415
@@ -222,7 +231,7 @@ def _measured(
         )
     if not known.platform:
         console.print(
-            f"{machine} has not been described yet, so nobody has checked that its platform is {found.platform}.",
+            f"{machine} has not been described yet, so its platform {found.platform} is not verified.",
             style="yellow",
             markup=False,
         )
@@ -232,7 +241,7 @@ def _measured(
         console.print(f"Doubtful: {doubt}.", style="yellow", markup=False)
     if found.disturbed:
         console.print(
-            f"{found.disturbed} more repetitions were left out: something else ran on the CPUs.",
+            f"{found.disturbed} more repetitions were discarded: other work ran on the CPUs.",
             style="yellow",
         )
     return found
@@ -241,7 +250,7 @@ def _measured(
 def _deliver(
     figures: "Sequence[Calibration]", found: "Calibrated | None", *, dry_run: bool, as_json: bool
 ) -> None:
-    """Keep the figures unless it is a dry run, and print them."""
+    """Store the constants, unless it is a dry run, and print them."""
     from services.views import calibrations as view  # noqa: PLC0415
 
     if not dry_run:
@@ -254,12 +263,12 @@ def _deliver(
         typer.echo(f"{view.subject(figure)} is {view.worded(figure)}: {view.meaning(figure)}")
     if found is not None and found.working_set_bytes:
         typer.echo(
-            f"Loads were spread over {found.working_set_bytes >> 20} MiB; the last cache holds "
-            f"{f'{found.cache_bytes >> 20} MiB' if found.cache_bytes else 'nobody knows how much'}."
+            f"Loads were spread over {found.working_set_bytes >> 20} MiB; the size of the last cache is "
+            f"{f'{found.cache_bytes >> 20} MiB' if found.cache_bytes else 'unknown'}."
         )
     if found is not None:
         typer.echo(f"Measured with: {found.engine}.")
-    typer.echo("Nothing was kept." if dry_run else "Kept. See all: fleetprof calibrate list")
+    typer.echo("Dry run: nothing was stored." if dry_run else "Stored. List all: fleetprof calibrate list")
 
 
 def _plain(figure: "Calibration") -> dict[str, object]:
@@ -281,7 +290,7 @@ def _print_json(document: dict[str, object]) -> None:
 
 
 def _numbers(name: str, text: str) -> list[float]:
-    """Numbers with commas, or those of a file; ends the command where there are none."""
+    """Parse comma-separated numbers, or those of a file; end the command if there are none."""
     from pathlib import Path  # noqa: PLC0415
 
     if not text.startswith("@"):
@@ -290,14 +299,14 @@ def _numbers(name: str, text: str) -> list[float]:
         try:
             lines = Path(text[1:]).read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeDecodeError) as error:
-            raise typer.BadParameter(f"{name}: {text[1:]} cannot be read: {error}") from None
+            raise typer.BadParameter(f"Cannot read {text[1:]} ({name}): {error}") from None
         fields = [line.rpartition(",")[2] for line in lines if line.strip()]
         if fields and not _is_number(fields[0]):
             del fields[0]
     wrong = [field for field in fields if not _is_number(field)]
     if wrong or not fields:
         shown = repr(wrong[0].strip()[:40]) if wrong else "nothing"
-        raise typer.BadParameter(f"{name}: {shown} is no throughput; write numbers with commas, or @FILE.")
+        raise typer.BadParameter(f"Invalid {name} {shown}: expected comma-separated numbers, or @FILE.")
     return [float(field) for field in fields]
 
 
@@ -310,14 +319,14 @@ def _is_number(text: str) -> bool:
 
 
 def _warn_of_strangers(platform: str) -> None:
-    """A misspelt platform would never be found by a model."""
+    """Warn of a platform that no machine has: models would never find its constants."""
     from storage import inventory  # noqa: PLC0415
 
     with _store() as connection:
         known = {machine.platform for machine in inventory.machines(connection, enabled_only=False)}
     if platform not in known:
         typer.secho(
-            f"No machine of the inventory has the platform {platform!r}; see: fleetprof machines list",
+            f"Unknown platform {platform!r}: no machine of the inventory has it. List platforms: fleetprof machines list",
             err=True,
             fg="yellow",
         )
@@ -337,7 +346,7 @@ def _keep(figures: "Sequence[Calibration]") -> None:
 
 @contextmanager
 def _answered() -> Iterator[None]:
-    """Measurements that carry no figure, or an impossible one, end the command with a sentence."""
+    """End the command with a sentence if the measurements give no constant, or an impossible one."""
     from analysis.errors import CannotSay  # noqa: PLC0415
 
     try:

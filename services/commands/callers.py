@@ -1,4 +1,4 @@
-"""`fleetprof callers`: who calls a function, and whom it calls."""
+"""`fleetprof callers`: callers and callees of a function."""
 
 from typing import Annotated
 
@@ -26,7 +26,7 @@ def callers(  # noqa: PLR0917 - the command line is its signature
     function: Annotated[
         str,
         typer.Argument(
-            help="Its whole name; or matchers on function, file and binary in braces, e.g. '{binary=\"libz.so.1\"}'."
+            help="Full name; or matchers on function, file and binary in braces, e.g. '{binary=\"libz.so.1\"}'."
         ),
     ],
     select: Select = "{}",
@@ -37,16 +37,16 @@ def callers(  # noqa: PLR0917 - the command line is its signature
     focus: Focus = "",
     ignore: Ignore = "",
     tree: Annotated[
-        bool, typer.Option("--tree", help="Draw callers of callers and callees of callees, too.")
+        bool, typer.Option("--tree", help="Print trees: also callers of callers and callees of callees.")
     ] = False,
     rows: Rows = 15,
     engine: Engine = By.POSTGRES,
     as_json: AsJson = False,
 ) -> None:
-    """Print who calls a function, and whom it calls.
+    """Print the callers and callees of a function.
 
-    `of it` is the share of the function's own total: of 80 % of the stacks through it this is the caller. Recursion
-    counts a call once per stack. `fleetprof callers malloc '{application="nginx"}' --from now-1d`
+    `of it` is the share of the function's own total: 80 % means that 80 % of the stacks through the function have this
+    caller. A recursive call counts once per stack. `fleetprof callers malloc '{application="nginx"}' --from now-1d`
     """
     import json  # noqa: PLC0415 - a command imports what it runs
 

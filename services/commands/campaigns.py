@@ -1,4 +1,4 @@
-"""`fleetprof campaigns`: whom to visit, how often, and what to sample."""
+"""`fleetprof campaigns`: which machines are visited, how often, and which events are sampled."""
 
 import math
 from collections.abc import Iterator
@@ -19,19 +19,21 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Sampling plans: whom to visit, how often, and what to sample.\n\n`fleet` is the standing campaign that "
-    "every figure is about unless another is named. A campaign whose visits fail too often stops itself.",
+    help=(
+        "Sampling plans: which machines are visited, how often, and which events are sampled.\n\n`fleet` is "
+        "the default campaign of every query. A campaign whose visits fail too often stops itself."
+    ),
 )
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The campaign's name, e.g. fleet.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
-_THINNED = "{:.3g} of its visits are drawn: captures wait too long to be landed. Run more workers."
+_THINNED = "{:.3g} of its visits are drawn, because ingestion is behind. Run more workers."
 
 
 @app.command("list")
 def list_(as_json: AsJson = False) -> None:
-    """Show every campaign, its pace and whether it runs."""
+    """List all campaigns with their rates and states."""
     from storage import campaigns  # noqa: PLC0415 - a command imports what it runs
 
     with _store() as connection:
@@ -41,9 +43,7 @@ def list_(as_json: AsJson = False) -> None:
         _print_json([{**_plain(one), "drawn_share": drawn.get(one.campaign_id, 1.0)} for one in found])
         return
     if not found:
-        typer.echo(
-            "There is no campaign yet; the collector makes `fleet` when it starts: fleetprof collector"
-        )
+        typer.echo("There is no campaign. The collector creates `fleet` when it starts: fleetprof collector")
         return
     from rich.console import Console  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
@@ -71,7 +71,7 @@ def list_(as_json: AsJson = False) -> None:
 
 @app.command()
 def show(name: Name, as_json: AsJson = False) -> None:
-    """Show one campaign and how its visits of the last hour went."""
+    """Show one campaign and the outcomes of its visits in the last hour."""
     from datetime import UTC, datetime, timedelta  # noqa: PLC0415
 
     from storage import campaigns, visit_history  # noqa: PLC0415
@@ -97,7 +97,7 @@ def show(name: Name, as_json: AsJson = False) -> None:
     if more := _counted(definition.counted):
         typer.echo(f"  counts too  {more}")
     selected = ", ".join(f"{key}={value}" for key, value in definition.select_machines.items())
-    typer.echo(f"  machines    {selected or 'all that are enabled'}")
+    typer.echo(f"  machines    {selected or 'all enabled machines'}")
     typer.echo(
         f"  stops when  {definition.failure_threshold:.0%} of the last {definition.failure_window} visits failed"
     )
@@ -113,14 +113,16 @@ def set_(  # noqa: PLR0917 - the command line is its signature
     ] = None,
     visits: Annotated[
         float | None,
-        typer.Option(min=0, metavar="N", help="Expected visits a round over all machines; 0.5 is fine."),
+        typer.Option(
+            min=0, metavar="N", help="Expected visits per round over all machines; may be below 1, e.g. 0.5."
+        ),
     ] = None,
     for_: Annotated[
         float | None,
-        typer.Option("--for", parser=Duration, metavar="DURATION", help="How long the CPUs are sampled."),
+        typer.Option("--for", parser=Duration, metavar="DURATION", help="Duration of sampling."),
     ] = None,
     rate: Annotated[
-        float | None, typer.Option(min=0.1, metavar="RATE", help="Samples a second and CPU.")
+        float | None, typer.Option(min=0.1, metavar="RATE", help="Samples per second and CPU.")
     ] = None,
     plan: Annotated[
         Path | None,
@@ -139,28 +141,28 @@ def set_(  # noqa: PLR0917 - the command line is its signature
         list[str] | None,
         typer.Option(
             metavar="KEY=VALUE",
-            help="Only machines with this label (or datacenter, cluster, platform, kernel); may be given again.",
+            help="Only machines with this label (or datacenter, cluster, platform, kernel); repeatable.",
         ),
     ] = None,
-    all_machines: Annotated[
-        bool, typer.Option("--all-machines", help="Select machines by no label.")
-    ] = False,
+    all_machines: Annotated[bool, typer.Option("--all-machines", help="Select all machines.")] = False,
     stop_at: Annotated[
         float | None,
-        typer.Option(min=1, max=100, metavar="N", help="Percent of failed visits that stops it."),
+        typer.Option(
+            min=1, max=100, metavar="N", help="Percentage of failed visits that stops the campaign."
+        ),
     ] = None,
     window: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="Number of latest visits that share is taken over."),
+        typer.Option(min=1, metavar="N", help="Number of latest visits for that percentage."),
     ] = None,
 ) -> None:
-    """Change a campaign, or make a new one; what is not given stays, or is as in `fleet`.
+    """Change a campaign, or create one. Options not given keep their values; a new campaign takes those of `fleet`.
 
-    For example, all machines of one kernel at a tenfold rate:
+    For example, all machines of one kernel at ten times the rate:
 
         fleetprof campaigns set new-kernel --machines kernel=6.18.1 --visits 10 --rate 999
 
-    Or where threads of the shards wait, and the cycles per instruction of ten control groups:
+    Or the places where threads of search machines wait, and the cycles per instruction of ten control groups:
 
         fleetprof campaigns set waits --machines cluster=search --event context-switches --cgroups 10
     """
@@ -170,11 +172,11 @@ def set_(  # noqa: PLR0917 - the command line is its signature
     from storage import campaigns  # noqa: PLC0415
 
     if plan is not None and (rate is not None or for_ is not None):
-        raise typer.BadParameter("--plan says how long and how often; leave out --rate and --for.")
+        raise typer.BadParameter("--plan contains duration and rate: remove --rate and --for.")
     if plan is not None and event:
-        raise typer.BadParameter("--plan and --event both say what is sampled; give one of them.")
+        raise typer.BadParameter("--plan and --event both choose the events: give only one of them.")
     if not event and (in_turn or flat):
-        raise typer.BadParameter("--in-turn and --flat are about the events that --event names.")
+        raise typer.BadParameter("--in-turn and --flat apply to --event: add --event.")
     with _store() as connection:
         before = _definition(connection, name)
         counted = counted_of(counter, cgroups, before.counted)
@@ -207,50 +209,56 @@ def set_(  # noqa: PLR0917 - the command line is its signature
         except ValueError as error:
             raise typer.BadParameter(f"{error}.") from error
         campaign = campaigns.create_or_update(connection, definition)
-    typer.echo(f"{campaign.name} is set and {campaign.state}; see: fleetprof campaigns show {campaign.name}")
+    typer.echo(
+        f"Stored {campaign.name}; it is {campaign.state}. Show it: fleetprof campaigns show {campaign.name}"
+    )
     pace = [each.visits_per_round / each.period_s for each in (before, definition)]
     if campaign.last_round >= 0 and not math.isclose(*pace):
         typer.echo(
-            "Visits are drawn more or less densely from now on, and all of a UTC day weigh alike: until midnight UTC"
-            " numbers of today are more those of the hours with more of them (docs/numbers.md)."
+            "The density of visits changes now, and all visits of a UTC day have the same weight: until "
+            "midnight UTC today's results favour the hours with more visits (docs/numbers.md)."
         )
 
 
 @app.command()
 def stop(
     name: Name,
-    why: Annotated[str, typer.Option(help="What others read when they wonder.")] = "Stopped by hand.",
+    why: Annotated[str, typer.Option(help="Reason, shown to other users.")] = "Stopped by hand.",
 ) -> None:
-    """Let a campaign draw no more, and call off the visits that have not begun."""
+    """Pause a campaign, and cancel its visits that have not begun."""
     from storage import campaigns  # noqa: PLC0415
     from storage.campaigns import State  # noqa: PLC0415
 
     with _store() as connection:
         changed = campaigns.set_state(connection, name, State.PAUSED, why)
     if changed:
-        typer.echo(f"{name} is paused. Go on: fleetprof campaigns resume {name}")
+        typer.echo(f"{name} is paused. Resume it: fleetprof campaigns resume {name}")
     else:
-        typer.echo(f"{name} was paused already.")
+        typer.echo(f"{name} was already paused.")
 
 
 @app.command()
 def resume(name: Name) -> None:
-    """Let a campaign go on, also after it stopped itself; earlier failures are forgotten."""
+    """Resume a campaign, also one that stopped itself; earlier failures do not count."""
     from collector.standing import BY_HAND  # noqa: PLC0415
     from storage import campaigns  # noqa: PLC0415
     from storage.campaigns import State  # noqa: PLC0415
 
     if name == BY_HAND:
-        raise typer.BadParameter(f"{BY_HAND} holds visits asked for by hand; it never draws.")
+        raise typer.BadParameter(
+            f"Campaign {BY_HAND} contains only manual visits and draws none; it cannot be resumed."
+        )
     with _store() as connection:
         changed = campaigns.set_state(connection, name, State.RUNNING, "")
     typer.echo(
-        f"{name} runs; its next round is drawn when it begins." if changed else f"{name} was running already."
+        f"{name} is running; its next round is drawn when that begins."
+        if changed
+        else f"{name} was already running."
     )
 
 
 def _definition(connection: "Connection", name: str) -> "Definition":
-    """The campaign's, or for a new one the standing campaign's under its name."""
+    """The campaign's definition; for a new campaign that of the default campaign, with the new name."""
     from dataclasses import replace  # noqa: PLC0415
 
     from collector.standing import STANDING  # noqa: PLC0415
@@ -266,7 +274,7 @@ def _definition(connection: "Connection", name: str) -> "Definition":
 def _adjusted(
     events: "tuple[EventPlan, ...]", seconds: float | None, rate: float | None
 ) -> "tuple[EventPlan, ...]":
-    """The events with another length and, for those sampled by time, another rate."""
+    """The events with another duration and, for events sampled by time, another rate."""
     from dataclasses import replace  # noqa: PLC0415
 
     from collector.event_names import COUNTS_TIME  # noqa: PLC0415
@@ -291,13 +299,13 @@ def _events_of(plan: Path) -> "tuple[EventPlan, ...]":
     try:
         return tuple(EventPlan(**event) for event in json.loads(plan.read_text()))
     except (ValueError, TypeError) as error:
-        raise typer.BadParameter(f"{plan} is no plan: {error}.") from error
+        raise typer.BadParameter(f"Invalid plan {plan}: {error}.") from error
 
 
 def _pair(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not key or not equals:
-        raise typer.BadParameter(f"{text!r} selects nothing; write KEY=VALUE, like datacenter=fra.")
+        raise typer.BadParameter(f"Invalid --machines {text!r}: expected KEY=VALUE, e.g. datacenter=fra.")
     return key, value
 
 
@@ -325,7 +333,7 @@ def _print_json(value: object) -> None:
 
 
 def _drawn_shares(connection: "Connection") -> dict[int, float]:
-    """By campaign id, the part of its planned visits that is drawn."""
+    """Share of the planned visits that is drawn, by campaign id."""
     import time  # noqa: PLC0415
 
     from storage import thinning  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""`fleetprof captures`: raw captures that cannot be landed, and trying them again."""
+"""`fleetprof captures`: raw captures that are not ingested, and retrying them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Raw captures.\n\nOne that can never be landed as things are is set aside, with the reason: it is damaged, it ended "
-    "every worker that tried it, or a newer program made it. Those of a newer program are tried again by themselves once "
-    "collector and workers are upgraded.",
+    help=(
+        "Raw captures.\n\nA capture that cannot be ingested is quarantined with the reason: it is damaged, it "
+        "ended every worker that tried it, or a newer version made it. Captures of a newer version are "
+        "retried automatically after the upgrade of collector and workers."
+    ),
 )
 
 
 @app.command("list")
 def list_(
-    set_aside: Annotated[
-        bool, typer.Option("--set-aside", help="Only those that are no longer tried.")
-    ] = False,
-    limit: Annotated[int, typer.Option(min=1, help="The newest so many.")] = 100,
+    set_aside: Annotated[bool, typer.Option("--set-aside", help="Only quarantined captures.")] = False,
+    limit: Annotated[int, typer.Option(min=1, help="Maximum number, newest first.")] = 100,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")] = False,
 ) -> None:
-    """Show the captures that are not landed: those that wait, and those set aside, with the reason."""
+    """List captures that are not ingested: waiting and quarantined ones, with the reason."""
     from storage import set_aside as store  # noqa: PLC0415 - a command imports what it runs
 
     with _store() as connection:
@@ -40,7 +40,7 @@ def list_(
         typer.echo(json.dumps([asdict(one) for one in found], default=str, indent=2))
         return
     if not found:
-        typer.echo("No capture is set aside." if set_aside else "Every capture is landed.")
+        typer.echo("No capture is quarantined." if set_aside else "Every capture is ingested.")
         return
     from rich.console import Console  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
@@ -53,9 +53,9 @@ def list_(
             str(one.visit_id),
             one.machine,
             f"{one.drawn_at:%Y-%m-%d %H:%M:%S}",
-            "set aside" if one.is_set_aside else "waits",
+            "quarantined" if one.is_set_aside else "waits",
             str(one.attempts),
-            one.why if one.archived else f"{one.why} (not in the archive any more)",
+            one.why if one.archived else f"{one.why} (no longer in the archive)",
         )
     Console(highlight=False).print(table)
 
@@ -63,24 +63,24 @@ def list_(
 @app.command()
 def retry(
     visits: Annotated[
-        list[UUID] | None, typer.Argument(metavar="VISIT", help="As `captures list` shows them.")
+        list[UUID] | None, typer.Argument(metavar="VISIT", help="Visit ids, as in `captures list`.")
     ] = None,
-    all_: Annotated[bool, typer.Option("--all", help="All that are set aside.")] = False,
+    all_: Annotated[bool, typer.Option("--all", help="All quarantined captures.")] = False,
 ) -> None:
-    """Try captures again that were set aside; the collector sends them to a worker.
+    """Ingest quarantined captures again; the collector sends them to a worker.
 
-    The exit code is 1 if one of those named was not set aside, or is not in the archive any more.
+    The exit code is 1 if a given capture was not quarantined, or is not in the archive.
     """
     from storage import set_aside as store  # noqa: PLC0415
 
     if bool(visits) == all_:
-        raise typer.BadParameter("Name visits, or say --all.")
+        raise typer.BadParameter("Give visits, or --all.")
     with _store() as connection:
         again = store.retry(connection, None if all_ else visits)
-    typer.echo(f"{again} {'capture is' if again == 1 else 'captures are'} tried again.")
+    typer.echo(f"Retrying {again} {'capture' if again == 1 else 'captures'}.")
     if visits and again < len(set(visits)):
         typer.secho(
-            f"fleetprof: {len(set(visits)) - again} of them were not set aside, or are not in the archive any more.",
+            f"fleetprof: {len(set(visits)) - again} of them were not quarantined, or are not in the archive.",
             err=True, fg="red",
         )  # fmt: skip
         raise typer.Exit(1)

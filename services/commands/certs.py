@@ -1,4 +1,4 @@
-"""`fleetprof certs`: a private authority for gateways and those who call them."""
+"""`fleetprof certs`: a private authority for gateways and their callers."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,46 +14,49 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Certificates for machines that are reached over the network: a private authority (CA).\n\n"
-    "A gateway answers only callers whose certificate names a role: a collector may take captures, a viewer may "
-    "only ask what a machine is and whether it is well, a gateway's own certificate commands nobody. For example:\n\n"
-    "    fleetprof certs init\n\n"
-    "    fleetprof certs issue collector main\n\n"
-    "    fleetprof certs issue gateway node7.example,10.0.0.7 node8.example\n\n"
-    "Then copy gateway/node7.example.crt, its .key and ca.crt to that machine, and nothing else: whoever has ca.key "
-    "can call every gateway. Keep the folder on a machine that is neither node nor collector.",
+    help=(
+        "Certificates for machines that are reached over the network: a private authority (CA).\n\nA gateway "
+        "serves only callers whose certificate contains a role. A collector may take captures; a viewer may "
+        "only read a machine's description and health; a gateway's own certificate permits no calls. For "
+        "example:\n\n    fleetprof certs init\n\n    fleetprof certs issue collector main\n\n    fleetprof certs "
+        "issue gateway node7.example,10.0.0.7 node8.example\n\nThen copy gateway/node7.example.crt, its .key "
+        "and ca.crt to that machine, and nothing else: ca.key permits calls to every gateway. Keep the "
+        "folder on a machine that is neither node nor collector."
+    ),
 )
 
 Folder = Annotated[
     Path | None,
-    typer.Option(metavar="FOLDER", help="Where everything lies. Default: certs in FLEETPROF_STATE_DIR."),
+    typer.Option(
+        metavar="FOLDER", help="Folder of keys and certificates. Default: certs in FLEETPROF_STATE_DIR."
+    ),
 ]
 PassphraseFile = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Its first line unlocks the authority's key, or locks a new one. Or set FLEETPROF_CA_PASSPHRASE.",
+        help="File whose first line is the passphrase of the authority's key. Or set FLEETPROF_CA_PASSPHRASE.",
     ),
 ]
-Days = Annotated[int, typer.Option(min=1, max=3650, help="How long it is good.")]
-Keep = Annotated[bool, typer.Option("--keep", help="Leave what is there and still good as it is.")]
+Days = Annotated[int, typer.Option(min=1, max=3650, help="Days of validity.")]
+Keep = Annotated[bool, typer.Option("--keep", help="Keep existing certificates that are still valid.")]
 
 
 @app.command()
 def init(
     folder: Folder = None,
     passphrase_file: PassphraseFile = None,
-    days: Annotated[int, typer.Option(min=1, max=36500, help="How long it is good.")] = 3650,
+    days: Annotated[int, typer.Option(min=1, max=36500, help="Days of validity.")] = 3650,
     keep: Keep = False,
 ) -> None:
-    """Make the authority: ca.key, which signs, and ca.crt, which both sides are given.
+    """Create the authority: ca.key, which signs, and ca.crt, which both sides need.
 
-    With a passphrase the key is encrypted; without one it is only as safe as its folder.
+    With a passphrase the key is encrypted; without one anyone who can read the folder can use it.
     """
     register = _register(folder, passphrase_file)
     entry = register.init(days=days, keep=keep)
     typer.echo(
-        f"{entry.path} is good until {entry.ends:%Y-%m-%d}. Next: fleetprof certs issue collector main"
+        f"{entry.path} is valid until {entry.ends:%Y-%m-%d}. Next: fleetprof certs issue collector main"
     )
 
 
@@ -70,8 +73,10 @@ def issue(  # noqa: PLR0917 - the command line is its signature
         list[str],
         typer.Argument(
             metavar="NAME",
-            help="Of each certificate. A server's: the host name or address it is reached by, as in the inventory; "
-            "several of one machine with commas between. A caller's: a word.",
+            help=(
+                "Name in each certificate. For a server: its host name or address as in the inventory; several of "
+                "one machine separated by commas. For a caller: a word."
+            ),
         ),
     ],
     folder: Folder = None,
@@ -79,30 +84,32 @@ def issue(  # noqa: PLR0917 - the command line is its signature
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="Write key, certificate and ca.crt there instead; of the key nothing stays here.",
+            help="Write key, certificate and ca.crt to this folder instead; no copy of the key stays here.",
         ),
     ] = None,
     days: Days = 397,
     replace: Annotated[
         bool,
-        typer.Option("--replace", help="Make another one for a name that has one. The old one stays good."),
+        typer.Option(
+            "--replace", help="Create another certificate for a name that has one. The old one stays valid."
+        ),
     ] = False,
     keep: Keep = False,
     keep_days: Annotated[
-        int, typer.Option(min=0, help="With --keep: days that one must still be good for to be left.")
+        int, typer.Option(min=0, help="With --keep: minimum days left of a certificate that is kept.")
     ] = 30,
     passphrase_file: PassphraseFile = None,
 ) -> None:
-    """Make keys and certificates, one for each NAME; for the API by an authority of its own (api-ca.crt).
+    """Create keys and certificates, one for each NAME. The API's are signed by a separate authority (api-ca.crt).
 
-    Nothing that is there is overwritten. With --keep it may be run again and again.
+    Existing files are never overwritten. With --keep the command may be repeated.
     """
     from services.certificates.kinds import Kind  # noqa: PLC0415 - a command imports what it runs
     from services.certificates.names import parse  # noqa: PLC0415
 
     kinds = {each.value: each for each in Kind}
     if kind not in kinds:
-        raise typer.BadParameter(f"{kind!r} is none of {', '.join(kinds)}.", param_hint="KIND")
+        raise typer.BadParameter(f"Unknown kind {kind!r}. Kinds: {', '.join(kinds)}.", param_hint="KIND")
     register = _register(folder, passphrase_file)
     # All names are judged before the first key is made.
     for wanted in [parse(kinds[kind], name) for name in names]:
@@ -114,8 +121,8 @@ def issue(  # noqa: PLR0917 - the command line is its signature
             keep_days=keep_days if keep else None,
             replace=replace,
         )
-        verb = "is" if issued.is_new else "stays, and is"
-        typer.echo(f"{issued.certificate} {verb} good until {issued.entry.ends:%Y-%m-%d}")
+        verb = "is" if issued.is_new else "is unchanged and"
+        typer.echo(f"{issued.certificate} {verb} valid until {issued.entry.ends:%Y-%m-%d}")
     if kinds[kind] is Kind.GATEWAY:
         typer.echo(
             "On the machine: fleetprof-gateway --listen [::]:7071 --tls-cert NAME.crt --tls-key NAME.key --tls-client-ca ca.crt"
@@ -129,9 +136,9 @@ def issue(  # noqa: PLR0917 - the command line is its signature
 @app.command()
 def show(
     folder: Folder = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List what was issued, with the days that are left. Exit code 1: something has ended."""
+    """List all certificates with the days left. Exit code 1: a certificate has expired."""
     register = _register(folder, None)
     entries = list(register.entries())
     now = datetime.now(UTC)
@@ -150,26 +157,28 @@ def show(
 def renew(
     folder: Folder = None,
     within: Annotated[
-        int, typer.Option(metavar="DAYS", min=0, help="Renew what ends within so many days.")
+        int, typer.Option(metavar="DAYS", min=0, help="Renew certificates that expire within this many days.")
     ] = 30,
     days: Days = 397,
     new_keys: Annotated[
         bool,
-        typer.Option("--new-keys", help="With new keys, too; without, only the certificates must be copied."),
+        typer.Option(
+            "--new-keys", help="Also create new keys; without it only the certificates must be copied."
+        ),
     ] = False,
     passphrase_file: PassphraseFile = None,
 ) -> None:
-    """Sign again what ends soon, for the same names; fit for a monthly timer.
+    """Sign certificates that expire soon again, for the same names; suitable for a monthly timer.
 
-    Gateways and collectors take new files by themselves.
+    Gateways and collectors load new files automatically.
     """
     renewed = _register(folder, passphrase_file).renew(within_days=within, days=days, new_keys=new_keys)
     for issued in renewed:
         typer.echo(
-            f"{issued.certificate} is good until {issued.entry.ends:%Y-%m-%d}: copy it to where it is used"
+            f"{issued.certificate} is valid until {issued.entry.ends:%Y-%m-%d}: copy it to its machine"
         )
     if not renewed:
-        typer.echo(f"Nothing ends within {within} days.")
+        typer.echo(f"No certificate expires within {within} days.")
 
 
 def _register(folder: Path | None, passphrase_file: Path | None) -> "Register":
@@ -181,9 +190,9 @@ def _register(folder: Path | None, passphrase_file: Path | None) -> "Register":
         try:
             lines = passphrase_file.read_text().splitlines()
         except (OSError, UnicodeDecodeError) as error:
-            raise CertificateProblem(f"{passphrase_file} cannot be read: {error}") from error
+            raise CertificateProblem(f"Cannot read {passphrase_file}: {error}") from error
         if not lines or not lines[0]:
-            raise CertificateProblem(f"{passphrase_file} is empty; its first line is the passphrase.")
+            raise CertificateProblem(f"{passphrase_file} is empty: write the passphrase to its first line.")
         passphrase = lines[0]
     return Register((folder or settings.state_dir / "certs").absolute(), passphrase)
 
@@ -205,7 +214,7 @@ def _print(entries: "list[Entry]", folder: Path, now: datetime) -> None:
     from rich.table import Table  # noqa: PLC0415
 
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("kind", "names", "good until", "days left", "file"):
+    for heading in ("kind", "names", "valid until", "days left", "file"):
         table.add_column(heading, justify="right" if heading == "days left" else "left", overflow="fold")
     for entry in entries:
         left = entry.left(now).days

@@ -1,4 +1,4 @@
-"""`fleetprof collector`: the process that draws machines and visits them."""
+"""`fleetprof collector`: the process that draws and visits machines."""
 
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Annotated
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collector.events import Watcher
 
 _GIVE_BACK_S = 15.0
-"""Merging, once a minute, leaves three times as much free as the rest of the process needs."""
+"""Seconds between two trims of the heap. A rollup batch, once a minute, leaves three times as much free memory as the rest of the process needs."""
 
 
 def collector(
@@ -24,15 +24,18 @@ def collector(
         str | None,
         typer.Option(
             metavar="ADDRESS",
-            help="Answer /healthz, /readyz and /metrics there: HOST:PORT or unix:/PATH. Default: FLEETPROF_COLLECTOR_OBSERVE.",
+            help=(
+                "Address of /healthz, /readyz and /metrics: HOST:PORT or unix:/PATH. Default: "
+                "FLEETPROF_COLLECTOR_OBSERVE."
+            ),
         ),
     ] = None,
 ) -> None:
-    """Draw machines at random, visit them, archive what they bring.
+    """Draw machines at random, visit them, and archive their captures.
 
-    Runs until SIGTERM or Ctrl-C, then lets visits under way finish for 10 s. Needs
-    FLEETPROF_DATABASE_URL and FLEETPROF_REDIS_URL; waits for either when it is away. Several
-    collectors may share one database: every round is drawn once.
+    Runs until SIGTERM or Ctrl-C, then lets visits in progress finish for 10 s. Needs FLEETPROF_DATABASE_URL and
+    FLEETPROF_REDIS_URL, and waits while one of them is unavailable. Several collectors may share one database:
+    every round is drawn once.
     """
     from collector.run import Collector, Pace, run_until_signalled  # noqa: PLC0415 - a command imports what it runs
     from collector.visit import Visitor  # noqa: PLC0415
@@ -101,7 +104,7 @@ def collector(
 def _lake_tender(
     settings: Settings, engine: "Engine", watcher: "Watcher"
 ) -> "Callable[[datetime, Callable[[], bool]], None] | None":
-    """What exports closed days. Arrow and DuckDB, 60 MB of them, are loaded only where there is a lake."""
+    """Exporter of closed days. Arrow and DuckDB, 60 MB, are imported only if there is a lake."""
     if settings.lake_url is None:
         return None
     from collector.lake import LakeTerms, tend  # noqa: PLC0415

@@ -10,15 +10,15 @@ import typer
 
 from services.settings import Settings, read_settings
 
-app = typer.Typer(no_args_is_help=True, help="The database: its tables, its partitions, what is kept.")
+app = typer.Typer(no_args_is_help=True, help="The database: tables, partitions, retention.")
 
 
 @app.command()
 def upgrade() -> None:
-    """Bring the tables to this version's shape, all or nothing.
+    """Upgrade the tables to this version, all or nothing.
 
-    Stop every collector, worker and API first, and dump the database: there is no way back but that dump
-    (docs/deploy.md, "Versions"). Where the tables have that shape already, nothing changes, whatever runs.
+    Stop every collector, worker and API first, and dump the database: that dump is the only way back
+    (docs/deploy.md, "Versions"). If the tables are already of this version, nothing changes, whatever is running.
     """
     from storage.migrate import upgrade as bring_up  # noqa: PLC0415 - a command imports what it runs
 
@@ -29,7 +29,7 @@ def upgrade() -> None:
 
 @app.command()
 def partition() -> None:
-    """Make the partitions of today and the next days; the collector does it by itself."""
+    """Create the partitions of today and the next days; the collector does this by itself."""
     from collector.sweep import make_room  # noqa: PLC0415
     from storage import partitions  # noqa: PLC0415
     from storage.database import open_engine  # noqa: PLC0415
@@ -44,9 +44,9 @@ def partition() -> None:
 
 @app.command()
 def roll() -> None:
-    """Merge what has landed into cells, and closed days into buckets; the collector does it every minute.
+    """Add ingested visits to rollups, and build buckets of closed days; the collector does this every minute.
 
-    Safe to break off, and to run beside everything else.
+    May be interrupted, and may run beside all other processes.
     """
     from storage.database import open_engine  # noqa: PLC0415
     from storage.rolling.compact import compact  # noqa: PLC0415
@@ -61,23 +61,23 @@ def roll() -> None:
         expired += rolled.expired
     built = compact(engine, datetime.now(UTC)).buckets
     engine.dispose()
-    typer.echo(f"{visits} visits with {facts:,} facts merged.")
+    typer.echo(f"Added {visits} visits with {facts:,} facts to rollups.")
     if expired:
-        typer.echo(f"{expired} visits of dropped days stay out of the cells.")
+        typer.echo(f"Skipped {expired} visits of dropped days.")
     if built:
-        typer.echo(f"{len(built)} buckets of closed days built.")
+        typer.echo(f"Built {len(built)} buckets of closed days.")
 
 
 @app.command()
 def rebuild(
     day: Annotated[datetime, typer.Argument(formats=["%Y-%m-%d"], help="UTC day, e.g. 2026-11-21.")],
     application: str = typer.Option(
-        "", help="Only the cells of this application; those of whole events stay as they are."
+        "", help="Only the rollups of this application; those of whole events are unchanged."
     ),
 ) -> None:
-    """Make a day's cells again from its profiles, when they are suspected to be wrong.
+    """Rebuild the rollups of a day from its profiles, if they may be wrong.
 
-    Merging of that day waits meanwhile; readers see the old cells until the new ones are complete.
+    Meanwhile new visits of that day wait, and queries use the old rollups until the new ones are complete.
     """
     from storage.database import open_engine  # noqa: PLC0415
     from storage.rolling.rebuild import application_id  # noqa: PLC0415
@@ -86,21 +86,21 @@ def rebuild(
     engine = open_engine(read_settings().needed_database_url(), application="db")
     done = make_again(engine, day.date(), application_id(engine, application) if application else None)
     engine.dispose()
-    typer.echo(f"The cells of {day:%Y-%m-%d} hold {done.visits} visits with {done.facts:,} facts.")
+    typer.echo(f"Rebuilt the rollups of {day:%Y-%m-%d}: {done.visits} visits with {done.facts:,} facts.")
 
 
 @app.command()
 def retain(
     days: int = typer.Option(
-        0, min=0, help="Keep profiles and raw captures this many days; 0: FLEETPROF_RETENTION_DAYS."
+        0, min=0, help="Days to keep profiles and raw captures; 0: FLEETPROF_RETENTION_DAYS."
     ),
     cell_days: int = typer.Option(
-        0, min=0, help="Keep cells and visits this many days; 0: FLEETPROF_CELL_RETENTION_DAYS."
+        0, min=0, help="Days to keep rollups and visits; 0: FLEETPROF_CELL_RETENTION_DAYS."
     ),
 ) -> None:
-    """Drop what is older than what is kept; the collector does it every hour.
+    """Delete data older than its retention; the collector does this every hour.
 
-    A day's profiles go once they are merged into cells. Safe to break off, and to run beside everything else.
+    A day's profiles are deleted after they were added to rollups. May be interrupted, and may run beside all other processes.
     """
     from storage.archive import Archive  # noqa: PLC0415
     from storage.database import open_engine  # noqa: PLC0415
@@ -118,33 +118,33 @@ def retain(
     done = drop_old(engine, Archive(settings.archive), datetime.now(UTC).date(), keep)
     engine.dispose()
     for old in done.dropped:
-        lost = f"; {old.waiting} visits had not been merged into cells" if old.waiting else ""
+        lost = f"; {old.waiting} visits were not in rollups" if old.waiting else ""
         typer.echo(f"{old.day}: profiles dropped{lost}.")
     if done.kept_back:
         typer.echo(
-            f"{done.kept_back.day}: profiles stay, and those of later days with them: "
-            f"{done.kept_back.waiting} visits wait to be merged into cells, which the collector does."
+            f"{done.kept_back.day}: profiles of this and later days are kept: "
+            f"{done.kept_back.waiting} visits are not in rollups yet; the collector adds them."
         )
     if done.busy:
-        typer.echo("Profiles that should go are being read all the time; try again later.")
+        typer.echo("Profiles to be deleted are in constant use by queries; try again later.")
     if done.raw.captures:
-        never = f", {done.raw.never_landed} of them never landed" if done.raw.never_landed else ""
+        never = f", {done.raw.never_landed} of them never ingested" if done.raw.never_landed else ""
         typer.echo(f"{done.raw.captures} raw captures deleted{never}.")
     if done.cells or done.visits:
-        typer.echo(f"{done.cells} rows of cells and {done.visits} visits deleted before {done.cells_from}.")
+        typer.echo(f"{done.cells} rows of rollups and {done.visits} visits before {done.cells_from} deleted.")
     if done.symbols.debug_files or done.symbols.caches or done.symbols.blobs:
         typer.echo(
-            f"{done.symbols.debug_files} debug files and {done.symbols.caches} caches forgotten, "
+            f"{done.symbols.debug_files} debug files, {done.symbols.caches} symbol caches and "
             f"{done.symbols.blobs} blobs of symbols deleted."
         )
-    typer.echo(f"Kept: profiles from {done.facts_from} on, cells and visits from {done.cells_from} on.")
+    typer.echo(f"Kept: profiles from {done.facts_from} on, rollups and visits from {done.cells_from} on.")
 
 
 @app.command()
 def sweep() -> None:
-    """Delete stacks, functions and labels that nothing uses any more; the collector does it once a week.
+    """Delete stacks, functions and labels that are unused; the collector does this once a week.
 
-    Reads every profile and cell there is. Safe to break off, and to run beside everything else.
+    Reads every profile and rollup. May be interrupted, and may run beside all other processes.
     """
     from rich.console import Console  # noqa: PLC0415
 
@@ -152,11 +152,11 @@ def sweep() -> None:
     from storage.dictionary_sweep.sweep import sweep as free  # noqa: PLC0415
 
     engine = open_engine(read_settings().needed_database_url(), application="db")
-    with Console(stderr=True).status("Reading what is in use …"):
+    with Console(stderr=True).status("Reading all references …"):
         done = free(engine)
     engine.dispose()
     if done is None:
-        typer.echo("Another sweep is under way.")
+        typer.echo("Another sweep is running.")
         return
     rate = done.facts / done.scan_s if done.scan_s else 0.0
     typer.echo(f"Read {done.facts:,} facts in {done.scan_s:.1f} s ({rate:,.0f} a second).")
@@ -164,15 +164,15 @@ def sweep() -> None:
         typer.echo(f"{name}: {rows:,} rows deleted.")
     if done.corrupt:
         typer.echo(
-            f"{done.corrupt:,} stored values do not decode; what they used counted as unused.", err=True
+            f"{done.corrupt:,} stored values cannot be decoded; their references were not counted.", err=True
         )
 
 
 @app.command()
 def dump(
-    file: Annotated[Path, typer.Argument(help="A new file; readable by this user only.")],
+    file: Annotated[Path, typer.Argument(help="New file; only this user can read it.")],
 ) -> None:
-    """Write the database to a file in pg_dump's custom format; everything goes on meanwhile.
+    """Write the database to a file in pg_dump's custom format, without stopping any process.
 
     Copy the archive afterwards, never before (docs/operations.md). Uses FLEETPROF_DATABASE_URL, the `fleetprof up`
     that runs here, or the data of one that does not run.
@@ -188,12 +188,14 @@ def dump(
 
 @app.command()
 def restore(
-    file: Annotated[Path, typer.Argument(help="What `fleetprof db dump` or pg_dump --format=custom wrote.")],
+    file: Annotated[
+        Path, typer.Argument(help="File written by `fleetprof db dump` or pg_dump --format=custom.")
+    ],
 ) -> None:
-    """Fill an empty database from a dump, all or nothing, and bring it to this version's tables.
+    """Restore a dump into an empty database, all or nothing, and upgrade its tables to this version.
 
-    Put the archive's copy in its place first, and start no process before both are there. Uses
-    FLEETPROF_DATABASE_URL, else makes the database that `fleetprof up` will run with.
+    Restore the archive first, and start no process before both are restored. Uses FLEETPROF_DATABASE_URL, or
+    creates the database that `fleetprof up` will use.
     """
     from services.backup import restore as fill  # noqa: PLC0415
     from services.errors import BackupFailed  # noqa: PLC0415
@@ -201,7 +203,7 @@ def restore(
 
     settings = read_settings()
     if settings.database_url is None and running_stack(settings.state_dir):
-        raise BackupFailed("`fleetprof up` runs here, with its own data; stop it first.")
+        raise BackupFailed("`fleetprof up` runs here and uses this database: stop it first.")
     with _database(settings) as url:
         applied = fill(url, file)
     typer.echo("\n".join(["The dump is restored.", *(f"applied {revision}" for revision in applied)]))
@@ -209,7 +211,7 @@ def restore(
 
 @contextmanager
 def _database(settings: Settings) -> Iterator[str]:
-    """The database that is meant; the server of an `up` that does not run is started for as long as it is needed."""
+    """URL of the database; starts the server of an `up` that does not run, for the duration of the block."""
     from services.embedded.postgres import EmbeddedPostgres  # noqa: PLC0415
     from services.running import hold, running_stack  # noqa: PLC0415
 

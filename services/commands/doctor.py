@@ -1,4 +1,4 @@
-"""`fleetprof doctor`: what is missing here, what that costs, and how to change it."""
+"""`fleetprof doctor`: what is missing here, its cost, and its fix."""
 
 from enum import Enum
 from typing import Annotated
@@ -9,7 +9,7 @@ from services.settings import read_settings
 
 
 class Part(Enum):
-    """What to look at."""
+    """Part to examine."""
 
     ALL = "all"
     GATEWAY = "gateway"
@@ -20,17 +20,18 @@ def doctor(
     part: Annotated[
         Part,
         typer.Argument(
-            help="gateway: what this machine would keep a gateway from seeing; server: database, broker, archive, "
-            "symbol folders, certificates, debuginfod, clocks, disks."
+            help=(
+                "gateway: what hides data from a gateway on this machine; server: database, broker, archive, symbol "
+                "folders, certificates, debuginfod, clocks, disks."
+            )
         ),
     ] = Part.ALL,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
-    """Say what is missing here, what that costs, and the command that changes it.
+    """Print what is missing here, what that costs, and the command that fixes it.
 
-    Run it as the user and with the settings of what you ask about: a gateway's capabilities are those of
-    its own process. A node that has the gateway only runs `fleetprof-gateway --doctor`. Exit code 1:
-    something is bad.
+    Run it as the user, and with the settings, of the process in question: a gateway's capabilities are those of
+    its own process. On a node with only the gateway, run `fleetprof-gateway --doctor`. Exit code 1: a finding is bad.
     """
     from gateway.doctor import findings  # noqa: PLC0415 - a command imports what it runs
     from gateway.doctor.node_checks import check_node  # noqa: PLC0415

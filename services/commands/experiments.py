@@ -1,4 +1,4 @@
-"""`fleetprof experiments`: runs of programs that share a chip, which somebody measured, for models of interference."""
+"""`fleetprof experiments`: measured runs of programs that share a chip, for models of interference."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,35 +14,38 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Runs of programs alone on a chip and beside others, as somebody measured them.\n\nReports of interference and placement can "
-    "be trained by them instead of the fleet's visits (`fleetprof report interference --experiments`); docs/models.md shows a file.",
+    help=(
+        "Measured runs of programs alone on a chip and beside others.\n\nReports of interference and "
+        "placement can use them instead of the fleet's visits (`fleetprof report interference "
+        "--experiments`); docs/models.md has an example file."
+    ),
 )
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="What the experiments are called.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the experiments.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 
 
 @app.command()
 def add(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="CSV in UTF-8: a heading, then a line for each run.")
+        Path, typer.Argument(metavar="FILE", help="CSV in UTF-8: a heading, then one line per run.")
     ],
     name: Annotated[
         str,
         typer.Option(
-            metavar="NAME", help="What they are to be called; empty: as the file, without its ending."
+            metavar="NAME", help="Name of the experiments; empty: the name of the file without its suffix."
         ),
     ] = "",
     replace: Annotated[
-        bool, typer.Option("--replace", help="Take the place of experiments that have this name already.")
+        bool, typer.Option("--replace", help="Replace experiments with the same name.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Keep a file of experiments, whole or, where anything in it is wrong, not at all.
+    """Store a file of experiments: all of it or, if it contains an error, nothing.
 
-    Its columns are platform, target, beside, metric, value, mlines_per_s, gb_per_s and, if need be, cores. A line with nothing in
-    `beside` is a run alone, which says the target's time, CPI or IPC and how it presses; every other one is a mix. What is wrong
-    is told by line and column. `fleetprof experiments add lab-7.csv`
+    Columns: platform, target, beside, metric, value, mlines_per_s, gb_per_s and, if necessary, cores. A line with an empty
+    `beside` is a run alone, with the target's time, CPI or IPC and its pressure; every other line is a mix. Errors are
+    reported by line and column. `fleetprof experiments add lab-7.csv`
     """
     from rich.console import Console  # noqa: PLC0415 - a command imports what it runs
 
@@ -52,13 +55,13 @@ def add(
         content = file.read_bytes()
     except OSError as error:
         raise typer.BadParameter(
-            f"{file} cannot be read: {error.strerror or error}.", param_hint="FILE"
+            f"Cannot read {file}: {error.strerror or error}.", param_hint="FILE"
         ) from None
     with _desk() as desk:
         added = desk.add(name or file.stem, content, added_by=_who(), replace=replace)
     for platform in added["unknown_platforms"]:
         typer.secho(
-            f"No machine of the inventory has the platform {platform!r}; see: fleetprof machines list",
+            f"Unknown platform {platform!r}: no machine of the inventory has it. List platforms: fleetprof machines list",
             err=True,
             fg="yellow",
         )
@@ -70,7 +73,7 @@ def add(
 
 @app.command("list")
 def list_(as_json: AsJson = False) -> None:
-    """Show all experiments that are kept, the newest first."""
+    """List all experiments, the newest first."""
     from rich.console import Console  # noqa: PLC0415
 
     from services.views import experiments as view  # noqa: PLC0415
@@ -82,7 +85,7 @@ def list_(as_json: AsJson = False) -> None:
     elif found["experiments"]:
         Console(highlight=False).print(view.listing(found["experiments"]))
     else:
-        typer.echo("No experiments are kept. Add some: fleetprof experiments add FILE")
+        typer.echo("There are no experiments. Add some: fleetprof experiments add FILE")
 
 
 @app.command()
@@ -91,7 +94,7 @@ def show(
     rows: Annotated[int, typer.Option(min=1, max=100_000, help="Runs to print.")] = 50,
     as_json: AsJson = False,
 ) -> None:
-    """Show one file's experiments, run by run; --json prints all of them."""
+    """Show the runs of one file; --json prints all of them."""
     from rich.console import Console  # noqa: PLC0415
 
     from services.views import experiments as view  # noqa: PLC0415
@@ -106,10 +109,10 @@ def show(
 
 @app.command()
 def remove(name: Name) -> None:
-    """Forget experiments; models then are trained by others, or by visits only."""
+    """Delete experiments. Models then use others, or only visits."""
     with _desk() as desk:
         desk.remove(name)
-    typer.echo(f"{name} is removed.")
+    typer.echo(f"Deleted experiments {name}.")
 
 
 def _who() -> str:
@@ -130,7 +133,7 @@ def _print_json(document: dict[str, object]) -> None:
 
 @contextmanager
 def _desk() -> "Iterator[ExperimentDesk]":
-    """The experiments of this installation's database."""
+    """The experiments of this deployment's database."""
     from services.experiments.desk import ExperimentDesk  # noqa: PLC0415
     from storage.database import open_engine  # noqa: PLC0415
 

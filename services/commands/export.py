@@ -1,4 +1,4 @@
-"""`fleetprof export`: a selection as a file that other programs open."""
+"""`fleetprof export`: write a selection to a file for other programs."""
 
 from collections.abc import Iterator
 from enum import StrEnum
@@ -12,7 +12,7 @@ from services.settings import read_settings
 
 
 class Format(StrEnum):
-    """What a file is written as."""
+    """Format of the file."""
 
     PPROF = "pprof"
     COLLAPSED = "collapsed"
@@ -23,7 +23,7 @@ class Format(StrEnum):
 
 
 class Counted(StrEnum):
-    """What collapsed stacks and speedscope's count in."""
+    """Unit of collapsed stacks and speedscope files."""
 
     ESTIMATE = "estimate"
     OBSERVED = "observed"
@@ -47,71 +47,79 @@ _ENDINGS = {
 
 
 def _pattern(what: str) -> Any:
-    return typer.Option(metavar="REGEX", help=f"{what} RE2, somewhere in its function, file or binary.")
+    return typer.Option(metavar="REGEX", help=f"{what} RE2, unanchored, on function, file or binary.")
 
 
 def export(  # noqa: PLR0917 - the command line is its signature
     select: Annotated[
         str,
         typer.Argument(
-            help="Matchers on labels and on frames, as in `fleetprof query`, e.g. '{application=\"nginx\"}'."
+            help="Matchers on labels and frames, as in `fleetprof query`, e.g. '{application=\"nginx\"}'."
         ),
     ] = "{}",
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="The file; - is standard output.", show_default="-")
+        Path, typer.Option("--output", "-o", help="Output file; - is standard output.", show_default="-")
     ] = Path("-"),
     format_: Annotated[
         Format | None,
         typer.Option(
             "--format",
             metavar="FORMAT",
-            help="pprof, collapsed, speedscope, arrow, csv or json. Unless given by the file's ending: .pb.gz, "
-            ".collapsed, .speedscope.json, .arrow, .csv, .json; else pprof.",
+            help=(
+                "pprof, collapsed, speedscope, arrow, csv or json. Default: by the file's suffix (.pb.gz, "
+                ".collapsed, .speedscope.json, .arrow, .csv, .json), else pprof."
+            ),
         ),
     ] = None,
-    event: Annotated[str, typer.Option(help="What was sampled.")] = "cpu",
+    event: Annotated[str, typer.Option(help="Event, e.g. cpu or page-faults.")] = "cpu",
     since: Annotated[str, typer.Option("--from", help="Start: RFC 3339, or now-15m, now-1d …")] = "now-1h",
-    until: Annotated[str, typer.Option("--to", help="End, likewise.")] = "now",
-    campaign: Annotated[str, typer.Option(help="Whose visits.")] = "fleet",
-    focus: Annotated[str, _pattern("Only stacks with a frame that matches.")] = "",
-    ignore: Annotated[str, _pattern("No stacks with a frame that matches.")] = "",
-    hide: Annotated[str, _pattern("Take frames that match out of their stacks.")] = "",
-    show: Annotated[str, _pattern("Take frames that do not match out of their stacks.")] = "",
+    until: Annotated[str, typer.Option("--to", help="End, in the same form.")] = "now",
+    campaign: Annotated[str, typer.Option(help="Campaign.")] = "fleet",
+    focus: Annotated[str, _pattern("Only stacks with a matching frame.")] = "",
+    ignore: Annotated[str, _pattern("Only stacks without a matching frame.")] = "",
+    hide: Annotated[str, _pattern("Remove matching frames from stacks.")] = "",
+    show: Annotated[str, _pattern("Remove frames that do not match from stacks.")] = "",
     show_from: Annotated[
-        str, _pattern("Take away what is above the outermost frame that matches, and stacks without one.")
+        str, _pattern("Remove the frames above the outermost matching frame, and stacks without one.")
     ] = "",
     labels: Annotated[
         str,
         typer.Option(
-            help="Labels whose values divide the stacks, e.g. application,version: labels of pprof's samples, first "
-            "frames of collapsed stacks."
+            help=(
+                "Labels that split the stacks, e.g. application,version: labels of pprof's samples, root frames of "
+                "collapsed stacks."
+            )
         ),
     ] = "",
     value: Annotated[
         Counted,
         typer.Option(
             metavar="VALUE",
-            help="What collapsed stacks and speedscope's count in: estimate, the fleet's units as estimated, observed, "
-            "units as observed, or samples. A pprof profile has all three.",
+            help=(
+                "Unit of collapsed stacks and speedscope files: estimate (estimated units of the fleet), observed "
+                "(observed units) or samples. A pprof profile contains all three."
+            ),
         ),
     ] = Counted.ESTIMATE,
     limit: Annotated[
         int | None,
-        typer.Option(min=1, help="The heaviest so many stacks, or rows; else all stacks, and 10000 rows."),
+        typer.Option(
+            min=1, help="Maximum number of stacks or rows, heaviest first. Default: all stacks, 10000 rows."
+        ),
     ] = None,
     by: Annotated[
         str,
         typer.Option(
-            help="arrow, csv and json: rows by these keys, as in `fleetprof query`, and not stacks."
+            help="For arrow, csv and json: rows by these keys, as in `fleetprof query`, instead of stacks."
         ),
     ] = "",
-    engine: Annotated[By, typer.Option(help="Who answers, as in `fleetprof query`.")] = By.POSTGRES,
+    engine: Annotated[By, typer.Option(help="Query backend, as in `fleetprof query`.")] = By.POSTGRES,
 ) -> None:
     """Write a selection's stacks, or its table, for another program.
 
-    pprof's profiles open in `go tool pprof`, collapsed stacks in flamegraph.pl, speedscope's files at
-    speedscope.app; arrow, csv and json are what the API answers. A file appears when it is whole, in
-    the place of an older one. Uses FLEETPROF_DATABASE_URL, or the `fleetprof up` that runs here.
+    pprof profiles open in `go tool pprof`, collapsed stacks in flamegraph.pl, speedscope files at speedscope.app;
+    arrow, csv and json have the same columns as the API. A file is written completely before it replaces an older one.
+    Uses FLEETPROF_DATABASE_URL, or the `fleetprof up` that runs here.
     """
     import sys  # noqa: PLC0415 - a command imports what it runs
 
@@ -127,15 +135,16 @@ def export(  # noqa: PLR0917 - the command line is its signature
     to_stdout = output == destination.STANDARD_OUTPUT
     if form in _BINARY and to_stdout and sys.stdout.isatty():
         raise typer.BadParameter(
-            f"{form} is not for a terminal. Name a file, or pipe it to a program.", param_hint="--output"
+            f"{form} is a binary format and cannot be written to a terminal. Give a file, or pipe the output.",
+            param_hint="--output",
         )
     if by and form in _OF_STACKS:
         raise typer.BadParameter(
-            f"{form} holds stacks, and no rows. Leave it out, or ask for arrow, csv or json.",
+            f"{form} contains stacks, not rows: remove --by, or use --format arrow, csv or json.",
             param_hint="--by",
         )
     if output.is_dir():
-        raise typer.BadParameter(f"{output} is a folder.", param_hint="--output")
+        raise typer.BadParameter(f"{output} is a folder; give a file.", param_hint="--output")
     asked: dict[str, Any] = {"event": event, "campaign": campaign}
     asked |= {"focus": focus, "ignore": ignore, "hide": hide, "show": show, "show_from": show_from}
     typed = {"select": Typed("SELECT", select), "from": Typed("--from", since), "to": Typed("--to", until)}

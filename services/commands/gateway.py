@@ -1,4 +1,4 @@
-"""`fleetprof gateway`: the node's daemon; nodes that have only the gateway run `fleetprof-gateway`."""
+"""`fleetprof gateway`: the agent of a node; nodes with only the gateway run `fleetprof-gateway`."""
 
 import sys
 

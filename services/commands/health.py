@@ -1,4 +1,4 @@
-"""`fleetprof health`: how the processes are, by their probes."""
+"""`fleetprof health`: health checks of the processes."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,19 +17,22 @@ def health(
         list[str] | None,
         typer.Argument(
             metavar="ADDRESS",
-            help="HOST:PORT, https://HOST:PORT or unix:/PATH that processes answer probes at. None: the parts of the `up` running here.",
+            help=(
+                "Address of health checks: HOST:PORT, https://HOST:PORT or unix:/PATH. Default: all parts of the "
+                "`up` that runs here."
+            ),
         ),
     ] = None,
     live: Annotated[
-        bool, typer.Option("--live", help="Ask only whether they live, not whether they can work.")
+        bool, typer.Option("--live", help="Check /healthz (alive) instead of /readyz (ready).")
     ] = False,
-    metrics: Annotated[bool, typer.Option("--metrics", help="Print their metrics instead.")] = False,
+    metrics: Annotated[bool, typer.Option("--metrics", help="Print metrics instead.")] = False,
 ) -> None:
-    """Ask processes whether they are ready; exit code 1 if one is not.
+    """Check whether processes are ready; exit code 1 if one is not.
 
-    For probes of containers, `fleetprof health 127.0.0.1:9464`, and for people. A collector and a worker answer where
-    FLEETPROF_COLLECTOR_OBSERVE and FLEETPROF_WORKER_OBSERVE say, a gateway where --observe does, the API at its own
-    address. Certificates are not verified, as kubelets do not: no ADDRESS is sent anything secret.
+    For health checks of containers, `fleetprof health 127.0.0.1:9464`, and for people. The address of a collector or a worker
+    is FLEETPROF_COLLECTOR_OBSERVE or FLEETPROF_WORKER_OBSERVE, that of a gateway is its --observe, and the API serves health
+    checks at its own address. Certificates are not verified, as by kubelets: no secret is sent to an ADDRESS.
     """
     from http import HTTPStatus  # noqa: PLC0415 - a command imports what it runs
 
@@ -57,7 +60,7 @@ def health(
 
 
 def _own_headers() -> dict[str, str]:
-    """Of the user whose state directory it is: the API tells others neither its metrics nor why it is not ready."""
+    """Headers of the owner of the state directory: the API sends metrics and reasons in /readyz only to viewers."""
     from services.api.auth import Access  # noqa: PLC0415
     from services.api.sessions import SESSION_HEADER, cookie_name  # noqa: PLC0415
 
@@ -66,7 +69,7 @@ def _own_headers() -> dict[str, str]:
 
 
 def _parts_of_up() -> "dict[str, ObserveAddress]":
-    """Where the parts of the `up` running here answer. Raises NotRunning."""
+    """Addresses of the parts of the `up` that runs here. Raises NotRunning."""
     from urllib.parse import urlsplit  # noqa: PLC0415
 
     from services.errors import NotRunning  # noqa: PLC0415
@@ -77,7 +80,7 @@ def _parts_of_up() -> "dict[str, ObserveAddress]":
     stack = running_stack(state_dir)
     if stack is None:
         raise NotRunning(
-            f"{none_runs(state_dir)} Or name addresses, such as 127.0.0.1:9464 or unix:/run/fleetprof/observe.sock."
+            f"{none_runs(state_dir)} Or give addresses, such as 127.0.0.1:9464 or unix:/run/fleetprof/observe.sock."
         )
     api = urlsplit(stack.api_url)
     found = {"api": ObserveAddress(host=api.hostname or "127.0.0.1", port=api.port or 0)}

@@ -1,4 +1,4 @@
-"""`fleetprof lake`: closed days as Parquet, exported, listed and checked."""
+"""`fleetprof lake`: export, list and verify closed days as Parquet."""
 
 from datetime import date, datetime
 from typing import Annotated
@@ -12,10 +12,10 @@ app = typer.Typer(no_args_is_help=True, help="Closed days as Parquet: the lake a
 
 _DAY = "%Y-%m-%d"
 Since = Annotated[
-    datetime | None, typer.Option("--from", formats=[_DAY], help="First UTC day; else the first there is.")
+    datetime | None, typer.Option("--from", formats=[_DAY], help="First UTC day. Default: the oldest.")
 ]
 Until = Annotated[
-    datetime | None, typer.Option("--to", formats=[_DAY], help="Last UTC day; else the last there is.")
+    datetime | None, typer.Option("--to", formats=[_DAY], help="Last UTC day. Default: the newest.")
 ]
 
 
@@ -26,23 +26,26 @@ def export(
     again: Annotated[
         bool,
         typer.Option(
-            "--again", help="Also days whose copy is up to date, or that wait for captures to land."
+            "--again", help="Also days that are up to date, or that wait for captures to be ingested."
         ),
     ] = False,
     replace: Annotated[
         bool,
         typer.Option(
             "--replace",
-            help="Also days of which the lake has more than PostgreSQL, or another database's: what it has of them is lost.",
+            help=(
+                "Also days of which the lake has more than PostgreSQL, or that another database exported: their "
+                "data in the lake is lost."
+            ),
         ),
     ] = False,
 ) -> None:
-    """Export the days that are closed and not in the lake, or not as they are now; the collector does it every hour.
+    """Export closed days that are not in the lake, or not in their current state; the collector does this every hour.
 
-    A day with captures that are still to be landed waits for them, for five days at most. A day of which the lake has more
-    than PostgreSQL, as after the restore of an older dump, is left alone.
-    A day counts once its files were read back and add up to what PostgreSQL has. Safe to break off, and to
-    run beside everything else: what was being written does not count.
+    A day with captures that are not ingested waits for them, at most five days. A day of which the lake has more than
+    PostgreSQL, as after restoring an older dump, is not exported. An exported day becomes visible when its files were read
+    back and add up to the totals in PostgreSQL. May be interrupted, and may run beside all other processes: incomplete
+    files are never read.
     """
     from datetime import UTC  # noqa: PLC0415 - a command imports what it runs
 
@@ -91,14 +94,14 @@ def export(
                 progress.console.print(str(error))
                 continue
             if made is None:
-                progress.console.print(f"{day}: somebody else exports it.")
+                progress.console.print(f"{day}: another process is exporting it.")
             else:
                 progress.console.print(f"{day}: {made.facts:,} facts, {made.bytes / 1e6:,.1f} MB.")
     engine.dispose()
     for why in later.values():
         typer.echo(why)
     for why in kept.values():
-        typer.echo(f"{why} It is not replaced without --replace.", err=True)
+        typer.echo(f"{why} To replace it, add --replace.", err=True)
     if failed or kept:
         raise typer.Exit(1)
     if not days and not later:
@@ -107,7 +110,7 @@ def export(
 
 @app.command()
 def status() -> None:
-    """List the days of the lake, and what of the closed days is missing or old."""
+    """List the days of the lake, and the closed days that are missing or outdated."""
     from datetime import UTC  # noqa: PLC0415
 
     from rich.console import Console  # noqa: PLC0415
@@ -142,25 +145,25 @@ def status() -> None:
     try:
         url = settings.needed_database_url()
     except SettingsProblem:
-        typer.echo("What is missing cannot be told without FLEETPROF_DATABASE_URL.", err=True)
+        typer.echo("Set FLEETPROF_DATABASE_URL to list missing days.", err=True)
         return
     engine = open_engine(url, application="lake")
     with engine.connect() as connection:
         waiting = look(connection, lake, datetime.now(UTC), settings.retention_days)
     engine.dispose()
     if waiting.due:
-        typer.echo(f"To be exported: {', '.join(map(str, waiting.due))}.")
+        typer.echo(f"Not exported yet: {', '.join(map(str, waiting.due))}.")
     for why in waiting.unlanded.values():
         typer.echo(why)
     for why in waiting.kept.values():
-        typer.echo(f"{why} It is not replaced without `fleetprof lake export --replace`.")
+        typer.echo(f"{why} To replace it: fleetprof lake export --replace")
 
 
 @app.command()
 def verify(since: Since = None, until: Until = None) -> None:
-    """Read whole days of the lake and check that they hold what their manifests say.
+    """Read whole days of the lake and compare them with their manifests.
 
-    Exits with 1 if one does not. Needs no database.
+    The exit code is 1 if a day differs. Needs no database.
     """
     from services.lake import limits_of, needed_lake  # noqa: PLC0415
     from storage.segments import manifest  # noqa: PLC0415
@@ -182,24 +185,24 @@ def verify(since: Since = None, until: Until = None) -> None:
         typer.echo(f"{day}: {' '.join(found) or 'complete.'}")
     if wrong:
         typer.echo(
-            "`fleetprof lake export --again` writes a day anew while PostgreSQL has its facts.", err=True
+            "To export a day again while PostgreSQL has its facts: fleetprof lake export --again", err=True
         )
         raise typer.Exit(1)
 
 
 @app.command()
 def files(
-    table: Annotated[str, typer.Argument(help="A table of the lake, e.g. samples.")] = "samples",
+    table: Annotated[str, typer.Argument(help="Table of the lake, e.g. samples.")] = "samples",
     since: Since = None,
     until: Until = None,
 ) -> None:
-    """Print where a table's files lie, one a line: those that count, for Spark and other readers."""
+    """Print the paths of a table's current files, one per line, for Spark and other readers."""
     from services.lake import needed_lake  # noqa: PLC0415
     from storage.segments import manifest  # noqa: PLC0415
     from storage.segments.tables import TABLES  # noqa: PLC0415
 
     if table not in TABLES:
-        raise typer.BadParameter(f"Tables: {', '.join(TABLES)}.", param_hint="TABLE")
+        raise typer.BadParameter(f"Unknown table {table!r}. Tables: {', '.join(TABLES)}.", param_hint="TABLE")
     lake = needed_lake(read_settings())
     for day in manifest.days(lake):
         if (since and day < since.date()) or (until and day > until.date()):

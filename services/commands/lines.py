@@ -1,4 +1,4 @@
-"""`fleetprof lines`: the source lines where a function or a file spends its time."""
+"""`fleetprof lines`: source lines of a function or a file."""
 
 from typing import Annotated
 
@@ -14,11 +14,11 @@ def lines(  # noqa: PLR0917 - the command line is its signature
     function: Annotated[
         str,
         typer.Argument(
-            help='Its whole name; or matchers in braces, e.g. \'{file=~".*/inflate.c",binary="libz.so.1"}\'.'
+            help='Full name; or matchers in braces, e.g. \'{file=~".*/inflate.c",binary="libz.so.1"}\'.'
         ),
     ],
     select: Annotated[
-        str, typer.Argument(help='Matchers on labels, e.g. \'{application="nginx",version="2"}\'.')
+        str, typer.Argument(help='Label matchers, e.g. \'{application="nginx",version="2"}\'.')
     ] = "{}",
     event: Event = "cpu",
     since: Since = "now-1h",
@@ -27,11 +27,10 @@ def lines(  # noqa: PLR0917 - the command line is its signature
     rows: Rows = 40,
     as_json: AsJson = False,
 ) -> None:
-    """Print the source lines where a function, or all functions of a file, spend their time.
+    """Print the source lines of a function, or of all functions of a file, with their cost.
 
-    Builds of the same text are added up; versions that differ are printed one after the other. Where no sources are
-    stored (`fleetprof symbols sources upload`) nobody knows which builds had the same text.
-    `fleetprof lines inflate_fast --from now-1d`
+    Builds with the same source are added up; different versions are printed one after the other. Without stored sources
+    (`fleetprof symbols sources upload`) builds cannot be matched. `fleetprof lines inflate_fast --from now-1d`
     """
     import json  # noqa: PLC0415 - a command imports what it runs
 

@@ -1,4 +1,4 @@
-"""`fleetprof machines`: the inventory, every machine that may be visited."""
+"""`fleetprof machines`: the inventory of machines to visit."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,29 +13,31 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="The inventory: every machine that may be visited.\n\nA machine is known by a name of your choice and the "
-    "address its gateway listens on; what it is (CPU model, kernel, cores) it says itself.",
+    help=(
+        "The inventory of machines to visit.\n\nA machine has a name of your choice and the address of its "
+        "gateway, which reports CPU model, kernel and cores."
+    ),
 )
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The machine's name in the inventory.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the machine in the inventory.")]
 
 
 @app.command()
 def add(  # noqa: PLR0917 - the command line is its signature
-    name: Annotated[str, typer.Argument(help="Name of the machine, commonly its host name.")],
+    name: Annotated[str, typer.Argument(help="Name of the machine, usually its host name.")],
     address: Annotated[
-        str, typer.Argument(help="Where its gateway listens: host:port (with mutual TLS) or unix:/path.")
+        str, typer.Argument(help="Address of its gateway: host:port (with mutual TLS) or unix:/path.")
     ],
-    datacenter: Annotated[str, typer.Option(help="Draws are random within a datacenter and CPU model.")] = "",
-    cluster: Annotated[str, typer.Option(help="The cluster it belongs to.")] = "",
+    datacenter: Annotated[
+        str, typer.Option(help="Datacenter. Machines are drawn at random within a datacenter and CPU model.")
+    ] = "",
+    cluster: Annotated[str, typer.Option(help="Cluster.")] = "",
     label: Annotated[
-        list[str] | None, typer.Option(metavar="KEY=VALUE", help="A label to select by; may be given again.")
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="Label for selections; repeatable.")
     ] = None,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Overwrite what the inventory says of it.")
-    ] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace an existing entry.")] = False,
 ) -> None:
-    """Add one machine. The collector asks it what it is within half a minute."""
+    """Add a machine. The collector reads its description within half a minute."""
     from collector.inventory_file import new_machine  # noqa: PLC0415 - a command imports what it runs
     from storage import inventory  # noqa: PLC0415
 
@@ -50,18 +52,16 @@ def add(  # noqa: PLR0917 - the command line is its signature
     )
     with _store() as connection:
         inventory.add(connection, machine, replace=replace)
-    typer.echo(f"{machine.name} is in the inventory. Try it: fleetprof visit {machine.name} --for 5s")
+    typer.echo(f"{machine.name} is in the inventory. Test it: fleetprof visit {machine.name} --for 5s")
 
 
 @app.command("import")
 def import_(
     file: Annotated[
         typer.FileText,
-        typer.Argument(help="CSV with a header line, or JSON objects; - reads standard input."),
+        typer.Argument(help="CSV with a header line, or JSON objects; - is standard input."),
     ],
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Overwrite what the inventory says of them.")
-    ] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace existing entries.")] = False,
 ) -> None:
     """Add the machines of a file, all or none.
 
@@ -77,7 +77,9 @@ def import_(
     try:
         text = file.read()
     except UnicodeDecodeError as error:
-        raise typer.BadParameter(f"{file.name} is not UTF-8 text (byte {error.start}).") from error
+        raise typer.BadParameter(
+            f"{file.name} is not UTF-8 text (byte {error.start}): convert it."
+        ) from error
     machines = read_inventory(text)
     with _store() as connection:
         for machine in machines:
@@ -90,7 +92,7 @@ def import_(
 def list_(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, one array of objects.")] = False,
 ) -> None:
-    """Show every machine and what its gateway said about it."""
+    """List all machines with the descriptions from their gateways."""
     from storage import inventory  # noqa: PLC0415
 
     with _store() as connection:
@@ -126,26 +128,26 @@ def list_(
 
 @app.command()
 def remove(name: Name) -> None:
-    """Take a machine out of the inventory; its profiles stay."""
+    """Remove a machine from the inventory; its profiles are kept."""
     from storage import inventory  # noqa: PLC0415
 
     with _store() as connection:
         inventory.remove(connection, name)
-    typer.echo(f"{name} is removed; its profiles stay. fleetprof machines add brings it back.")
+    typer.echo(f"{name} is removed; its profiles are kept. Undo: fleetprof machines add")
 
 
 @app.command()
 def disable(name: Name) -> None:
-    """Draw a machine no more, until it is enabled again; `fleetprof visit` still visits it."""
+    """Stop drawing a machine until it is enabled again; `fleetprof visit` still visits it."""
     _enable(name, enabled=False)
-    typer.echo(f"{name} is not drawn any more. Undo: fleetprof machines enable {name}")
+    typer.echo(f"{name} is disabled. Undo: fleetprof machines enable {name}")
 
 
 @app.command()
 def enable(name: Name) -> None:
-    """Let a disabled machine be drawn again."""
+    """Draw a disabled machine again."""
     _enable(name, enabled=True)
-    typer.echo(f"{name} may be drawn from the next round on.")
+    typer.echo(f"{name} is enabled from the next round on.")
 
 
 def _enable(name: str, *, enabled: bool) -> None:
@@ -158,7 +160,7 @@ def _enable(name: str, *, enabled: bool) -> None:
 def _label(text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not key or not equals:
-        raise typer.BadParameter(f"{text!r} is no label; write KEY=VALUE, like rack=r12.")
+        raise typer.BadParameter(f"Invalid label {text!r}: expected KEY=VALUE, e.g. rack=r12.")
     return key, value
 
 

@@ -1,4 +1,4 @@
-"""`fleetprof query`: the table of the web UI, in the terminal."""
+"""`fleetprof query`: the function table of the web UI, in the terminal."""
 
 from typing import Annotated, Any
 
@@ -10,41 +10,47 @@ from services.settings import read_settings
 
 
 def _pattern(what: str) -> Any:
-    return typer.Option(metavar="REGEX", help=f"{what} RE2, somewhere in its function, file or binary.")
+    return typer.Option(metavar="REGEX", help=f"{what} RE2, unanchored, on function, file or binary.")
 
 
 def query(  # noqa: PLR0917 - the command line is its signature
     select: Annotated[
         str,
         typer.Argument(
-            help='Matchers on labels, e.g. \'{application="nginx",platform=~"AMD.*"}\', and on frames: function=, file=, '
-            "binary= of any, self.function= … of the innermost."
+            help=(
+                'Matchers on labels, e.g. \'{application="nginx",platform=~"AMD.*"}\', and on frames: function=, '
+                "file=, binary= of any frame, self.function= … of the innermost."
+            )
         ),
     ] = "{}",
-    event: Annotated[str, typer.Option(help="What was sampled.")] = "cpu",
+    event: Annotated[str, typer.Option(help="Event, e.g. cpu or page-faults.")] = "cpu",
     since: Annotated[str, typer.Option("--from", help="Start: RFC 3339, or now-15m, now-1d …")] = "now-1h",
-    until: Annotated[str, typer.Option("--to", help="End, likewise.")] = "now",
-    campaign: Annotated[str, typer.Option(help="Whose visits.")] = "fleet",
-    focus: Annotated[str, _pattern("Only stacks with a frame that matches.")] = "",
-    ignore: Annotated[str, _pattern("No stacks with a frame that matches.")] = "",
-    hide: Annotated[str, _pattern("Take frames that match out of their stacks.")] = "",
-    show: Annotated[str, _pattern("Take frames that do not match out of their stacks.")] = "",
+    until: Annotated[str, typer.Option("--to", help="End, in the same form.")] = "now",
+    campaign: Annotated[str, typer.Option(help="Campaign.")] = "fleet",
+    focus: Annotated[str, _pattern("Only stacks with a matching frame.")] = "",
+    ignore: Annotated[str, _pattern("Only stacks without a matching frame.")] = "",
+    hide: Annotated[str, _pattern("Remove matching frames from stacks.")] = "",
+    show: Annotated[str, _pattern("Remove frames that do not match from stacks.")] = "",
     show_from: Annotated[
-        str, _pattern("Take away what is above the outermost frame that matches, and stacks without one.")
+        str, _pattern("Remove the frames above the outermost matching frame, and stacks without one.")
     ] = "",
     by: Annotated[
         str,
         typer.Option(
-            help="What rows go by: any of function, file, line and binary, and any labels, e.g. application,version or "
-            "function,line."
+            help=(
+                "Keys of the rows: function, file, line, binary and any labels, e.g. application,version or "
+                "function,line."
+            )
         ),
     ] = "function",
     measure: Annotated[
         Measure,
         typer.Option(
             metavar="MEASURE",
-            help="Units of the table: share, samples, core-seconds, cores, machines (so many would do nothing "
-            "else; of the whole fleet only, without matchers) or money (at FLEETPROF_PRICE_PER_CORE_HOUR).",
+            help=(
+                "Unit: share, samples, core-seconds, cores, machines (the number fully used; only for the whole "
+                "fleet, without matchers) or money (at FLEETPROF_PRICE_PER_CORE_HOUR)."
+            ),
         ),
     ] = Measure.SHARE,
     base: Annotated[
@@ -52,7 +58,7 @@ def query(  # noqa: PLR0917 - the command line is its signature
         typer.Option(
             "--diff",
             metavar="SELECT",
-            help="Compare with these matchers, e.g. '{version=\"1.2\"}': which rows changed by more than chance.",
+            help="Compare with this selection, e.g. '{version=\"1.2\"}', and print significant differences.",
         ),
     ] = None,
     base_since: Annotated[
@@ -60,33 +66,39 @@ def query(  # noqa: PLR0917 - the command line is its signature
         typer.Option(
             "--diff-from",
             metavar="FROM",
-            help="Compare with this start; else --from. The hour of yesterday: --diff-from now-25h --diff-to now-24h.",
+            help=(
+                "Start of the other selection; default: --from. The same hour yesterday: --diff-from now-25h "
+                "--diff-to now-24h."
+            ),
         ),
     ] = None,
     base_until: Annotated[
-        str | None, typer.Option("--diff-to", metavar="TO", help="Compare with this end; else --to.")
+        str | None, typer.Option("--diff-to", metavar="TO", help="End of the other selection; default: --to.")
     ] = None,
     trust: Annotated[
         bool,
         typer.Option(
-            "--reliability", help="Say how far the profile can be trusted, and how many visits would do."
+            "--reliability", help="Print how reliable the profile is, and how many visits would be enough."
         ),
     ] = False,
     rows: Annotated[int, typer.Option(min=1, max=10_000, metavar="ROWS", help="Rows to print.")] = 30,
     engine: Annotated[
         By,
         typer.Option(
-            help="Who answers: postgres, or duckdb out of the lake at FLEETPROF_LAKE_URL, which keeps closed days longer."
+            help=(
+                "Query backend: postgres, or duckdb for the lake at FLEETPROF_LAKE_URL, which keeps closed days "
+                "longer."
+            )
         ),
     ] = By.POSTGRES,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the API's answer as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the API's JSON.")] = False,
 ) -> None:
-    """Print the hottest functions of a selection, or of what else rows go by.
+    """Print the hottest functions of a selection, or a table by other keys.
 
-    Numbers are estimates for the whole fleet, with the interval that holds the truth 95 times of 100.
-    With --diff, --diff-from or --diff-to the self shares of two selections are compared; what is not
-    given is as in the first. Uses FLEETPROF_DATABASE_URL, or the `fleetprof up` that runs here; with --engine
-    duckdb FLEETPROF_LAKE_URL alone: the same numbers, of days that are over for 48 hours.
+    Numbers are estimates for the whole fleet with 95 % confidence intervals. --diff, --diff-from and --diff-to compare the
+    self shares of two selections; options not given are the same for both. Uses FLEETPROF_DATABASE_URL, or the
+    `fleetprof up` that runs here. --engine duckdb needs only FLEETPROF_LAKE_URL and gives the same numbers, for days
+    that ended at least 48 hours ago.
     """
     import json  # noqa: PLC0415 - a command imports what it runs
 
@@ -102,13 +114,16 @@ def query(  # noqa: PLR0917 - the command line is its signature
     settings = read_settings()
     price = settings.price_per_core_hour
     if measure is Measure.MONEY and price is None:
-        raise typer.BadParameter("Set FLEETPROF_PRICE_PER_CORE_HOUR to see money.", param_hint="--measure")
+        raise typer.BadParameter("Set FLEETPROF_PRICE_PER_CORE_HOUR to use money.", param_hint="--measure")
     compares = not (base is base_since is base_until is None)
     if compares and trust:
-        raise typer.BadParameter("Compare, or ask for reliability; not both.", param_hint="--reliability")
+        raise typer.BadParameter(
+            "--reliability does not apply to a comparison: remove it, or the --diff options.",
+            param_hint="--reliability",
+        )
     if measure is not Measure.SHARE and (compares or trust):
         raise typer.BadParameter(
-            "Differences and reliability are those of shares. Leave it out.", param_hint="--measure"
+            "Comparisons and reliability are only of shares: remove --measure.", param_hint="--measure"
         )
     asked: dict[str, Any] = {"event": event, "campaign": campaign}
     asked |= {"focus": focus, "ignore": ignore, "hide": hide, "show": show, "show_from": show_from}
@@ -126,7 +141,10 @@ def query(  # noqa: PLR0917 - the command line is its signature
         selection = parse_selection(**first, **asked)
         if measure is Measure.MACHINES and selection.matchers:
             raise typer.BadParameter(
-                "Nobody has counted the machines of a part of the fleet. Ask for cores, or leave the matchers out.",
+                (
+                    "The number of machines is known only for the whole fleet: use --measure cores, or remove the "
+                    "matchers."
+                ),
                 param_hint="--measure",
             )
         other = parse_selection(**second, **asked, prefix="base_") if compares else selection

@@ -1,4 +1,4 @@
-"""`fleetprof report`: what the fleet's profiles say when nobody asks about anything in particular."""
+"""`fleetprof report`: reports on the whole fleet."""
 
 from typing import Annotated
 
@@ -25,7 +25,7 @@ for _asked in (
 
 @app.callback()
 def report() -> None:
-    """Reports on the whole fleet. Exit code 3: nothing can be said, and the report says why."""
+    """Reports on the whole fleet. Exit code 3: the report has no result and gives the reason."""
 
 
 @app.command()
@@ -33,28 +33,26 @@ def movers(  # noqa: PLR0917 - the command line is its signature
     select: Select = "{}",
     event: Event = "cpu",
     since: Annotated[
-        str, typer.Option("--from", help="Start; empty, like --to: the last whole UTC day.")
+        str, typer.Option("--from", help="Start. Default, with --to: the last complete UTC day.")
     ] = "",
-    until: Annotated[str, typer.Option("--to", help="End, likewise.")] = "",
+    until: Annotated[str, typer.Option("--to", help="End, in the same form.")] = "",
     before: Annotated[
         str,
-        typer.Option(help="How much earlier the base is: 1d, or 1w for the same time last week."),
+        typer.Option(help="Distance to the base: 1d, or 1w for the same time last week."),
     ] = "1d",
     campaign: Campaign = "fleet",
     by: Annotated[
-        str, typer.Option(help="What rows go by, as of `fleetprof query`: function, application, …")
+        str, typer.Option(help="Keys of the rows, as in `fleetprof query`: function, application, …")
     ] = "function",
-    explain: Annotated[
-        int, typer.Option(min=0, max=20, help="Movers whose cause is looked for, the largest.")
-    ] = 5,
+    explain: Annotated[int, typer.Option(min=0, max=20, help="Number of largest movers to explain.")] = 5,
     engine: Engine = By.POSTGRES,
     as_json: AsJson = False,
 ) -> None:
-    """Print what changed by more than chance since the day before, and what explains it.
+    """Print significant changes since the day before, and their causes.
 
-    A cause is a version, compiler, kernel, platform, datacenter or application whose part of the fleet changed (mix), or in which the
-    share changed beyond what it did elsewhere (within). `fleetprof report movers '{application="search"}' --before 1w`
-    Ends with 3 where nothing can be said.
+    A cause is a version, compiler, kernel, platform, datacenter or application whose part of the fleet changed (mix), or in
+    which the share changed more than elsewhere (within). `fleetprof report movers '{application="search"}' --before 1w`
+    The exit code is 3 if there is no result.
     """
     import json  # noqa: PLC0415 - a command imports what it runs
 

@@ -1,4 +1,4 @@
-"""What a visit samples and counts, as options of a command line say it."""
+"""Options for the events that a visit samples and counts."""
 
 import re
 from collections.abc import Sequence
@@ -16,18 +16,22 @@ Events = Annotated[
     typer.Option(
         "--event",
         metavar="EVENT",
-        help="An event by its name, with @97 for every 97th or @99hz for a rate: cpu@99hz, page-faults, "
-        "tracepoint:sched:sched_switch@97, raw:0x1c2, pmu:NAME:TERM=VALUE; may be given again (docs/events.md).",
+        help=(
+            "Event, with @97 for every 97th or @99hz for a rate: cpu@99hz, page-faults, "
+            "tracepoint:sched:sched_switch@97, raw:0x1c2, pmu:NAME:TERM=VALUE; repeatable (docs/events.md)."
+        ),
     ),
 ]
-InTurn = Annotated[bool, typer.Option("--in-turn", help="One event after the other instead of all together.")]
-Flat = Annotated[bool, typer.Option("--flat", help="Record the function only, without its callers.")]
+InTurn = Annotated[
+    bool, typer.Option("--in-turn", help="Sample one event after the other instead of all together.")
+]
+Flat = Annotated[bool, typer.Option("--flat", help="Record only the innermost function, without callers.")]
 Counters = Annotated[
     list[str] | None,
     typer.Option(
         "--counter",
         metavar="EVENT",
-        help="Count this event too, besides the standing ones; may be given again.",
+        help="Also count this event, besides the default ones; repeatable.",
     ),
 ]
 Cgroups = Annotated[
@@ -37,7 +41,7 @@ Cgroups = Annotated[
         min=0,
         max=16,
         metavar="N",
-        help="Count cycles and instructions of that many control groups too.",
+        help="Also count cycles and instructions of this many control groups.",
     ),
 ]
 
@@ -45,9 +49,9 @@ Cgroups = Annotated[
 def events_of(
     texts: Sequence[str], *, seconds: float, rate: float | None, in_turn: bool, flat: bool
 ) -> "tuple[EventPlan, ...]":
-    """The plan of `--event` options; `rate` is for those that count time and say none.
+    """Events of the `--event` options; `rate` applies to events sampled by time without a rate.
 
-    Raises typer.BadParameter for what is behind an @ and is neither a period nor a rate.
+    Raises typer.BadParameter for an invalid period or rate after @.
     """
     from collector.event_names import COUNTS_TIME  # noqa: PLC0415 - a command imports what it runs
     from storage.campaigns import EventPlan  # noqa: PLC0415
@@ -72,7 +76,7 @@ def events_of(
 
 
 def counted_of(counters: Sequence[str] | None, cgroups: int | None, before: "Counted") -> "Counted":
-    """What is counted besides; what is not given stays."""
+    """Counters of a campaign; options not given keep those of `before`."""
     from storage.campaigns import Counted  # noqa: PLC0415
 
     return Counted(
@@ -87,4 +91,6 @@ def _pace(text: str, pace: str) -> tuple[int, float]:
         return 0, float(rate[1])
     if pace.isascii() and pace.isdigit() and 0 < int(pace) < 1 << 62:
         return int(pace), 0.0
-    raise typer.BadParameter(f"{text!r}: behind the @ is neither a period like 97 nor a rate like 99hz.")
+    raise typer.BadParameter(
+        f"Invalid event {text!r}: expected a period (@97) or a rate (@99hz) after the @."
+    )

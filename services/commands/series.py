@@ -31,17 +31,24 @@ def series(  # noqa: PLR0917 - the command line is its signature
     ignore: Ignore = "",
     by: Annotated[
         str,
-        typer.Option(help="Rows as of `fleetprof query`, e.g. application; empty: the whole alone."),
+        typer.Option(
+            help="Keys of the rows, as in `fleetprof query`, e.g. application. Default: only the total."
+        ),
     ] = "",
-    rows: Annotated[int, typer.Option(min=1, max=50, help="Most rows, the heaviest of the whole time.")] = 8,
+    rows: Annotated[
+        int, typer.Option(min=1, max=50, help="Maximum number of rows, the heaviest of the whole time range.")
+    ] = 8,
     step: Annotated[
-        str, typer.Option(help="Length of a step, e.g. 10m, 1h, 1d; empty: one that makes at most --points.")
+        str,
+        typer.Option(
+            help="Length of a step, e.g. 10m, 1h, 1d. Default: the shortest with at most --points steps."
+        ),
     ] = "",
-    points: Annotated[int, typer.Option(min=1, max=1000, help="Most steps.")] = 30,
+    points: Annotated[int, typer.Option(min=1, max=1000, help="Maximum number of steps.")] = 30,
     engine: Engine = By.POSTGRES,
     as_json: AsJson = False,
 ) -> None:
-    """Print a selection step by step: cores busy with their interval, and how the heaviest rows' self shares went.
+    """Print a selection over time: busy cores with their interval, and the self shares of the heaviest rows.
 
     Steps are whole minutes, hours, days or weeks of UTC. `fleetprof series --by application --from now-7d --step 1d`
     """

@@ -1,4 +1,4 @@
-"""`fleetprof shared-code`: what is cold in each program and hot across the fleet."""
+"""`fleetprof shared-code`: code that is cold in each program and hot across the fleet."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -12,7 +12,7 @@ from services.settings import read_settings
 
 
 class Code(StrEnum):
-    """What code is told apart by."""
+    """Granularity of code."""
 
     FUNCTION = "function"
     FILE = "file"
@@ -20,7 +20,7 @@ class Code(StrEnum):
 
 
 class Of(StrEnum):
-    """What shares are of."""
+    """Kind of share."""
 
     SELF = "self"
     TOTAL = "total"
@@ -32,31 +32,35 @@ def shared_code(  # noqa: PLR0917 - the command line is its signature
     since: Since = "now-1d",
     until: Until = "now",
     campaign: Campaign = "fleet",
-    by: Annotated[Code, typer.Option(help="What code is told apart by.")] = Code.FUNCTION,
-    share: Annotated[Of, typer.Option(help="Shares of self, or of total: with what it calls.")] = Of.SELF,
+    by: Annotated[Code, typer.Option(help="Granularity of code.")] = Code.FUNCTION,
+    share: Annotated[Of, typer.Option(help="self, or total: with callees.")] = Of.SELF,
     cold: Annotated[
         float,
-        typer.Option(min=0, max=1, help="Leave out what surely has a larger share of some application."),
+        typer.Option(
+            min=0,
+            max=1,
+            help="Omit functions whose share of some application is larger than this with certainty.",
+        ),
     ] = 0.05,
-    applications: Annotated[int, typer.Option(min=1, help="Leave out what fewer applications use.")] = 2,
+    applications: Annotated[int, typer.Option(min=1, help="Omit functions that fewer applications use.")] = 2,
     saving: Annotated[
-        float, typer.Option(min=0, max=1, help="The part of its cost that a change would save.")
+        float, typer.Option(min=0, max=1, help="Part of the cost that a change would save.")
     ] = 0.1,
     users: Annotated[
         str | None,
         typer.Option(
             metavar="FUNCTION",
-            help="Instead: who still uses this function, and who calls it there; a name, or matchers in braces.",
+            help="Print the users of this function and its callers there instead; a name, or matchers in braces.",
         ),
     ] = None,
     rows: Rows = 30,
     engine: Engine = By.POSTGRES,
     as_json: AsJson = False,
 ) -> None:
-    """Print the functions that no program spends much on and the fleet does, and what a saving is worth.
+    """Print functions on which each program spends little and the fleet much, and what a saving is worth.
 
-    No owner of an application finds these: each sees a percent or two. With FLEETPROF_PRICE_PER_CORE_HOUR savings are
-    money. Who still calls a function that should go: `fleetprof shared-code --users old_checksum`
+    Owners of applications do not find these: each sees a percent or two. With FLEETPROF_PRICE_PER_CORE_HOUR savings are in
+    money. Callers of a function to be removed: `fleetprof shared-code --users old_checksum`
     """
     import json  # noqa: PLC0415 - a command imports what it runs
 

@@ -1,4 +1,4 @@
-"""`fleetprof simulate`: a fleet of gateways that exists only here, with known truth."""
+"""`fleetprof simulate`: a fleet of simulated gateways whose true values are known."""
 
 from pathlib import Path
 from typing import Annotated
@@ -10,60 +10,58 @@ from services.settings import read_settings
 
 
 def simulate(  # noqa: PLR0917 - the command line is its signature
-    machines: Annotated[
-        int, typer.Option(min=1, max=20_000, metavar="N", help="Machines of the fleet.")
-    ] = 1000,
-    seed: Annotated[
-        int, typer.Option(help="Everything follows from it: the same seed is the same fleet.")
-    ] = 7,
+    machines: Annotated[int, typer.Option(min=1, max=20_000, metavar="N", help="Number of machines.")] = 1000,
+    seed: Annotated[int, typer.Option(help="Seed of the model: the same seed gives the same fleet.")] = 7,
     strata: Annotated[
-        int, typer.Option(min=1, max=16, metavar="N", help="Datacenter × CPU model, of unequal sizes.")
+        int,
+        typer.Option(
+            min=1, max=16, metavar="N", help="Number of strata (datacenter × CPU model), of unequal sizes."
+        ),
     ] = 8,
     processes: Annotated[
-        int, typer.Option(min=1, max=64, metavar="N", help="Processes that serve the machines.")
+        int, typer.Option(min=1, max=64, metavar="N", help="Number of processes that serve the machines.")
     ] = 2,
     listen_dir: Annotated[
         Path | None,
-        typer.Option(help="Folder of one Unix socket a machine. Default: STATE_DIR/simulated/run/fleet."),
+        typer.Option(help="Folder of the machines' Unix sockets. Default: STATE_DIR/simulated/run/fleet."),
     ] = None,
     symbol_dir: Annotated[
         Path | None,
         typer.Option(
-            help="Folder that gets the symbols of what runs there, for FLEETPROF_SYMBOL_DIRS of the worker. "
-            "Default: STATE_DIR/simulated/binaries."
+            help=(
+                "Folder to write symbols to, for the worker's FLEETPROF_SYMBOL_DIRS. Default: "
+                "STATE_DIR/simulated/binaries."
+            )
         ),
     ] = None,
     inventory: Annotated[
         Path | None,
         typer.Option(
-            help="Write the machines here as CSV, for `fleetprof machines import`; - is standard output."
+            help="Write the machines to this file as CSV, for `fleetprof machines import`; - is standard output."
         ),
     ] = None,
     truth: Annotated[
         Path | None,
         typer.Option(
-            help="Write what is true of the fleet here as JSON, for the time served; - is standard output."
+            help="Write the true values for the time served to this file as JSON; - is standard output."
         ),
     ] = None,
-    real_time: Annotated[
-        bool, typer.Option("--real-time", help="Let windows take as long as they say.")
-    ] = False,
-    no_failures: Annotated[bool, typer.Option("--no-failures", help="Let every visit be answered.")] = False,
+    real_time: Annotated[bool, typer.Option("--real-time", help="Let windows take their full time.")] = False,
+    no_failures: Annotated[bool, typer.Option("--no-failures", help="Simulate no failed visits.")] = False,
     for_: Annotated[
         float | None,
         typer.Option(
             "--for",
             parser=Duration,
             metavar="DURATION",
-            help="Stop after this long. Without it: until Ctrl-C.",
+            help="Stop after this long. Default: at Ctrl-C.",
         ),
     ] = None,
 ) -> None:
-    """Serve a made-up fleet: thousands of machines that answer a collector as gateways do.
+    """Serve a simulated fleet: thousands of machines with the protocol of gateways.
 
-    Load, applications, releases, failures and stacks come from a model of which the truth is known, so that what
-    fleetprof says of the fleet can be compared with it. Nothing of this machine is sampled. To see such a fleet at
-    once: `fleetprof up --simulate 1000`.
+    Load, applications, releases, failures and stacks come from a model, so fleetprof's estimates can be compared with the
+    true values. Nothing of this machine is sampled. To see such a fleet with its results: `fleetprof up --simulate 1000`.
     """
     from services.simulate.command import run  # noqa: PLC0415 - a command imports what it runs
     from services.simulate.run import FleetPlan  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""`fleetprof status`: how the fleet is covered, and what is wrong."""
+"""`fleetprof status`: coverage and failures of the fleet."""
 
 from typing import Annotated
 
@@ -8,11 +8,11 @@ from services.settings import read_settings
 
 
 def status(
-    as_json: Annotated[bool, typer.Option("--json", help="Print the API's answer as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the API's JSON.")] = False,
 ) -> None:
-    """Say how the fleet is covered: campaigns, the last day's visits and why they failed, what waits to be landed.
+    """Print the coverage of the fleet: campaigns, the last day's visits and their failures, and captures to be ingested.
 
-    The answer of /api/v1/status. Uses FLEETPROF_DATABASE_URL, or the `fleetprof up` that runs here.
+    The same as /api/v1/status. Uses FLEETPROF_DATABASE_URL, or the `fleetprof up` that runs here.
     """
     import json  # noqa: PLC0415 - a command imports what it runs
 

@@ -1,4 +1,4 @@
-"""`fleetprof symbols`: files that name functions, and what still lacks them."""
+"""`fleetprof symbols`: symbol files, and binaries without symbols."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="Files that name functions, and what still lacks them.\n\nWithout --url and FLEETPROF_URL the database and "
-    "archive of this machine are used directly (docs/symbols.md).",
+    help=(
+        "Symbol files, and binaries without symbols.\n\nWithout --url and FLEETPROF_URL, the commands use the "
+        "database and archive of this machine (docs/symbols.md)."
+    ),
 )
 sources = typer.Typer(no_args_is_help=True, help="Source files of binaries.")
 app.add_typer(sources, name="sources")
@@ -25,19 +27,19 @@ Url = Annotated[
     str | None,
     typer.Option(
         metavar="URL",
-        help="The API of another machine, e.g. https://fleetprof.example. Default: FLEETPROF_URL.",
+        help="API of another machine, e.g. https://fleetprof.example. Default: FLEETPROF_URL.",
     ),
 ]
 Token = Annotated[
     str | None,
     typer.Option(
         metavar="TOKEN",
-        help="For that API. Default: FLEETPROF_TOKEN, which other users of this machine cannot read.",
+        help="Token for that API. Default: FLEETPROF_TOKEN, which other users of this machine cannot read.",
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Key = Annotated[
-    str, typer.Argument(metavar="KEY", help="The binary's key: its build-id, or what `status` shows.")
+    str, typer.Argument(metavar="KEY", help="Key of the binary: its build-id, or the key in `status`.")
 ]
 
 
@@ -48,25 +50,27 @@ def upload(  # noqa: PLR0917 - the command line is its signature
         typer.Argument(metavar="PATH…", help="Binaries, debug files, modules, vmlinux, .dwo, .dwp."),
     ],
     recursive: Annotated[
-        bool, typer.Option("--recursive", "-r", help="Upload what is useful below folders, too.")
+        bool, typer.Option("--recursive", "-r", help="Also upload useful files below folders.")
     ] = False,
     wait: Annotated[
         float,
         typer.Option(
-            parser=Duration, metavar="DURATION", help="How long to follow what comes of it; 0s: not at all."
+            parser=Duration,
+            metavar="DURATION",
+            help="How long to follow the effects of the upload; 0s: not at all.",
         ),
     ] = "30s",  # type: ignore[assignment]  # typer parses the default, too
     url: Url = None,
     token: Token = None,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print the API's answers as JSON, one a line.")
+        bool, typer.Option("--json", help="Print the API's JSON, one result per line.")
     ] = False,
 ) -> None:
-    """Upload files with symbols: what each is, and of which build, is read from it.
+    """Upload symbol files. The kind of each file and its build are read from its content.
 
-    Files that are stored already are not sent again. Functions get their names at once; captures are
-    landed again in the background for lines and inlined calls, which --wait follows. The exit code is 1
-    if a file was refused. From a build, before it is stripped:
+    Files that are already stored are not sent again. Functions get names at once. Lines and inlined calls need captures to be
+    ingested again in the background, which --wait follows. The exit code is 1 if a file was refused. From a build, before
+    binaries are stripped:
 
         FLEETPROF_URL=https://fleetprof.example FLEETPROF_TOKEN=… fleetprof symbols upload -r build/
     """
@@ -78,7 +82,7 @@ def upload(  # noqa: PLR0917 - the command line is its signature
 
     files = list(files_at(paths, recursive=recursive))
     if not files:
-        raise typer.BadParameter("Nothing below these folders is a file with symbols.", param_hint="PATH")
+        raise typer.BadParameter("No file with symbols below these folders.", param_hint="PATH")
     console = Console(highlight=False, stderr=as_json)
     with _access(url, token) as access:
         events = show_uploads(access, files, console)
@@ -94,27 +98,29 @@ def upload(  # noqa: PLR0917 - the command line is its signature
 
 @app.command()
 def status(  # noqa: PLR0917 - the command line is its signature
-    find: Annotated[str, typer.Argument(help="Only with this text in name, path or key.")] = "",
+    find: Annotated[str, typer.Argument(help="Only binaries with this text in name, path or key.")] = "",
     everything: Annotated[
-        bool, typer.Option("--all", help="Every binary that ran, or that something is stored for.")
+        bool, typer.Option("--all", help="All binaries that ran, or that have stored files.")
     ] = False,
     sort: Annotated[
-        str, typer.Option(metavar="COLUMN", help="cpu, unresolved, samples, machines, name or seen.")
+        str, typer.Option(metavar="COLUMN", help="Sort by cpu, unresolved, samples, machines, name or seen.")
     ] = "cpu",
-    days: Annotated[int, typer.Option(min=1, max=35, help="Samples of the last so many days count.")] = 1,
+    days: Annotated[int, typer.Option(min=1, max=35, help="Count samples of this many days.")] = 1,
     rows: Annotated[int, typer.Option(min=1, max=1000, help="Binaries to print.")] = 30,
     url: Url = None,
     token: Token = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show which binaries' functions have no names, by how much of the fleet's CPU time they hide."""
+    """List binaries without symbols by the share of the fleet's CPU time that they hide."""
     from rich.console import Console  # noqa: PLC0415
 
     from services.symbols import tables  # noqa: PLC0415
     from storage.symbols.missing import Order  # noqa: PLC0415
 
     if sort not in list(Order):
-        raise typer.BadParameter(f"one of {', '.join(Order)}.", param_hint="--sort")
+        raise typer.BadParameter(
+            f"Unknown column {sort!r}. Columns: {', '.join(Order)}.", param_hint="--sort"
+        )
     query = {
         "show": "all" if everything else "missing",
         "sort": sort,
@@ -131,18 +137,18 @@ def status(  # noqa: PLR0917 - the command line is its signature
     if not answer["binaries"]:
         what = "" if everything else " that hides samples"
         console.print(
-            f"No binary{what} matches {find!r}." if find else "No function that was sampled lacks a name."
+            f"No binary{what} matches {find!r}." if find else "Every sampled function has a name."
             if not everything else "No binary has run yet."
         )  # fmt: skip
         return
     console.print(tables.listing(answer))
     if answer["total"] > len(answer["binaries"]):
-        console.print(f"{answer['total'] - len(answer['binaries']):,} more: --rows", style="dim")
+        console.print(f"{answer['total'] - len(answer['binaries']):,} more: increase --rows", style="dim")
 
 
 @app.command()
 def show(key: Key, url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
-    """Show everything that is known of one binary's symbols: files, builds, who was asked, what came of it."""
+    """Show all stored symbols of one binary: files, builds, requests and their results."""
     from rich.console import Console  # noqa: PLC0415
 
     from services.symbols import tables  # noqa: PLC0415
@@ -160,9 +166,9 @@ def inspect(
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="A binary or debug file.")],
     as_json: AsJson = False,
 ) -> None:
-    """Show what a file is and what it can name, as an upload would find it; nothing is sent anywhere.
+    """Show the kind of a file and what an upload of it would name, without sending it.
 
-    The exit code is 1 for a file that is of no use.
+    The exit code is 1 for a file without symbols.
     """
     from rich.console import Console  # noqa: PLC0415
 
@@ -183,24 +189,26 @@ def inspect(
 def remove(
     key: Key,
     sha256: Annotated[
-        str, typer.Argument(metavar="SHA256", help="Of the file, or how it begins; see `show`.")
+        str, typer.Argument(metavar="SHA256", help="SHA-256 of the file, or its beginning; see `show`.")
     ],
     url: Url = None,
     token: Token = None,
 ) -> None:
-    """Forget a stored file: the next best takes its place; captures it may have named are landed again."""
+    """Remove a stored file. The next best replaces it; captures it may have named are ingested again."""
     with _access(url, token) as access:
         files = [row for row in access.show(key)["files"] if row["sha256"].startswith(sha256.lower())]
         if len(files) != 1:
             many = f"{len(files)} files" if files else "No file"
-            raise typer.BadParameter(f"{many} of this binary begin so; see: fleetprof symbols show {key}")
+            raise typer.BadParameter(
+                f"{many} of this binary match {sha256!r}. List its files: fleetprof symbols show {key}"
+            )
         access.remove(key, bytes.fromhex(files[0]["sha256"]))
-    typer.echo(f"{files[0]['name'] or files[0]['sha256']} is removed.")
+    typer.echo(f"Removed {files[0]['name'] or files[0]['sha256']}.")
 
 
 @app.command()
 def relandings(url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
-    """Show which captures are landed again because symbols became better, and how far that is."""
+    """List captures that are ingested again because of better symbols, with the progress."""
     from rich.console import Console  # noqa: PLC0415
 
     from services.symbols import tables  # noqa: PLC0415
@@ -211,7 +219,7 @@ def relandings(url: Url = None, token: Token = None, as_json: AsJson = False) ->
         _print_json(answer)
         return
     if not answer["relandings"]:
-        typer.echo("No captures were landed again yet.")
+        typer.echo("No captures were ingested again yet.")
         return
     console = Console(highlight=False)
     for row in answer["relandings"]:
@@ -225,20 +233,20 @@ def relandings(url: Url = None, token: Token = None, as_json: AsJson = False) ->
 @sources.command("upload")
 def upload_sources(
     folder: Annotated[
-        Path, typer.Argument(metavar="DIR", exists=True, file_okay=False, help="Source files lie below it.")
+        Path, typer.Argument(metavar="DIR", exists=True, file_okay=False, help="Folder of source files.")
     ],
-    key: Annotated[str, typer.Option(metavar="KEY", help="The binary that was built from them.")],
+    key: Annotated[str, typer.Option(metavar="KEY", help="Key of the binary built from them.")],
     built_at: Annotated[
         str | None,
         typer.Option(
             metavar="PATH",
-            help="Where the folder lay when the binary was built, as its debug information says. Default: where it lies.",
+            help="Location of the folder during the build, as in the debug information. Default: its location here.",
         ),
     ] = None,
     url: Url = None,
     token: Token = None,
 ) -> None:
-    """Upload the source files below a folder, to be shown annotated. Each text is stored once."""
+    """Upload the source files below a folder, for annotated source views. Each text is stored once."""
     from tempfile import TemporaryDirectory  # noqa: PLC0415
 
     from rich.console import Console  # noqa: PLC0415
@@ -249,7 +257,7 @@ def upload_sources(
     place = folder.absolute()
     files = list(source_tree.source_files(place))
     if not files:
-        raise UnusableFile(f"There is no source file below {folder}.")
+        raise UnusableFile(f"No source file below {folder}.")
     console = Console(highlight=False, stderr=True)
     with _access(url, token) as access, TemporaryDirectory() as scratch, console.status("Packing …") as line:
         archive = Path(scratch, "sources.tar")
@@ -264,8 +272,8 @@ def upload_sources(
         line.update("Uploading …")
         answer = access.upload_sources(key, archive, sent=lambda _: None)
     skipped = answer.get("skipped", 0)
-    odd = f" {skipped:,} were skipped: their names are no UTF-8 or too long." if skipped else ""
-    typer.echo(f"{answer['files']:,} source files of {key} are stored.{odd}")
+    odd = f" {skipped:,} were skipped, because their names are not UTF-8 or too long." if skipped else ""
+    typer.echo(f"Stored {answer['files']:,} source files of {key}.{odd}")
 
 
 def _print_json(value: object) -> None:
@@ -276,7 +284,7 @@ def _print_json(value: object) -> None:
 
 @contextmanager
 def _access(url: str | None, token: str | None) -> "Iterator[SymbolAccess]":
-    """The repository that is meant; closed at the end."""
+    """Open the repository of symbols; close it at the end of the block."""
     from services.symbols.access import open_access  # noqa: PLC0415
 
     access = open_access(read_settings(), url, token)

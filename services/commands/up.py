@@ -1,4 +1,4 @@
-"""`fleetprof up`: everything on this machine, with nothing to prepare."""
+"""`fleetprof up`: everything on this machine, without preparation."""
 
 from typing import Annotated
 
@@ -15,7 +15,7 @@ def up(  # noqa: PLR0917 - the command line is its signature
             "--for",
             parser=Duration,
             metavar="DURATION",
-            help="Stop after this long, e.g. 60s or 5m, and print the table. Without it: until Ctrl-C.",
+            help="Stop after this long, e.g. 60s or 5m, and print the table. Default: at Ctrl-C.",
         ),
     ] = None,
     port: Annotated[
@@ -24,7 +24,7 @@ def up(  # noqa: PLR0917 - the command line is its signature
             min=0,
             max=65535,
             metavar="PORT",
-            help="Port of the web UI on 127.0.0.1. Default: 7070, or a free one when that is taken.",
+            help="Port of the web UI on 127.0.0.1. Default: 7070, or a free port if that is in use.",
         ),
     ] = None,
     rate: Annotated[
@@ -33,7 +33,7 @@ def up(  # noqa: PLR0917 - the command line is its signature
             min=1,
             max=999,
             metavar="RATE",
-            help="Samples a second and CPU; kept for the next time. At first: 99.",
+            help="Samples per second and CPU; stored for the next start. Initially: 99.",
         ),
     ] = None,
     simulate: Annotated[
@@ -42,8 +42,10 @@ def up(  # noqa: PLR0917 - the command line is its signature
             min=8,
             max=20_000,
             metavar="MACHINES",
-            help="Visit a made-up fleet of so many machines instead of this one, with data of its own "
-            "(in STATE_DIR/simulated/MACHINES).",
+            help=(
+                "Visit a simulated fleet of this size instead of this machine, with its own data (in "
+                "STATE_DIR/simulated/MACHINES)."
+            ),
         ),
     ] = None,
     past_days: Annotated[
@@ -52,27 +54,25 @@ def up(  # noqa: PLR0917 - the command line is its signature
             min=0,
             max=30,
             metavar="DAYS",
-            help="Days before today that the made-up fleet has a past of, when it is new; a day takes about half a minute.",
+            help="Days of past data of a new simulated fleet; each takes about half a minute.",
         ),
     ] = 0,
     rows: Annotated[
         int, typer.Option(min=1, max=1000, metavar="ROWS", help="Functions in the printed table.")
     ] = 20,
     state_dir: Annotated[
-        str | None, typer.Option(help="Where data, sockets and logs are kept. Default: FLEETPROF_STATE_DIR.")
+        str | None, typer.Option(help="Folder of data, sockets and logs. Default: FLEETPROF_STATE_DIR.")
     ] = None,
 ) -> None:
-    """Profile this machine: start everything here, show the hottest functions, and print a URL.
+    """Profile this machine: start all processes here, print the hottest functions and a URL.
 
-    Brings its own PostgreSQL and Valkey (unless FLEETPROF_DATABASE_URL and FLEETPROF_REDIS_URL name
-    others), a gateway, a collector, a symbolizer and the API with the web UI. Ctrl-C stops all of
-    it; the data is kept for the next time.
+    Starts its own PostgreSQL and Valkey (unless FLEETPROF_DATABASE_URL and FLEETPROF_REDIS_URL are set), a gateway, a
+    collector, a symbolizer and the API with the web UI. Ctrl-C stops all of them; data is kept for the next start.
 
-    As root the whole machine is profiled, the kernel included; as another user, that user's own
-    processes.
+    As root it profiles the whole machine including the kernel; as another user, that user's processes.
 
-    With --simulate nothing of this machine is profiled: a fleet with known truth is shown, to see what fleetprof
-    does with thousands of machines (docs/simulate.md).
+    With --simulate it profiles a simulated fleet of known true values instead, to try fleetprof with thousands of
+    machines (docs/simulate.md).
     """
     from rich.console import Console  # noqa: PLC0415 - a command imports what it runs
 
@@ -81,7 +81,7 @@ def up(  # noqa: PLR0917 - the command line is its signature
     from services.up import run  # noqa: PLC0415
 
     if past_days and simulate is None:
-        raise typer.BadParameter("only a made-up fleet has a made-up past; add --simulate MACHINES.")
+        raise typer.BadParameter("--past-days applies to a simulated fleet: add --simulate MACHINES.")
     settings = read_settings(api_port=port, state_dir=state_dir)
     # A command typed here finds the run of a state directory that was given, or of a made-up fleet, only if it is told.
     usual = None if state_dir else settings.state_dir

@@ -8,7 +8,7 @@ from services.settings import read_settings
 
 
 def url() -> None:
-    """Print a fresh link into the web UI of the `fleetprof up` that runs here; it works once."""
+    """Print a new one-time link to the web UI of the `fleetprof up` that runs here."""
     from services.api.auth import mint_login_url  # noqa: PLC0415 - a command imports what it runs
 
     settings = read_settings()

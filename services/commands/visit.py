@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 
 def visit(  # noqa: PLR0917 - the command line is its signature
-    host: Annotated[str, typer.Argument(help="Name of the machine: see `fleetprof machines list`.")],
+    host: Annotated[str, typer.Argument(help="Name of the machine, as in `fleetprof machines list`.")],
     for_: Annotated[
-        float, typer.Option("--for", parser=Duration, metavar="DURATION", help="How long it is sampled.")
+        float, typer.Option("--for", parser=Duration, metavar="DURATION", help="Duration of sampling.")
     ] = "10s",  # type: ignore[assignment]  # typer parses it
     rate: Annotated[
-        float, typer.Option(min=1, max=999, metavar="RATE", help="Samples a second and CPU.")
+        float, typer.Option(min=1, max=999, metavar="RATE", help="Samples per second and CPU.")
     ] = 99.0,
     event: Events = None,
     in_turn: InTurn = False,
@@ -48,9 +48,9 @@ def visit(  # noqa: PLR0917 - the command line is its signature
 ) -> None:
     """Profile one machine now and print its hottest functions.
 
-    The visit belongs to no round: it never counts in the figures of the fleet. Its profile stays
-    and can be browsed as campaign `by-hand`. The exit code is 1 when the machine gave no profile.
-    The table is of the first event; what of the others could not be sampled is said.
+    The visit belongs to no round and never counts in results of the fleet. Its profile is stored under the campaign
+    `by-hand`. The exit code is 1 if there is no profile. The table is of the first event; events that could not be
+    sampled are listed.
     """
     from rich.console import Console  # noqa: PLC0415 - a command imports what it runs
 
@@ -91,7 +91,7 @@ def visit(  # noqa: PLR0917 - the command line is its signature
                     console.print(note, style="yellow")
             due = Due(appointment.visit_id, 1, visited.brought.partition, again=False)
             _send(settings, due, console)
-            with console.status("Symbolizing and landing …"):
+            with console.status("Symbolizing and ingesting …"):
                 landing = by_hand.wait_for_landing(engine, appointment.visit_id, seconds=wait)
     finally:
         engine.dispose()
@@ -130,14 +130,14 @@ def _print(
     elif visited.brought is None:
         _complain(f"{host}: {visited.outcome}. {visited.detail}")
     elif landing is not None and landing.set_aside is not None:
-        _complain(f"The capture is archived but cannot be landed: {landing.set_aside}")
+        _complain(f"The capture is archived but quarantined: {landing.set_aside}")
     else:
         last = (
             f" The last attempt failed: {landing.failure}" if landing is not None and landing.failure else ""
         )
         _complain(
-            f"The capture is archived but was not landed within {format_duration(wait)}.{last} "
-            "It lands as soon as a worker takes it: fleetprof worker"
+            f"The capture is archived but was not ingested within {format_duration(wait)}.{last} "
+            "A worker will ingest it: fleetprof worker"
         )
 
 
@@ -166,22 +166,25 @@ def _plain(
 
 
 def _send(settings: Settings, due: "Due", console: "Console") -> None:
-    """Put the landing on the queue; without a broker the collector's sweep will."""
+    """Queue the capture for ingestion; without a broker the collector's sweep does it."""
     from services.errors import SettingsProblem  # noqa: PLC0415
     from symbolizer.worker.broker import make_sender  # noqa: PLC0415
 
     try:
         make_sender(settings.needed_redis_url())(due)
     except SettingsProblem:
-        console.print("No broker is set; the collector sends the capture to a worker later.", style="yellow")
+        console.print(
+            "No broker is configured; the collector sends the capture to a worker later.", style="yellow"
+        )
     except Exception as error:  # noqa: BLE001 - kombu and redis have no common base class
         console.print(
-            f"The broker does not answer ({error}); the collector sends the capture later.", style="yellow"
+            f"The broker is unavailable ({error}); the collector sends the capture to a worker later.",
+            style="yellow",
         )
 
 
 def _hottest(settings: Settings, appointment: "Appointment", event: str, rows: int) -> dict[str, Any]:
-    """The table of exactly this visit: of its machine, in the microsecond it was drawn for."""
+    """Table of exactly this visit: its machine, at the microsecond for which it was drawn."""
     from services.hottest import hottest_functions  # noqa: PLC0415
 
     moment = appointment.visit.drawn_at
@@ -197,7 +200,7 @@ def _hottest(settings: Settings, appointment: "Appointment", event: str, rows: i
 
 
 def _progress(console: "Console", what: str) -> "AbstractContextManager[Callable[[float, int], None]]":
-    """A bar on a terminal; elsewhere nothing, because a log has no use for it."""
+    """A progress bar on a terminal; nothing elsewhere, because a log cannot show it."""
     from contextlib import contextmanager, nullcontext  # noqa: PLC0415
 
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415

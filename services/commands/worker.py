@@ -1,4 +1,4 @@
-"""`fleetprof worker`: symbolizes and lands captures."""
+"""`fleetprof worker`: symbolizes and ingests captures."""
 
 import os
 import platform
@@ -9,37 +9,40 @@ import typer
 from services.settings import read_settings
 
 _GIVE_BACK_S = 15.0
-"""A landing of sixteen captures leaves tens of MiB free, and the C library keeps the most there ever was."""
+"""Seconds between two trims of the heap. Ingesting sixteen captures frees tens of MiB, and the C library keeps the peak."""
 
 
 def worker(
     processes: Annotated[
         int | None,
         typer.Option(
-            min=0, help="Pool processes; 0: one for each CPU it may use. Default: FLEETPROF_WORKER_PROCESSES."
+            min=0,
+            help="Processes of the pool; 0: one for each CPU it may use. Default: FLEETPROF_WORKER_PROCESSES.",
         ),
     ] = None,
     partitions: Annotated[
         str | None,
         typer.Option(
             metavar="N/OF",
-            help="Take captures of this share of the partitions first, e.g. 2/3. Default: FLEETPROF_WORKER_PARTITIONS.",
+            help="Prefer captures of this part of the partitions, e.g. 2/3. Default: FLEETPROF_WORKER_PARTITIONS.",
         ),
     ] = None,
     observe: Annotated[
         str | None,
         typer.Option(
             metavar="ADDRESS",
-            help="Answer /healthz, /readyz and /metrics there: HOST:PORT or unix:/PATH. Default: FLEETPROF_WORKER_OBSERVE.",
+            help=(
+                "Address of /healthz, /readyz and /metrics: HOST:PORT or unix:/PATH. Default: "
+                "FLEETPROF_WORKER_OBSERVE."
+            ),
         ),
     ] = None,
     log_level: Annotated[str, typer.Option(help="DEBUG, INFO, WARNING or ERROR.")] = "INFO",
 ) -> None:
-    """Run a symbolizer worker: it takes captures from the queue, names their functions, and lands them.
+    """Run a symbolizer worker: it takes captures from the queue, names their functions, and ingests them.
 
-    Needs FLEETPROF_DATABASE_URL, FLEETPROF_REDIS_URL and FLEETPROF_ARCHIVE_URL. Run as many as keep
-    up; one that is killed loses nothing. Captures whose machines run the same program go to the same
-    worker while it keeps up; a worker with nothing of its own to do helps the others.
+    Needs FLEETPROF_DATABASE_URL, FLEETPROF_REDIS_URL and FLEETPROF_ARCHIVE_URL. Run enough workers to keep up; a killed one
+    loses no data. Captures of the same program go to the same worker while it keeps up; an idle worker takes those of others.
     """
     from billiard import current_process  # noqa: PLC0415 - a command imports what it runs
     from celery.signals import worker_process_init, worker_ready  # noqa: PLC0415
@@ -75,7 +78,7 @@ def worker(
         observing.start()
 
     def begin(**_: object) -> None:
-        """Of every process of the pool, once it is forked: threads do not come along."""
+        """Set up each process of the pool after its fork, which copies no threads."""
         if observing is not None:
             observing.let_go()
         metrics.sit(getattr(current_process(), "index", 0))
@@ -85,7 +88,7 @@ def worker(
         keep_giving_back(_GIVE_BACK_S)
 
     def ready(sender: Any, **_: object) -> None:
-        """Of the parent, which takes tasks from now on."""
+        """Note in the parent that it takes tasks from now on."""
         metrics.has_pool(sender.pool)
 
     worker_process_init.connect(begin, weak=False)

@@ -67,11 +67,11 @@ def check_reports(whole: Selection, platforms: tuple[str, ...], folder: Path) ->
     served = (*types, "--old-rates", str(rates), "--new-rates", str(rates))
     # Nothing of the simulated fleet's load comes of requests: that is said of each type, by each measure.
     assert f"{platforms[0]}: Load does not rise" in asking.unsaid(*served)
-    assert "one of the two" in asking.said(2, *types, "--old-rates", str(rates))
+    assert "Give either" in asking.said(2, *types, "--old-rates", str(rates))
     rates.write_text("".join(f"{whole.start.timestamp() + 3600 * hour},100\n" for hour in range(12)))
     assert "request rates do not vary" in asking.unsaid("capacity", "--rates", str(rates)).lower()
     rates.write_text("time,rate\n1,2\nnow,3\n")
-    assert "Line 3 is no time" in asking.refused("capacity", "--rates", str(rates))
+    assert "Line 3: invalid time" in asking.refused("capacity", "--rates", str(rates))
 
     assert "Z80" in asking.unsaid("machine-types", platforms[0], "Z80", "--coefficient", "1.4")
     assert "calibrate" in asking.unsaid("apu")

@@ -129,7 +129,7 @@ def test_an_overlap_coefficient_is_measured_kept_listed_and_forgotten(fleetprof,
     assert "adds 40% of a core's throughput" in out
     assert "test loop" in out
     assert "9 s were shortened" in err
-    assert "2 more repetitions were left out" in err
+    assert "2 more repetitions were discarded" in err
     assert "Doubtful: it is [red]virtual." in err
     (figure,) = kept(engine)
     assert (figure.kind, figure.platform, figure.workload, figure.machine) == (
@@ -145,7 +145,7 @@ def test_an_overlap_coefficient_is_measured_kept_listed_and_forgotten(fleetprof,
     assert plain["kind"] == "smt"
     assert fleetprof("forget", "smt", PLATFORM)[0] == 1, "that of all applications is another"
     assert fleetprof("forget", "smt", PLATFORM, "--application", "render")[0] == 0
-    assert "No figure is kept" in fleetprof("list")[1]
+    assert "No constant is stored" in fleetprof("list")[1]
 
 
 def test_memory_gives_two_figures_and_a_dry_run_keeps_none(fleetprof, machine, engine):
@@ -159,7 +159,7 @@ def test_memory_gives_two_figures_and_a_dry_run_keeps_none(fleetprof, machine, e
         assert kept(engine) == ()
         code, out, _ = fleetprof("memory", "m1")
     assert code == 0
-    assert "96 MiB; the last cache holds 32 MiB" in out
+    assert "96 MiB; the size of the last cache is 32 MiB" in out
     bandwidth, latency = kept(engine)
     assert latency.kind is Kind.MEMORY_LATENCY
     half = 4.302652729911275 / math.sqrt(3)  # Student's t of 2 degrees of freedom; the deviation is 1
@@ -197,7 +197,7 @@ def test_a_gateway_names_no_other_platform_than_the_inventorys(fleetprof, machin
     with machine(measures_overlap):
         code, _, err = fleetprof("smt", "m1", "--dry-run")
         assert code == 0
-        assert f"m1 has not been described yet, so nobody has checked that its platform is {PLATFORM}." in err
+        assert f"m1 has not been described yet, so its platform {PLATFORM} is not verified." in err
         with engine.begin() as connection:
             describe(connection, find(connection, "m1").machine_id, capture_pb2.Machine(platform="Other CPU"))
         code, _, err = fleetprof("smt", "m1")
@@ -251,8 +251,8 @@ def test_throughputs_of_ones_own(fleetprof, engine, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["throughput", PLATFORM, "fast", "1"], 2, "'fast' is no throughput"),
-        (["throughput", PLATFORM, "@/nowhere", "1"], 2, "cannot be read"),
+        (["throughput", PLATFORM, "fast", "1"], 2, "Invalid SINGLE 'fast'"),
+        (["throughput", PLATFORM, "@/nowhere", "1"], 2, "Cannot read /nowhere"),
         (["throughput", PLATFORM, "1,2", "nan"], 1, "cannot be used"),
         (["throughput", PLATFORM, "1", "5"], 1, "makes work faster"),
         (["set", "smt", PLATFORM, "0.5"], 2, "must be at least 1"),
@@ -274,8 +274,8 @@ def test_what_makes_no_sense_is_told_and_nothing_is_kept(fleetprof, engine, argu
 def test_a_figure_is_given_and_a_platform_that_no_machine_has_is_pointed_out(fleetprof, engine):
     code, out, err = fleetprof("set", "memory-latency", PLATFORM, "91", "--lo", "88", "--hi", "94")
     assert code == 0
-    assert out == f"memory-latency of {PLATFORM} is 91.0 ns (88.0 ns … 94.0 ns) from now on.\n"
-    assert "No machine of the inventory has the platform" in err
+    assert out == f"Stored: memory-latency of {PLATFORM} is 91.0 ns (88.0 ns … 94.0 ns).\n"
+    assert "Unknown platform" in err
     assert kept(engine) == (Calibration(Kind.MEMORY_LATENCY, PLATFORM, "", 91.0, 88.0, 94.0),)
 
 

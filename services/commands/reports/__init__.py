@@ -1,1 +1,1 @@
-"""Commands below `fleetprof report`: one question to a model each, answered as its route under /api/v1/analysis is."""
+"""Commands of `fleetprof report`: one model each, with the same result as its route under /api/v1/analysis."""

@@ -1,4 +1,4 @@
-"""`fleetprof report composition`, `feature`, `load-test`, `stability`: what the fleet's work is made of, and how sure that is."""
+"""`fleetprof report composition`, `feature`, `load-test`, `stability`: composition of the fleet's work, and its reliability."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -7,7 +7,7 @@ import typer
 from services.commands.asked import AsJson, Campaign, Event, Select, Since, Until
 from services.commands.reports.printing import Asked, Json, report
 
-By = Annotated[str, typer.Option(help="What rows go by, as of `fleetprof query`: function, application, …")]
+By = Annotated[str, typer.Option(help="Keys of the rows, as in `fleetprof query`: function, application, …")]
 
 if TYPE_CHECKING:
     from services.hottest import StoreQueries
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 def composition(  # noqa: PLR0917 - the command line is its signature
     select: Select = "{}",
     by: Annotated[
-        str, typer.Option(help="A label: version, compiler, builder, platform, kernel, datacenter …")
+        str, typer.Option(help="Label: version, compiler, builder, platform, kernel, datacenter …")
     ] = "version",
-    step: Annotated[str, typer.Option(help="Length of a step, e.g. 1h, 1d; empty: a common one.")] = "",
+    step: Annotated[str, typer.Option(help="Length of a step, e.g. 1h, 1d. Default: a suitable one.")] = "",
     event: Event = "cpu",
     since: Since = "now-7d",
     until: Until = "now",
@@ -27,10 +27,10 @@ def composition(  # noqa: PLR0917 - the command line is its signature
     rows: Annotated[int, typer.Option(min=1, max=100, help="Values to print.")] = 10,
     as_json: AsJson = False,
 ) -> None:
-    """Print what work is made of over time, and when each value reached 10, 50 and 90 % of it, or fell back.
+    """Print the composition of work over time, and when each value reached 10, 50 and 90 % of it, or fell again.
 
-    How fast does a release, a compiler or a kernel come? `fleetprof report composition '{application="search"}' --by version`
-    Ends with 3 where nothing can be said.
+    For example, how fast a release, a compiler or a kernel rolls out:
+    `fleetprof report composition '{application="search"}' --by version` The exit code is 3 if there is no result.
     """
     from services.api.analysis.composition import composition_document  # noqa: PLC0415
     from services.api.analysis.told import step_of  # noqa: PLC0415
@@ -46,13 +46,9 @@ def composition(  # noqa: PLR0917 - the command line is its signature
 
 
 def feature(  # noqa: PLR0917 - the command line is its signature
-    functions: Annotated[
-        str, typer.Argument(metavar="REGEX", help="RE2 that matches the functions' names somewhere.")
-    ],
+    functions: Annotated[str, typer.Argument(metavar="REGEX", help="RE2 of function names, unanchored.")],
     select: Select = "{}",
-    speedup: Annotated[
-        float, typer.Option(min=1, max=1e6, help="How many times as fast the functions become.")
-    ] = 2.0,
+    speedup: Annotated[float, typer.Option(min=1, max=1e6, help="Speedup factor of the functions.")] = 2.0,
     event: Event = "cpu",
     since: Since = "now-7d",
     until: Until = "now",
@@ -60,10 +56,10 @@ def feature(  # noqa: PLR0917 - the command line is its signature
     rows: Annotated[int, typer.Option(min=1, max=1000, help="Functions to print.")] = 10,
     as_json: AsJson = False,
 ) -> None:
-    """Print what a hardware feature would touch: the share of all functions with such a name, and what a speedup of them saves.
+    """Print the effect of a hardware feature: the share of all functions with matching names, and what a speedup of them saves.
 
     Shares are self. `fleetprof report feature '^(__)?mem(cpy|move|set)' --speedup 3 --event cycles`
-    Ends with 3 where nothing can be said.
+    The exit code is 3 if there is no result.
     """
     from services.api.analysis.feature import feature_document  # noqa: PLC0415
     from services.views.reports.feature import feature as view  # noqa: PLC0415
@@ -79,14 +75,18 @@ def feature(  # noqa: PLR0917 - the command line is its signature
 
 def load_test(  # noqa: PLR0917 - the command line is its signature
     test: Annotated[
-        str, typer.Argument(metavar="TEST", help="Matchers of the test's visits, as of `fleetprof query`.")
+        str, typer.Argument(metavar="TEST", help="Matchers of the test's visits, as in `fleetprof query`.")
     ],
-    production: Annotated[str, typer.Argument(metavar="PRODUCTION", help="Matchers of production's.")],
+    production: Annotated[str, typer.Argument(metavar="PRODUCTION", help="Matchers of production's visits.")],
     production_since: Annotated[
-        str, typer.Option("--production-from", help="Start of production's time; empty: the test's.")
+        str,
+        typer.Option(
+            "--production-from", help="Start of production's time range. Default: that of the test."
+        ),
     ] = "",
     production_until: Annotated[
-        str, typer.Option("--production-to", help="End of production's time; empty: the test's.")
+        str,
+        typer.Option("--production-to", help="End of production's time range. Default: that of the test."),
     ] = "",
     by: By = "function",
     event: Event = "cpu",
@@ -96,10 +96,10 @@ def load_test(  # noqa: PLR0917 - the command line is its signature
     rows: Annotated[int, typer.Option(min=1, max=500, help="Differing rows to print.")] = 20,
     as_json: AsJson = False,
 ) -> None:
-    """Say whether a load test runs what production runs, and which functions differ.
+    """Print whether a load test runs the same code as production, and which functions differ.
 
-    Production differs from itself, too: the test is held against random parts of it of as many visits and samples.
-    `fleetprof report load-test '{cluster="perf"}' '{cluster!="perf"}'` Ends with 3 where nothing can be said.
+    Production varies, too: the test is compared with random parts of it of as many visits and samples.
+    `fleetprof report load-test '{cluster="perf"}' '{cluster!="perf"}'` The exit code is 3 if there is no result.
     """
     from services.api.analysis.load_test import load_test_document  # noqa: PLC0415
     from services.api.parameters import keys_of  # noqa: PLC0415
@@ -133,9 +133,9 @@ def stability(  # noqa: PLR0917 - the command line is its signature
     campaign: Campaign = "fleet",
     as_json: AsJson = False,
 ) -> None:
-    """Say in one word whether a profile may be trusted: steady, fair, rough, shifting or few; and why, day by day.
+    """Print how reliable a profile is in one word (steady, fair, rough, shifting or few), with the reasons day by day.
 
-    `fleetprof report stability '{application="search"}'` Ends with 3 where nothing can be said.
+    `fleetprof report stability '{application="search"}'` The exit code is 3 if there is no result.
     """
     from services.api.analysis.stability import stability_document  # noqa: PLC0415
     from services.api.parameters import keys_of  # noqa: PLC0415

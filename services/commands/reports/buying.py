@@ -1,4 +1,4 @@
-"""`fleetprof report capacity`, `machine-types`: how much is left, and what to buy."""
+"""`fleetprof report capacity`, `machine-types`: remaining capacity, and which machines to buy."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 
 Coefficient = Annotated[
     float | None,
-    typer.Option(min=1, max=10, help="Overlap coefficient of platforms that were not calibrated."),
+    typer.Option(min=1, max=10, help="Overlap coefficient of platforms without a calibration."),
 ]
 
 
 def _file(whose: str) -> Any:
     return typer.Option(
         metavar="FILE",
-        help=f"CSV of time and requests per second of one machine of the {whose} type, a mean.",
+        help=f"CSV of time and requests per second, the mean of one machine of the {whose} type.",
     )
 
 
 def _query(whose: str) -> Any:
-    return typer.Option(metavar="QUERY", help=f"Or a query of the same of the {whose} type.")
+    return typer.Option(metavar="QUERY", help=f"PromQL query of the same rate of the {whose} type.")
 
 
 OldRates = Annotated[Path | None, _file("old")]
@@ -46,23 +46,23 @@ def capacity(  # noqa: PLR0917 - the command line is its signature
     prometheus: Annotated[
         str,
         typer.Option(
-            metavar="QUERY", help="Or a query of the same to the server at FLEETPROF_PROMETHEUS_URL."
+            metavar="QUERY", help="PromQL query of the same rate, for the server at FLEETPROF_PROMETHEUS_URL."
         ),
     ] = "",
     step: Annotated[
-        str, typer.Option(help="Rates and load are means of steps so long, e.g. 1h, 10m.")
+        str, typer.Option(help="Steps over which rates and load are averaged, e.g. 1h, 10m.")
     ] = "1h",
-    full: Annotated[float, typer.Option(min=0.01, max=1, help="Load at which nothing more is served.")] = 1.0,
+    full: Annotated[float, typer.Option(min=0.01, max=1, help="Load at which the service is full.")] = 1.0,
     coefficient: Coefficient = None,
     since: Since = "now-1d",
     until: Until = "now",
     campaign: Campaign = "fleet",
     as_json: AsJson = False,
 ) -> None:
-    """Print how many requests a service could serve, by CPU utilisation, which promises too much, and by APU beside it.
+    """Print how many requests a service can serve, extrapolated by APU and, for comparison, by CPU utilisation, which overestimates.
 
-    Times in FILE are RFC 3339 with a zone or seconds since 1970; a heading is skipped. Match the machines of one service.
-    `fleetprof report capacity '{cluster="search"}' --rates rates.csv` Ends with 3 where nothing can be said.
+    Times in FILE are RFC 3339 with a zone, or seconds since 1970; a heading is skipped. Match the machines of one service.
+    `fleetprof report capacity '{cluster="search"}' --rates rates.csv` The exit code is 3 if there is no result.
     """
     from services.api.analysis.capacity import capacity_document  # noqa: PLC0415
     from services.api.analysis.told import step_of  # noqa: PLC0415
@@ -83,21 +83,22 @@ def capacity(  # noqa: PLR0917 - the command line is its signature
 
 
 def machine_types(  # noqa: PLR0917 - the command line is its signature
-    old: Annotated[str, typer.Argument(help="A platform, as `fleetprof machines list` has it.")],
-    new: Annotated[str, typer.Argument(help="Another one.")],
+    old: Annotated[str, typer.Argument(help="Platform, as in `fleetprof machines list`.")],
+    new: Annotated[str, typer.Argument(help="Another platform.")],
     select: OfMachines = "{}",
     old_price: Annotated[
-        float, typer.Option(min=1e-9, max=1e12, help="Of a machine of the old type, in any currency.")
+        float, typer.Option(min=1e-9, max=1e12, help="Price of a machine of the old type, in any currency.")
     ] = 1.0,
     new_price: Annotated[
-        float, typer.Option(min=1e-9, max=1e12, help="Of one of the new, in the same.")
+        float,
+        typer.Option(min=1e-9, max=1e12, help="Price of a machine of the new type, in the same currency."),
     ] = 1.0,
     old_rates: OldRates = None,
     new_rates: NewRates = None,
     old_prometheus: OldQuery = "",
     new_prometheus: NewQuery = "",
     step: Annotated[
-        str, typer.Option(help="Rates and load are means of steps so long, e.g. 1h, 10m.")
+        str, typer.Option(help="Steps over which rates and load are averaged, e.g. 1h, 10m.")
     ] = "1h",
     full: Annotated[
         float, typer.Option(min=0.01, max=1, help="Load at which the types are compared by their rates.")
@@ -108,11 +109,11 @@ def machine_types(  # noqa: PLR0917 - the command line is its signature
     campaign: Campaign = "fleet",
     as_json: AsJson = False,
 ) -> None:
-    """Say whether a new machine type is worth its price, by CPU utilisation and by APU; where they disagree, test.
+    """Print whether a new machine type is worth its price, by CPU utilisation and by APU; if they disagree, run a test.
 
-    With rates of a machine of each type, both are compared at the same load; FILE is as of `fleetprof report capacity`. Without
-    rates match machines and a time at which both types get equal traffic, as behind a balancer that spreads it evenly.
-    `fleetprof report machine-types Skylake Rome '{cluster="search"}' --new-price 1.33` Ends with 3 where nothing can be said.
+    With request rates of a machine of each type, both are compared at the same load; FILE is as in `fleetprof report capacity`.
+    Without rates, match machines and a time with equal traffic for both types, as behind an even load balancer.
+    `fleetprof report machine-types Skylake Rome '{cluster="search"}' --new-price 1.33` The exit code is 3 if there is no result.
     """
     from services.api.analysis.machine_types import machine_types_document  # noqa: PLC0415
     from services.api.analysis.told import step_of  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""`fleetprof report apu`, `affinity`: what cores do and could do."""
+"""`fleetprof report apu`, `affinity`: used capacity of cores, and a better placement by platform."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,14 +16,16 @@ def apu(  # noqa: PLR0917 - the command line is its signature
     select: OfMachines = "{}",
     by: Annotated[
         str,
-        typer.Option(help="datacenter, platform, cluster, kernel, machine; application: what each uses up."),
+        typer.Option(
+            help="datacenter, platform, cluster, kernel, machine; application: the part of the capacity it uses."
+        ),
     ] = "datacenter",
     coefficient: Annotated[
         float | None,
         typer.Option(
             min=1,
             max=10,
-            help="Overlap coefficient of platforms that were not calibrated; else they are left out.",
+            help="Overlap coefficient of platforms without a calibration. Default: omit these platforms.",
         ),
     ] = None,
     since: Since = "now-1d",
@@ -32,12 +34,12 @@ def apu(  # noqa: PLR0917 - the command line is its signature
     rows: Shown = 20,
     as_json: AsJson = False,
 ) -> None:
-    """Print how much of its cores' capacity the fleet really uses, beside what CPU utilisation says.
+    """Print the used part of its cores' capacity (APU), beside CPU utilisation.
 
-    The second thread of a core gives less than the first, so utilisation says too little. How much less is the overlap
-    coefficient, calibrated for each platform or given here. Where machines count the cycles of threads and of cores, a second
-    table says the same by these counters. `fleetprof report apu --by application --coefficient 1.4`
-    Ends with 3 where nothing can be said.
+    The second thread of a core adds less than the first, so utilisation understates the use. The overlap coefficient, calibrated
+    for each platform or given here, is the measure. If machines count the cycles of threads and of cores, a second table has
+    the same result from these counters. `fleetprof report apu --by application --coefficient 1.4`
+    The exit code is 3 if there is no result.
     """
     from services.api.analysis.apu import apu_document  # noqa: PLC0415 - a command imports what it runs
     from services.views.reports.apu import apu as view  # noqa: PLC0415
@@ -51,18 +53,21 @@ def apu(  # noqa: PLR0917 - the command line is its signature
 
 def affinity(  # noqa: PLR0917 - the command line is its signature
     select: OfMachines = "{}",
-    applications: Annotated[int, typer.Option(min=1, max=200, help="How many, those with most work.")] = 50,
-    pin: Annotated[
-        list[str] | None, typer.Option(help="An application that stays where it is; may be given again.")
-    ] = None,
+    applications: Annotated[
+        int, typer.Option(min=1, max=200, help="Number of applications, those with most work.")
+    ] = 50,
+    pin: Annotated[list[str] | None, typer.Option(help="Application that must not move; repeatable.")] = None,
     largest_share: Annotated[
-        float, typer.Option(min=0, max=1, help="Of an application that one platform may hold.")
+        float, typer.Option(min=0, max=1, help="Largest part of an application on one platform.")
     ] = 1.0,
     floor: Annotated[
-        float, typer.Option(min=0, max=1, help="Part of what runs somewhere that must stay there: replicas.")
+        float,
+        typer.Option(
+            min=0, max=1, help="Smallest part of an application that stays on its platform, for replicas."
+        ),
     ] = 0.0,
     room: Annotated[
-        float, typer.Option(min=0, max=10, help="Part by which a platform may give more cycles than today.")
+        float, typer.Option(min=0, max=10, help="Part by which the cycles of a platform may grow.")
     ] = 0.0,
     cautious: Annotated[
         bool, typer.Option(help="Move only what pays off at the worse ends of the intervals.")
@@ -74,8 +79,8 @@ def affinity(  # noqa: PLR0917 - the command line is its signature
 ) -> None:
     """Print which applications should run on which platforms by their measured CPI, and what that would save.
 
-    Nothing is moved: it is a plan under these constraints, with the optimism of a plan made from measurements taken off.
-    `fleetprof report affinity --pin db --floor 0.2` Ends with 3 where nothing can be said.
+    Nothing is moved: the result is a plan under these constraints, corrected for the optimism of a plan made from measurements.
+    `fleetprof report affinity --pin db --floor 0.2` The exit code is 3 if there is no result.
     """
     from services.api.analysis.affinity import affinity_document  # noqa: PLC0415
     from services.views.reports.affinity import affinity as view  # noqa: PLC0415

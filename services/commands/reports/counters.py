@@ -1,4 +1,4 @@
-"""`fleetprof report cpi`, `cross-check`, `platforms`: what machines counted."""
+"""`fleetprof report cpi`, `cross-check`, `platforms`: hardware counters of machines."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,27 +16,25 @@ def cpi(  # noqa: PLR0917 - the command line is its signature
     select: OfMachines = "{}",
     ratio: Annotated[
         str,
-        typer.Option(help="cpi, ipc and the like, or two counters, e.g. llc-misses/instructions."),
+        typer.Option(help="cpi, ipc and similar, or two counters, e.g. llc-misses/instructions."),
     ] = "cpi",
     by: Annotated[
         str,
         typer.Option(
-            help="application, platform, datacenter, cluster, kernel, machine, comma-separated; empty: all together."
+            help="application, platform, datacenter, cluster, kernel, machine, comma-separated; empty: one row."
         ),
     ] = "application",
-    step: Annotated[
-        str, typer.Option(help="Length of a step in time, e.g. 1h, 1d; empty: without steps.")
-    ] = "",
+    step: Annotated[str, typer.Option(help="Length of a step, e.g. 1h, 1d. Default: no steps.")] = "",
     since: Since = "now-1d",
     until: Until = "now",
     campaign: Campaign = "fleet",
     rows: Shown = 20,
     as_json: AsJson = False,
 ) -> None:
-    """Print cycles per instruction, or another ratio of counters, with its interval; the most work comes first.
+    """Print cycles per instruction, or another ratio of counters, with its interval; the most work first.
 
-    Ratios of sums, never means of ratios. Machines that cannot count are not in them; below the table stands which and why.
-    `fleetprof report cpi --by application,platform --from now-7d` Ends with 3 where nothing can be said.
+    Ratios of sums, not means of ratios. Machines without these counters are omitted; a line below the table lists them with
+    reasons. `fleetprof report cpi --by application,platform --from now-7d` The exit code is 3 if there is no result.
     """
     from services.api.analysis.ratios import ratios_document  # noqa: PLC0415 - a command imports what it runs
     from services.api.analysis.told import step_of  # noqa: PLC0415
@@ -61,10 +59,10 @@ def cross_check(  # noqa: PLR0917 - the command line is its signature
     campaign: Campaign = "fleet",
     as_json: AsJson = False,
 ) -> None:
-    """Hold CPU time by samples against what the kernels of the same machines counted as busy.
+    """Compare the CPU time from samples with the busy time that the kernels of the same machines counted.
 
-    They differ where samples are lost, or where cycles run that accounting does not see.
-    `fleetprof report cross-check --by platform` Ends with 3 where nothing can be said.
+    They differ if samples are lost, or if cycles run that accounting does not see.
+    `fleetprof report cross-check --by platform` The exit code is 3 if there is no result.
     """
     from services.api.analysis.cross_check import cross_check_document  # noqa: PLC0415
     from services.views.reports.cross_check import cross_check as view  # noqa: PLC0415
@@ -77,18 +75,18 @@ def cross_check(  # noqa: PLR0917 - the command line is its signature
 
 
 def platforms(  # noqa: PLR0917 - the command line is its signature
-    first: Annotated[str, typer.Argument(help="A platform, as `fleetprof machines list` has it.")],
-    second: Annotated[str, typer.Argument(help="Another one.")],
+    first: Annotated[str, typer.Argument(help="Platform, as in `fleetprof machines list`.")],
+    second: Annotated[str, typer.Argument(help="Another platform.")],
     select: OfMachines = "{}",
     since: Since = "now-1d",
     until: Until = "now",
     campaign: Campaign = "fleet",
     as_json: AsJson = False,
 ) -> None:
-    """Put an application, or all machines, on two platforms side by side, counter by counter.
+    """Compare an application, or all machines, on two platforms, counter by counter.
 
-    What is surely tenfold apart is marked: the events may not count the same thing.
-    `fleetprof report platforms Skylake Rome '{application="search"}'` Ends with 3 where nothing can be said.
+    Counters that differ tenfold or more with certainty are marked: the events may not count the same thing.
+    `fleetprof report platforms Skylake Rome '{application="search"}'` The exit code is 3 if there is no result.
     """
     from services.api.analysis.side_by_side import side_document  # noqa: PLC0415
     from services.views.reports.side_by_side import side_by_side  # noqa: PLC0415

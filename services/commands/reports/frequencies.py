@@ -1,4 +1,4 @@
-"""`fleetprof report frequency`, `frequency-fit`, `frequency-times`: what another clock would cost."""
+"""`fleetprof report frequency`, `frequency-fit`, `frequency-times`: the cost of other CPU frequencies."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -23,7 +23,7 @@ def frequency(  # noqa: PLR0917 - the command line is its signature
         typer.Option(
             min=1,
             max=10_000,
-            help="Of a miss, on platforms that were not calibrated; else they are left out.",
+            help="Latency of a miss on platforms without a calibration. Default: omit these platforms.",
         ),
     ] = None,
     since: Since = "now-1d",
@@ -32,11 +32,11 @@ def frequency(  # noqa: PLR0917 - the command line is its signature
     rows: Shown = 20,
     as_json: AsJson = False,
 ) -> None:
-    """Print how much longer each application would take at lower frequencies, and the lowest that keeps a performance.
+    """Print the slowdown of each application at lower frequencies, and the lowest frequency that keeps a given performance.
 
-    Time that waits for memory does not grow. Needs misses of the last cache beside CPU time, and the latency of a miss; where
-    machines run at several frequencies, frequency-fit needs neither. With --memory-target-mhz the same for another memory.
-    `fleetprof report frequency --mhz 2000,1600 --latency-ns 90` Ends with 3 where nothing can be said.
+    Time spent waiting for memory does not grow. Needs misses of the last cache beside CPU time, and the latency of a miss; if
+    machines run at several frequencies, frequency-fit needs neither. --memory-target-mhz does the same for another memory.
+    `fleetprof report frequency --mhz 2000,1600 --latency-ns 90` The exit code is 3 if there is no result.
     """
     from services.api.analysis.frequency import frequency_document  # noqa: PLC0415
     from services.views.reports.frequency import frequency as view  # noqa: PLC0415
@@ -59,11 +59,12 @@ def frequency_fit(  # noqa: PLR0917 - the command line is its signature
     rows: Shown = 20,
     as_json: AsJson = False,
 ) -> None:
-    """Print how much longer each application would take at lower frequencies, from machines that run at several: A/f + B.
+    """Print the slowdown of each application at lower frequencies, fitted to machines that run at several: A/f + B.
 
-    Needs control groups to be counted (`fleetprof campaigns set … --cgroups 16`), and machines of one platform at frequencies a tenth apart,
-    two machines at least at each; no misses, no latency. Beside it stands by how much the other frequencies fail to foretell each.
-    `fleetprof report frequency-fit '{platform=~"AMD.*"}' --performance 0.95` Ends with 3 where nothing can be said.
+    Needs counters of control groups (`fleetprof campaigns set … --cgroups 16`), and machines of one platform at frequencies
+    a tenth apart, at least two machines at each; it needs no misses and no latency. The table also has the error of predicting each
+    frequency from the others. `fleetprof report frequency-fit '{platform=~"AMD.*"}' --performance 0.95`
+    The exit code is 3 if there is no result.
     """
     from services.api.analysis.frequency_fit import frequency_fit_document  # noqa: PLC0415
     from services.views.reports.frequency_fit import frequency_fit as view  # noqa: PLC0415
@@ -81,23 +82,20 @@ def frequency_times(
     frequencies: FrequencyOptions,
     file: Annotated[
         Path | None,
-        typer.Argument(
-            metavar="[FILE]", help="CSV of MHz and seconds, and the memory's MHz where that varies."
-        ),
+        typer.Argument(metavar="[FILE]", help="CSV of MHz and seconds, and the memory's MHz if that varies."),
     ] = None,
     run: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="MHZ:SECONDS", help="Or one run, 2400:10.1 or 2400:10.1:3200; may be given again."
-        ),
+        typer.Option(metavar="MHZ:SECONDS", help="One run, 2400:10.1 or 2400:10.1:3200; repeatable."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Print how much longer a run or a request would take at other frequencies, from times you measured at two or more: A/f + B.
+    """Print the slowdown of a run or a request at other frequencies, from times measured at two or more: A/f + B.
 
-    Asks no database. Time the same work at each frequency; of a server take CPU seconds per request. Repeat runs, or add a frequency: two
-    times alone fit anything. A heading in FILE is skipped. Where the memory's frequency varies too, its effect is fitted: A/f + B + C/f_mem.
-    `fleetprof report frequency-times --run 1200:18.3 --run 1800:12.9 --run 2400:10.1` Ends with 3 where nothing can be said.
+    Needs no database. Measure the same work at each frequency; for a server use CPU seconds per request. Repeat runs, or add a
+    frequency: two times alone fit anything. A heading in FILE is skipped. If the memory's frequency varies too, its effect is
+    fitted: A/f + B + C/f_mem. `fleetprof report frequency-times --run 1200:18.3 --run 1800:12.9 --run 2400:10.1`
+    The exit code is 3 if there is no result.
     """
     import json  # noqa: PLC0415 - a command imports what it runs
 
@@ -110,7 +108,7 @@ def frequency_times(
     from services.views.reports.frequency_times import frequency_times as view  # noqa: PLC0415
 
     if (file is None) is (not run):
-        raise typer.BadParameter("Give a file or runs, one of the two.", param_hint="FILE, --run")
+        raise typer.BadParameter("Give either FILE or --run.", param_hint="FILE, --run")
     text = ",".join(run or ())
     with pointing({"mhz": Typed("--mhz", frequencies.mhz), "runs": Typed("--run", text)}):
         runs = runs_of(text) if file is None else read_runs(file)

@@ -1,4 +1,4 @@
-"""The options that every report on frequencies has."""
+"""Options of all reports on frequencies."""
 
 import functools
 import inspect
@@ -16,30 +16,31 @@ _NAME = "frequencies"
 
 @dataclass(frozen=True, slots=True)
 class FrequencyOptions:
-    """As they were typed; each field is an option of the command line."""
+    """The options as typed; each field is an option of the command line."""
 
     mhz: Annotated[
-        str, typer.Option(help="Frequencies, comma-separated; empty: from the base to half of it.")
+        str,
+        typer.Option(help="Frequencies, comma-separated. Default: from the base frequency to half of it."),
     ] = ""
     base_mhz: Annotated[
         float | None,
         typer.Option(
             min=1,
             max=100_000,
-            help="What slowdowns are against; else the mean of what was seen, and of timed runs the highest.",
+            help="Base frequency of slowdowns. Default: the observed mean; for timed runs the highest.",
         ),
     ] = None
     performance: Annotated[
-        float, typer.Option(min=0.01, max=1, help="Part of that at the base frequency that must be kept.")
+        float, typer.Option(min=0.01, max=1, help="Part of the performance at the base frequency to keep.")
     ] = 0.9
     memory_mhz: Annotated[
         float | None,
-        typer.Option(min=1, max=100_000, help="Frequency of the memory while all this was measured."),
+        typer.Option(min=1, max=100_000, help="Frequency of the memory during the measurements."),
     ] = None
     memory_target_mhz: Annotated[
         float | None,
         typer.Option(
-            min=1, max=100_000, help="Foretell for a memory of this frequency too, beside --memory-mhz."
+            min=1, max=100_000, help="Also predict for a memory of this frequency; needs --memory-mhz."
         ),
     ] = None
     memory_part: Annotated[
@@ -47,12 +48,12 @@ class FrequencyOptions:
         typer.Option(
             min=0,
             max=1,
-            help="Of the time that waits, what goes with the memory's clock; 1 is the most that latency can change.",
+            help="Part of the waiting time that depends on the memory's clock; 1 is the largest effect of latency.",
         ),
     ] = 1.0
 
     def asked(self) -> "FrequenciesAsked":
-        """What they ask."""
+        """The options as the API's parameters."""
         from services.api.analysis.frequency_told import (  # noqa: PLC0415 - a command imports what it runs
             FrequenciesAsked,
         )
@@ -61,9 +62,9 @@ class FrequencyOptions:
 
 
 def with_frequencies(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with `FrequencyOptions` as options of its own, which it is handed as its parameter `frequencies`.
+    """The command with the fields of `FrequencyOptions` as options; it receives them as its parameter `frequencies`.
 
-    Typer reads options off a signature, and knows no groups of them.
+    Typer reads options from a signature and has no groups of options.
     """
     options = inspect.signature(FrequencyOptions).parameters
     parameters: list[inspect.Parameter] = []

@@ -1,4 +1,4 @@
-"""`fleetprof report events`: what decides how fast an application runs."""
+"""`fleetprof report events`: the events that determine the speed of an application."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,12 +14,14 @@ if TYPE_CHECKING:
 
 
 def events(  # noqa: PLR0917 - the command line is its signature
-    application: Annotated[str, typer.Argument(help="The application whose events are wanted.")],
+    application: Annotated[str, typer.Argument(help="Application.")],
     select: OnlyMachines = "{}",
     least_share: Annotated[
         float,
         typer.Option(
-            min=0.5, max=1, help="Of a machine's CPU time, that the application must have in a visit."
+            min=0.5,
+            max=1,
+            help="Smallest share of a machine's CPU time that the application must have in a visit.",
         ),
     ] = 0.8,
     since: Since = "now-7d",
@@ -28,11 +30,11 @@ def events(  # noqa: PLR0917 - the command line is its signature
     rows: Shown = 10,
     as_json: AsJson = False,
 ) -> None:
-    """Print which events an application's instructions per cycle depend on, and which setting of machines moves them.
+    """Print the events on which an application's instructions per cycle depend, and the machine settings that change them.
 
-    It needs machines nearly to itself, under a campaign that counts events: fleetprof campaigns set … --counter l2-misses.
-    The error of always saying the mean stands beside the model's. `fleetprof report events checkout --campaign counting`
-    Ends with 3 where nothing can be said.
+    Needs machines that run little else, and a campaign that counts events: fleetprof campaigns set … --counter l2-misses.
+    The model's error is printed beside that of always predicting the mean.
+    `fleetprof report events checkout --campaign counting` The exit code is 3 if there is no result.
     """
     from services.api.analysis.events import events_document  # noqa: PLC0415
     from services.views.reports.events import events as view  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""How a report is asked for and printed: options, the selection they mean, and the exit code for no answer."""
+"""Shared by reports: options, the selection, printing, and the exit code for no result."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 NO_ANSWER = 3
-"""Exit code of a report that cannot say anything: neither done (0) nor a mistake of the caller's (1, 2)."""
+"""Exit code of a report without a result; 0 is success, 1 and 2 are errors."""
 
 _CALLED = {
     "functions": "REGEX",
@@ -36,7 +36,7 @@ OfMachines = Annotated[
         help="Matchers on machine, datacenter, platform, cluster, kernel and application, e.g. '{platform=\"EPYC\"}'.",
     ),
 ]
-"""Counters and CPUs belong to machines and applications, so a selection of them goes by nothing else."""
+"""Counters and CPUs belong to machines and applications, so only their labels can be matched."""
 OnlyMachines = Annotated[
     str,
     typer.Argument(
@@ -44,13 +44,13 @@ OnlyMachines = Annotated[
         help="Matchers on machine, datacenter, platform, cluster and kernel, e.g. '{cluster=\"search\"}'.",
     ),
 ]
-"""All applications of a machine are part of such a question, so a selection of some would be wrong."""
+"""The report needs all applications of a machine, so applications cannot be matched."""
 Shown = Annotated[int, typer.Option("--rows", min=1, max=1000, help="Rows to print.")]
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A selection as it was typed."""
+    """A selection as typed."""
 
     select: str
     since: str
@@ -67,10 +67,10 @@ def report(
     *,
     as_json: bool,
 ) -> Json:
-    """Print what `make` answers, as JSON or as `view` shows it; ends with 3 where `because` says why there is no answer.
+    """Print the result of `make`, as JSON or by `view`; exit with 3 if `because` has the reason for no result.
 
-    `typed`: further options by the parameter that a mistake in them is reported of, as Typed where the command line calls
-    them otherwise. Returns the answer.
+    `typed`: further options by parameter, for the position of errors; Typed if the command line has another name for one.
+    Returns the result.
     """
     from rich.console import Console  # noqa: PLC0415 - a command imports what it runs
 

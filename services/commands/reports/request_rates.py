@@ -1,4 +1,4 @@
-"""Request rates of a file or of Prometheus, as means of the steps of a report."""
+"""Request rates from a file or from Prometheus, averaged over the steps of a report."""
 
 import csv
 from collections.abc import Iterable
@@ -22,14 +22,14 @@ _MOST_BYTES = 16 << 20
 
 @dataclass(frozen=True, slots=True)
 class RateSource:
-    """Where a report's rates are: a file, or a query of a Prometheus server."""
+    """Source of request rates: a file, or a query of a Prometheus server."""
 
     file: Path | None
     query: str
     server: str
 
     def means(self, selection: Selection, over: Steps) -> tuple[float | None, ...]:
-        """Mean rate of each step; None: nothing is known of it. Raises `BadSelection`, `NoRates`."""
+        """Mean rate of each step; None: no rate is known for it. Raises `BadSelection`, `NoRates`."""
         if self.file is not None:
             return read_rates(self.file, over)
         times = selection.start.timestamp(), selection.end.timestamp()
@@ -37,30 +37,30 @@ class RateSource:
 
 
 def rate_source(file: Path | None, query: str, options: tuple[str, str]) -> RateSource:
-    """The source that two options name, one of them given. Raises typer.BadParameter for none and for both."""
+    """The source given by one of two options. Raises typer.BadParameter unless exactly one is given."""
     if (file is None) is (not query):
-        raise typer.BadParameter("Give a file or a query, one of the two.", param_hint=", ".join(options))
+        raise typer.BadParameter("Give either a file or a query.", param_hint=", ".join(options))
     server = read_settings().prometheus_url
     if query and server is None:
-        raise typer.BadParameter("Set FLEETPROF_PROMETHEUS_URL to ask it.", param_hint=options[1])
+        raise typer.BadParameter("Set FLEETPROF_PROMETHEUS_URL to query Prometheus.", param_hint=options[1])
     return RateSource(file, query, server or "")
 
 
 def read_rates(path: Path, over: Steps) -> tuple[float | None, ...]:
-    """Mean rate of each step; None: the file says nothing of it. Raises `BadSelection` for what is no series of rates."""
+    """Mean rate of each step; None: the file has no rate for it. Raises `BadSelection` for an invalid file."""
     try:
         if path.stat().st_size > _MOST_BYTES:
-            raise BadSelection(f"{path} has more than {_MOST_BYTES >> 20} MiB.", parameter="rates")
+            raise BadSelection(f"{path} is larger than {_MOST_BYTES >> 20} MiB: split it.", parameter="rates")
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise BadSelection(f"{path} cannot be read: {error}.", parameter="rates") from error
+        raise BadSelection(f"Cannot read {path}: {error}.", parameter="rates") from error
     return means(lines, over)
 
 
 def means(lines: Iterable[str], over: Steps) -> tuple[float | None, ...]:
-    """The same of lines `time,rate`: RFC 3339 with a zone or seconds since 1970, and requests per second.
+    """Mean rates from lines `time,rate`: RFC 3339 with a zone or seconds since 1970, and requests per second.
 
-    A first line without a number is a heading. Raises `BadSelection` with the line and the column of a mistake.
+    A first line without a number is a heading. Raises `BadSelection` with the line and the column of an error.
     """
     points = []
     for number, fields in enumerate(csv.reader(lines), 1):
@@ -80,7 +80,7 @@ def means(lines: Iterable[str], over: Steps) -> tuple[float | None, ...]:
 
 
 def means_of(points: Iterable[tuple[float, float]], over: Steps) -> tuple[float | None, ...]:
-    """The same of times, seconds since 1970, and rates; what is no number of 0 or more does not count."""
+    """Mean rates from times, seconds since 1970, and rates; only rates of at least 0 count."""
     sums, counts = np.zeros(over.count), np.zeros(over.count, np.int64)
     for time, rate in points:
         step = int((time - over.first_s) // over.step_s)
@@ -101,7 +101,7 @@ def _point(fields: list[str]) -> tuple[float, float] | None:
 
 
 def _wrong(fields: list[str]) -> int | None:
-    """Which of two fields, from 1, cannot be read; None: they are not two."""
+    """The first invalid of two fields, from 1; None: there are not two."""
     if len(fields) != 2:
         return None
     return 1 if _seconds(fields[0].strip()) is None else 2

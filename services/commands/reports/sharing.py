@@ -1,4 +1,4 @@
-"""`fleetprof report interference`, `placement`: how applications of one chip slow each other down, and who should share one."""
+"""`fleetprof report interference`, `placement`: slowdown of applications that share a chip, and a better placement."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,35 +13,48 @@ if TYPE_CHECKING:
 
 PeakGbs = Annotated[
     float | None,
-    typer.Option(min=0.1, max=100_000, help="GB/s of a chip's memory; else as calibrated, or the most seen."),
+    typer.Option(
+        min=0.1,
+        max=100_000,
+        help="Memory bandwidth of a chip in GB/s. Default: as calibrated, or the highest observed.",
+    ),
 ]
 
 Experiments = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="The uploaded experiments that are to train it; empty: the fleet's visits, and where these cannot say the "
-        "newest experiments that can, which the report tells.",
+        help=(
+            "Uploaded experiments to train the model. Default: the fleet's visits; if these do not suffice, the "
+            "newest experiments that do, which the report names."
+        ),
     ),
 ]
 
 
 def interference(  # noqa: PLR0917 - the command line is its signature
-    target: Annotated[str, typer.Argument(help="The application whose slowdown is wanted.")],
+    target: Annotated[str, typer.Argument(help="Application.")],
     select: OnlyMachines = "{}",
     beside: Annotated[
         str,
         typer.Option(
-            help="A mix to predict: neighbours and the cores each keeps busy, feed:4,etl:1.5; where none is given 1, or by experiments "
-            "as many as in its run alone."
+            help=(
+                "Mix to predict: neighbours and the cores that each keeps busy, feed:4,etl:1.5. Default cores: 1; "
+                "with experiments, as many as in its run alone."
+            )
         ),
     ] = "",
     cores: Annotated[
         float | None,
-        typer.Option(min=0.001, max=10_000, help="That the target keeps busy in the mix; else its average."),
+        typer.Option(
+            min=0.001, max=10_000, help="Cores that the target keeps busy in the mix. Default: its average."
+        ),
     ] = None,
     platform: Annotated[
-        str, typer.Option(help="Whose chips; empty: the platform with most visits, or runs, of the target.")
+        str,
+        typer.Option(
+            help="Platform of the chips. Default: the one with most visits, or runs, of the target."
+        ),
     ] = "",
     peak_gbs: PeakGbs = None,
     experiments: Experiments = "",
@@ -51,19 +64,21 @@ def interference(  # noqa: PLR0917 - the command line is its signature
     rows: Shown = 20,
     as_json: AsJson = False,
 ) -> None:
-    """Print how much slower an application runs by the pressure of all on its chip, and in a mix if one is named.
+    """Print the slowdown of an application by the pressure of all programs on its chip, and in a mix if one is given.
 
-    Visits of machines of one socket train it; in some an application must have the machine to itself. Or experiments do
-    (`fleetprof experiments add`). The mean of the training mixes, which knows nothing of pressure, stands beside it.
+    Training data: visits of machines with one socket, in some of which the application runs alone; or experiments
+    (`fleetprof experiments add`). The error is printed beside that of the mean of the training mixes, which ignores pressure.
     `fleetprof report interference checkout --beside feed:4,etl:1.5`
-    Ends with 3 where nothing can be said of the application, or of the mix.
+    The exit code is 3 if there is no result for the application, or for the mix.
     """
     from services.api.analysis.interference import interference_document, named_numbers  # noqa: PLC0415
     from services.views.reports.interference import interference as view  # noqa: PLC0415
     from storage.query.models.interference import TargetQuestion  # noqa: PLC0415
 
     if cores is not None and not beside:
-        raise typer.BadParameter("It is of a mix: name one with --beside.", param_hint="--cores")
+        raise typer.BadParameter(
+            "This option applies to a mix: give one with --beside.", param_hint="--cores"
+        )
 
     def make(queries: "StoreQueries", selection: "Selection") -> Json:
         mix = tuple(named_numbers(beside, "beside"))
@@ -86,30 +101,32 @@ def placement(  # noqa: PLR0917 - the command line is its signature
     tenants: Annotated[
         str,
         typer.Argument(
-            help="Programs, comma-separated, each with the slowdown it may suffer if not any: checkout:0.1,feed,feed. "
-            "An application named twice is two programs."
+            help=(
+                "Programs, comma-separated, each with an optional limit of its slowdown: checkout:0.1,feed,feed. An "
+                "application given twice is two programs."
+            )
         ),
     ],
-    machines: Annotated[int, typer.Option(min=1, max=200, help="How many there are, all equal.")],
+    machines: Annotated[int, typer.Option(min=1, max=200, help="Number of machines, all equal.")],
     select: OnlyMachines = "{}",
-    slots: Annotated[int, typer.Option(min=1, max=200, help="Programs that a machine may hold.")] = 2,
+    slots: Annotated[int, typer.Option(min=1, max=200, help="Maximum number of programs on a machine.")] = 2,
     platform: Annotated[
-        str, typer.Option(help="Of the machines; empty: the one with most visits, or runs.")
+        str, typer.Option(help="Platform of the machines. Default: the one with most visits, or runs.")
     ] = "",
     peak_gbs: PeakGbs = None,
     experiments: Experiments = "",
     cautious: Annotated[
-        bool, typer.Option(help="Hold limits by the upper end of a prediction's interval.")
+        bool, typer.Option(help="Compare limits with the upper end of a prediction's interval.")
     ] = False,
     since: Since = "now-7d",
     until: Until = "now",
     campaign: Campaign = "fleet",
     as_json: AsJson = False,
 ) -> None:
-    """Print which programs should share a machine so that none is slowed down more than it may be.
+    """Print which programs should share a machine so that no slowdown exceeds its limit.
 
-    Nothing is moved: it is the best placement a search found, by what `fleetprof report interference` says of each application.
-    `fleetprof report placement checkout:0.1,feed,feed,etl --machines 2` Ends with 3 where nothing can be said.
+    Nothing is moved: the result is the best placement of a search, by the models of `fleetprof report interference`.
+    `fleetprof report placement checkout:0.1,feed,feed,etl --machines 2` The exit code is 3 if there is no result.
     """
     from services.api.analysis.interference import named_numbers  # noqa: PLC0415
     from services.api.analysis.placement_advice import placement_document  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""Times at several frequencies, out of a file."""
+"""Times at several frequencies, from a file."""
 
 import csv
 from pathlib import Path
@@ -11,16 +11,16 @@ _MOST_BYTES = 1 << 20
 
 
 def read_runs(path: Path) -> tuple[Timed, ...]:
-    """The runs of a file with lines `mhz,seconds` or `mhz,seconds,memory_mhz`. A first line without a number is a heading.
+    """Runs from lines `mhz,seconds` or `mhz,seconds,memory_mhz`. A first line without a number is a heading.
 
-    Raises `BadSelection` with the line and the column for any other, and for a file that cannot be read.
+    Raises `BadSelection` with the line and the column of an error, and for a file that cannot be read.
     """
     try:
         if path.stat().st_size > _MOST_BYTES:
-            raise BadSelection(f"{path} has more than {_MOST_BYTES >> 20} MiB.", parameter="file")
+            raise BadSelection(f"{path} is larger than {_MOST_BYTES >> 20} MiB: split it.", parameter="file")
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise BadSelection(f"{path} cannot be read: {error}.", parameter="file") from error
+        raise BadSelection(f"Cannot read {path}: {error}.", parameter="file") from error
     found: list[Timed] = []
     for number, fields in enumerate(csv.reader(lines), 1):
         if not fields:

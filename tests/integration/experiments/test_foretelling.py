@@ -52,7 +52,7 @@ def test_added_by_the_command_line_they_foretell_unseen_mixes(
     assert code == 0, err
     assert "lab-7: 48 runs alone and 240 beside others" in out
     assert f"targets {name(3)} (120), {name(7)} (120)" in out
-    assert f"No machine of the inventory has the platform '{PLATFORM}'" in err
+    assert f"Unknown platform '{PLATFORM}'" in err
     errors, plain = foretold(operator, measured, experiments="lab-7")
     assert errors.mean() <= 0.02
     assert errors.mean() < plain.mean() / 2

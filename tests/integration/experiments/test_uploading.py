@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.timeout(180)]
 
 
 def test_sets_are_listed_shown_and_removed(fleetprof: Fleetprof, measured: Lab, tmp_path: Path) -> None:
-    assert "No experiments are kept" in fleetprof("experiments", "list")[1]
+    assert "There are no experiments" in fleetprof("experiments", "list")[1]
     path = tmp_path / "x.csv"
     path.write_text(measured.text)
     assert fleetprof("experiments", "add", path, "--name", "one")[0] == 0
@@ -41,7 +41,7 @@ def test_sets_are_listed_shown_and_removed(fleetprof: Fleetprof, measured: Lab, 
     out = fleetprof("experiments", "show", "one", "--rows", "3")[1]
     assert "(alone)" in out
     assert "285 more runs" in out
-    assert fleetprof("experiments", "remove", "one") == (0, "one is removed.\n", "")
+    assert fleetprof("experiments", "remove", "one") == (0, "Deleted experiments one.\n", "")
     for words in (("show", "one"), ("remove", "one")):
         code, _, err = fleetprof("experiments", *words)
         assert code == 1
@@ -68,7 +68,7 @@ def test_nothing_of_a_wrong_file_is_kept(
     assert "is no name of experiments" in upload(operator, measured.content, "", 422)["detail"]
     code, _, err = fleetprof("experiments", "add", tmp_path / "none.csv")
     assert code == 2
-    assert "cannot be read" in err
+    assert "Cannot read" in err
     with engine.connect() as connection:
         assert experiments.sets(connection) == ()
 

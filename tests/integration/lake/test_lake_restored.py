@@ -111,7 +111,7 @@ def test_commands_say_so_and_replace_when_told(
         result = CliRunner(env={"COLUMNS": "200"}).invoke(app, ["lake", *words])
         return result.exit_code, result.output
 
-    assert "not replaced without `fleetprof lake export --replace`" in run("status")[1]
+    assert "To replace it: fleetprof lake export --replace" in run("status")[1]
     for words in (["export"], ["export", "--again"]):
         status, said = run(*words)
         assert status == 1

@@ -176,7 +176,7 @@ def test_an_operator_merges_and_rebuilds(
     day = day_of(DAY_0).isoformat()
     merged = CliRunner().invoke(app, ["roll"])
     assert merged.exit_code == 0
-    assert "2 visits with 4 facts merged." in merged.output
+    assert "Added 2 visits with 4 facts to rollups." in merged.output
     assert_right(engine)
     for options in ([], ["--application", "web"]):
         rebuilt = CliRunner().invoke(app, ["rebuild", day, *options])

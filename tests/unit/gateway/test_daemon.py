@@ -14,16 +14,22 @@ from gateway.log_format import LogfmtFormatter
     [
         ([], "--listen"),
         (["--listen", "nowhere"], "must be unix:/PATH, HOST:PORT or systemd"),
-        (["--listen", "unix:/x/y", "--max-rate-hz", "0"], "0 is not a positive number"),
-        (["--listen", "unix:/x/y", "--max-rate-hz", "inf"], "inf is not a positive number"),
-        (["--listen", "unix:/x/y", "--max-concurrent", "0"], "0 is not a count of at least 1"),
-        (["--listen", "unix:/x/y", "--max-cpu-percent", "101"], "101 is more than 100 percent"),
-        (["--listen", "unix:/x/y", "--label", "rack"], "rack is not KEY=VALUE"),
-        (["--listen", "unix:/x/y", "--label", "7=b"], "7=b is not KEY=VALUE"),
-        (["--listen", "h:1", "--tls-cert", "/x"], "must be set together"),
+        (["--listen", "unix:/x/y", "--max-rate-hz", "0"], "invalid value '0': expected a positive number"),
+        (
+            ["--listen", "unix:/x/y", "--max-rate-hz", "inf"],
+            "invalid value 'inf': expected a positive number",
+        ),
+        (
+            ["--listen", "unix:/x/y", "--max-concurrent", "0"],
+            "invalid value '0': expected an integer of at least 1",
+        ),
+        (["--listen", "unix:/x/y", "--max-cpu-percent", "101"], "invalid value '101': expected at most 100"),
+        (["--listen", "unix:/x/y", "--label", "rack"], "invalid label 'rack': expected KEY=VALUE"),
+        (["--listen", "unix:/x/y", "--label", "7=b"], "invalid label '7=b': expected KEY=VALUE"),
+        (["--listen", "h:1", "--tls-cert", "/x"], "must be given together"),
         (
             ["--listen", "h:1", "--tls-cert", "/none", "--tls-key", "/none", "--tls-client-ca", "/none"],
-            "/none cannot be read",
+            "cannot read /none",
         ),
     ],
 )

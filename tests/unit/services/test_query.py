@@ -20,11 +20,11 @@ def ask(monkeypatch):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (['{application="x"}', "--measure", "machines"], "Nobody has counted the machines"),
+        (['{application="x"}', "--measure", "machines"], "known only for the whole fleet"),
         (["--measure", "money"], "Set FLEETPROF_PRICE_PER_CORE_HOUR"),
-        (["--measure", "cores", "--diff", "{}"], "those of shares"),
-        (["--measure", "cores", "--reliability"], "those of shares"),
-        (["--diff-from", "now-1d", "--reliability"], "not both"),
+        (["--measure", "cores", "--diff", "{}"], "only of shares"),
+        (["--measure", "cores", "--reliability"], "only of shares"),
+        (["--diff-from", "now-1d", "--reliability"], "does not apply to a comparison"),
     ],
 )
 def test_what_cannot_be_told_is_refused_in_a_sentence(ask, options, said):

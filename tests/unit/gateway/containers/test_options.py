@@ -8,8 +8,8 @@ from gateway.daemon import main
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        (["--kubelet-token", "x"], "of no use without --kubelet-url"),
-        (["--kubelet-ca", "x"], "of no use without --kubelet-url"),
+        (["--kubelet-token", "x"], "need --kubelet-url"),
+        (["--kubelet-ca", "x"], "need --kubelet-url"),
         (["--kubelet-url", "127.0.0.1"], "must be http"),
         (["--kubelet-url", "http://127.0.0.1:10255", "--kubelet-token", "x"], "not sent without TLS"),
         (["--env-label", "A B"], "must be the name of a variable"),

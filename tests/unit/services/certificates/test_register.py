@@ -226,7 +226,7 @@ def test_the_commands_from_the_first_to_the_last(tmp_path):
         assert done.exit_code == status, done.output
         return done.output
 
-    assert "ca.crt is good until" in run("init", FLEETPROF_CA_PASSPHRASE="x")
+    assert "ca.crt is valid until" in run("init", FLEETPROF_CA_PASSPHRASE="x")
     run("issue", "robot", "r2", status=2)
     run("issue", "collector", "main", FLEETPROF_CA_PASSPHRASE="x")
     assert "node7.crt" in run("issue", "gateway", "node7", "node8", FLEETPROF_CA_PASSPHRASE="x")
@@ -238,7 +238,7 @@ def test_the_commands_from_the_first_to_the_last(tmp_path):
         ("collector", "main"),
     ]
     assert all(row["days_left"] in {396, 3649} for row in listed)
-    assert "Nothing ends" in run("renew", FLEETPROF_CA_PASSPHRASE="x")
+    assert "No certificate expires" in run("renew", FLEETPROF_CA_PASSPHRASE="x")
     passphrase = tmp_path / "passphrase"
     passphrase.write_text("x\n")
     assert "copy it" in run("renew", "--within", "400", "--passphrase-file", str(passphrase))

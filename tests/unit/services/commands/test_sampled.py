@@ -34,7 +34,7 @@ def test_in_turn_and_flat():
     "text", ["cpu@", "cpu@often", "cpu@0", "cpu@-1", "cpu@1e3", "cpu@9" + "9" * 30, "cpu@٣"]
 )
 def test_what_is_no_pace_is_said(text: str):
-    with pytest.raises(typer.BadParameter, match="behind the @"):
+    with pytest.raises(typer.BadParameter, match="after the @"):
         events(text)
 
 

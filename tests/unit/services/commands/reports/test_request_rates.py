@@ -39,7 +39,7 @@ def test_no_line_counts_twice_and_none_is_lost(points: list[tuple[int, float]]):
     "line", ["2025-11-17T01:00:00,5", "2025-11-17T01:00:00Z", "1,2,3", "1,-2", "1,nan", "soon,5", "inf,1"]
 )
 def test_a_line_that_says_nothing_is_named(line: str):
-    with pytest.raises(BadSelection, match="Line 2 is no time") as error:
+    with pytest.raises(BadSelection, match="Line 2: invalid time") as error:
         means(["2025-11-17T00:00:00Z,100", line], OVER)
     assert error.value.parameter == "rates"
 
@@ -49,11 +49,11 @@ def test_a_line_that_says_nothing_is_named(line: str):
     [
         (f"{MIDNIGHT},5/s", "column 2 is '5/s'"),
         ("2025-11-17T01:00:00,5", "column 1 is '2025-11-17T01:00:00'"),
-        ("1,2,3", "there are 3 columns"),
+        ("1,2,3", "it has 3 columns"),
     ],
 )
 def test_a_first_line_with_a_number_is_no_heading(line: str, where: str):
-    with pytest.raises(BadSelection, match=f"Line 1 is no time and request rate: .*; {where}"):
+    with pytest.raises(BadSelection, match=f"Line 1: invalid time and request rate .*; {where}"):
         means([line, f"{MIDNIGHT},5"], OVER)
 
 
@@ -64,10 +64,10 @@ def test_a_mark_of_the_byte_order_is_no_field(tmp_path: Path):
 
 
 def test_a_file_that_is_not_there_is_a_mistake_of_the_caller(tmp_path: Path):
-    with pytest.raises(BadSelection, match="cannot be read"):
+    with pytest.raises(BadSelection, match="Cannot read"):
         read_rates(tmp_path / "none.csv", OVER)
     (tmp_path / "binary").write_bytes(b"\xff\xfe")
-    with pytest.raises(BadSelection, match="cannot be read"):
+    with pytest.raises(BadSelection, match="Cannot read"):
         read_rates(tmp_path / "binary", OVER)
     (tmp_path / "some.csv").write_text("2025-11-17T00:00:00Z,100\n")
     assert read_rates(tmp_path / "some.csv", OVER) == (100.0, None, None)

@@ -23,7 +23,7 @@ def test_lines_are_runs(tmp_path: Path) -> None:
 def test_a_line_that_is_none_is_told(tmp_path: Path, line: str) -> None:
     path = tmp_path / "runs.csv"
     path.write_text(f"1200,18.3\n{line}\n")
-    with pytest.raises(BadSelection, match="Line 2 is no frequency and time"):
+    with pytest.raises(BadSelection, match="Line 2: invalid frequency and time"):
         read_runs(path)
 
 
@@ -34,13 +34,13 @@ def test_a_line_that_is_none_is_told(tmp_path: Path, line: str) -> None:
         ("1200MHz,18.3", "column 1 is '1200MHz'"),
         ("fast,18.3", "column 1 is 'fast'"),
         ("1200,18.3,-.5x", "column 3 is '-.5x'"),
-        ("1200;18.3", "there are 1 columns"),
+        ("1200;18.3", "it has 1 columns"),
     ],
 )
 def test_a_first_line_with_a_number_is_no_heading(tmp_path: Path, line: str, where: str) -> None:
     path = tmp_path / "runs.csv"
     path.write_text(f"{line}\n2400,10.1\n")
-    with pytest.raises(BadSelection, match=f"Line 1 is no frequency and time: .*; {where}"):
+    with pytest.raises(BadSelection, match=f"Line 1: invalid frequency and time .*; {where}"):
         read_runs(path)
 
 
@@ -52,9 +52,9 @@ def test_a_mark_of_the_byte_order_is_no_field(tmp_path: Path, heading: str) -> N
 
 
 def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
-    with pytest.raises(BadSelection, match="cannot be read"):
+    with pytest.raises(BadSelection, match="Cannot read"):
         read_runs(tmp_path / "none.csv")
     path = tmp_path / "large.csv"
     path.write_bytes(b"1,2\n" * (1 << 19))
-    with pytest.raises(BadSelection, match="more than 1 MiB"):
+    with pytest.raises(BadSelection, match="larger than 1 MiB"):
         read_runs(path)
