@@ -103,7 +103,7 @@ async def calibrate(
                     end = reply.end
                     break
                 else:
-                    raise Garbled("What came is not what gateway.proto says of Calibrate.")
+                    raise Garbled("The gateway's response does not match gateway.proto's Calibrate.")
         except grpc.aio.AioRpcError as error:
             raise _no_answer(error) from error
     if begin is None or end is None:
@@ -116,9 +116,9 @@ def _check_platform(begin: gateway_pb2.CalibrateBegin, wanted: str) -> None:
     named = begin.platform[:_MOST_TEXT]
     if wanted and named != wanted:
         raise CannotCalibrate(
-            f"By the gateway the machine's platform is {said(named) or 'not told'}; the inventory has it as {wanted}. Nothing "
-            "was measured: a figure is of the platform that a gateway names, and would replace that of another. "
-            "If it is right, ask again with --force."
+            f"The gateway reports the platform {said(named) or 'unknown'}, but the inventory has {wanted}. Nothing "
+            "was measured: the result would be stored for the gateway's platform, perhaps replacing that of another. "
+            "If the gateway is right, add --force."
         )
 
 
@@ -132,11 +132,11 @@ def _checked(
         if not 0 < len(values) <= _MOST_VALUES or not all(
             math.isfinite(value) and value > 0 for value in values
         ):
-            raise Garbled("The figures that came are none.")
+            raise Garbled("The gateway returned no valid measurements.")
     # Exactly as captures have it, by which models look for it; some names have several blanks in a row.
     platform = begin.platform[:_MOST_TEXT]
     if not platform or not platform.isprintable():
-        raise Garbled("The gateway does not name the platform of its machine.")
+        raise Garbled("The gateway does not report the platform of its machine.")
     return Calibrated(
         platform=platform,
         engine=said(end.engine),

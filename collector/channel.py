@@ -43,7 +43,7 @@ def checked_address(address: str) -> str:
         path = address.removeprefix("unix:")
         if not path.startswith("/") or "\0" in path:
             raise BadAddress(
-                f"{address!r} is no socket: write unix: and an absolute path, like unix:/run/gateway.sock"
+                f"Invalid socket {address!r}: expected unix: and an absolute path, e.g. unix:/run/gateway.sock"
             )
         if len(path.encode()) > _MAX_SOCKET_PATH:
             raise BadAddress(
@@ -53,7 +53,7 @@ def checked_address(address: str) -> str:
     match = _HOST_PORT.fullmatch(address)
     if match is None or not 1 <= int(match["port"]) <= 65535:
         raise BadAddress(
-            f"{address!r} is no address: write host:port, like node7.example:7071, or unix:/path"
+            f"Invalid address {address!r}: expected host:port, e.g. node7.example:7071, or unix:/path"
         )
     return address
 
@@ -83,7 +83,7 @@ def open_channel(address: str, credentials: Credentials | None) -> grpc.aio.Chan
         return grpc.aio.insecure_channel(address, options=options)
     if credentials is None:
         raise BadCredentials(
-            f"{address} is not a Unix socket, so the collector and the gateway must prove who they are: set "
+            f"{address} is not a Unix socket, so the connection needs mutual TLS: set "
             "FLEETPROF_GATEWAY_CA, FLEETPROF_GATEWAY_CERT and FLEETPROF_GATEWAY_KEY to PEM files."
         )
     return grpc.aio.secure_channel(address, _mutual_tls(credentials), options=options)
@@ -98,6 +98,6 @@ def _mutual_tls(credentials: Credentials) -> grpc.ChannelCredentials:
         )
     except OSError as error:
         raise BadCredentials(
-            f"{error.filename} cannot be read ({error.strerror}); FLEETPROF_GATEWAY_CA, FLEETPROF_GATEWAY_CERT and "
-            "FLEETPROF_GATEWAY_KEY must name files the collector may read."
+            f"Cannot read {error.filename} ({error.strerror}): set FLEETPROF_GATEWAY_CA, FLEETPROF_GATEWAY_CERT and "
+            "FLEETPROF_GATEWAY_KEY to files that the collector may read."
         ) from error

@@ -33,7 +33,7 @@ async def describe(
             ) from error
     # grpc.aio answers None for bytes it cannot parse; a gateway knows at least its own name.
     if not isinstance(message, capture_pb2.Machine) or not message.hostname:
-        raise NoAnswer("What came is no description of a machine.")
+        raise NoAnswer("The gateway's response is not a description of a machine.")
     return message
 
 

@@ -61,7 +61,7 @@ def read_inventory(text: str) -> list[NewMachine]:
         listed = [*mistakes[:_MOST_REPORTED], *([f"and {more} more"] if more > 0 else [])]
         raise BadInventory("Nothing was imported:\n  " + "\n  ".join(listed))
     if not machines:
-        raise BadInventory("The file names no machine.")
+        raise BadInventory("The file contains no machine.")
     return machines
 
 
@@ -71,7 +71,7 @@ def new_machine(record: Mapping[str, Any]) -> NewMachine:
     if not texts["name"]:
         raise BadInventory("The machine has no name.")
     if not texts["name"].isprintable() or any(character.isspace() for character in texts["name"]):
-        raise BadInventory(f"{texts['name']!r} is no name: it has spaces or control characters.")
+        raise BadInventory(f"Invalid name {texts['name']!r}: it contains spaces or control characters.")
     if not texts["address"]:
         raise BadInventory(f"{texts['name']} has no address.")
     labels = record.get("labels") or {}
@@ -79,7 +79,7 @@ def new_machine(record: Mapping[str, Any]) -> NewMachine:
         raise BadInventory('"labels" is not an object of names and values.')
     unknown = sorted(set(record) - {*_OWN, "labels"})
     if unknown:
-        raise BadInventory(f"{unknown[0]!r} is not known here; put it into labels.")
+        raise BadInventory(f"Unknown field {unknown[0]!r}: put it into labels.")
     return NewMachine(
         name=texts["name"],
         address=checked_address(texts["address"]),
@@ -93,13 +93,9 @@ def new_machine(record: Mapping[str, Any]) -> NewMachine:
 
 def _checked_label(name: str) -> str:
     if name in TOLD or name in _OWN:
-        raise BadInventory(
-            f"{name!r} cannot be a label: fleetprof finds it out by itself, or has a field for it."
-        )
+        raise BadInventory(f"Invalid label {name!r}: fleetprof determines it, or has a field for it.")
     if not _LABEL.fullmatch(name):
-        raise BadInventory(
-            f"{name[:_LONGEST]!r} is no name of a label: use letters, digits, '_', '.', '-' and '/'."
-        )
+        raise BadInventory(f"Invalid label {name[:_LONGEST]!r}: use letters, digits, '_', '.', '-' and '/'.")
     return name
 
 
@@ -107,7 +103,7 @@ def _text(value: object, what: str) -> str:
     if value is None:
         return ""
     if not isinstance(value, str) or "\0" in value:
-        raise BadInventory(f"{what} is not a text.")
+        raise BadInventory(f"{what} is not a string.")
     if len(value) > _LONGEST:
         raise BadInventory(f"{what} is longer than {_LONGEST} characters.")
     return value.strip()
@@ -120,10 +116,10 @@ def _csv_records(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
         header = [column.strip() for column in next(reader, [])]
         if missing := [column for column in ("name", "address") if column not in header]:
             raise BadInventory(
-                f"line 1: the header has no column {missing[0]!r}; write: name,address,datacenter,cluster"
+                f"line 1: the header has no column {missing[0]!r}. Expected: name,address,datacenter,cluster"
             )
         if len(set(header)) != len(header):
-            raise BadInventory("line 1: the header names a column twice.")
+            raise BadInventory("line 1: the header has a column twice.")
         for row in reader:
             if not any(cell.strip() for cell in row):
                 continue
@@ -153,7 +149,7 @@ def _json_records(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
         try:
             record, at = decoder.raw_decode(text, at)
         except json.JSONDecodeError as error:
-            raise BadInventory(f"line {error.lineno}: this is no JSON ({error.msg}).") from error
+            raise BadInventory(f"line {error.lineno}: invalid JSON ({error.msg}).") from error
         if not isinstance(record, dict):
             raise BadInventory(f"line {line}: a machine is an object with name and address.")
         yield line, record

@@ -67,18 +67,18 @@ def _check_event(event: EventPlan) -> None:
     if event.duration_ms <= 0:
         raise BadPlan(f"{said} lasts {event.duration_ms} ms; it must last longer than 0.")
     if not isfinite(event.rate_hz) or event.rate_hz < 0 or event.period < 0:
-        raise BadPlan(f"{said} has a rate or period that is no positive number.")
+        raise BadPlan(f"{said} has a rate or period that is not a positive number.")
     if event.rate_hz > 0 and event.period > 0:
         raise BadPlan(f"{said} has a rate (rate_hz) and a period; it takes one of them, or none.")
     if event.rate_hz > 0 and event.event not in COUNTS_TIME:
-        raise BadPlan(f"{said} counts no time, so it takes a period instead of a rate in Hz, or neither.")
+        raise BadPlan(f"{said} does not count time: give a period instead of a rate in Hz, or neither.")
     if not 0 <= event.turn < 1000:
         raise BadPlan(f"{said} has turn {event.turn}; turns are 0 to 999.")
 
 
 def _check_counted(counted: Counted) -> None:
     if len(counted.events) > MOST_COUNTERS:
-        raise BadPlan(f"The plan counts {len(counted.events)} more events; {MOST_COUNTERS} are the most.")
+        raise BadPlan(f"The plan counts {len(counted.events)} more events; the limit is {MOST_COUNTERS}.")
     for name in counted.events:
         if not isinstance(name, str) or (why := why_not(name)):
             raise BadPlan(f"Counter {name!r} of the plan {why if isinstance(name, str) else 'is no name'}.")

@@ -109,6 +109,6 @@ class ReplyReader:
 
     def _check(self, end: gateway_pb2.End) -> None:
         if end.bytes != self._bytes:
-            raise Garbled(f"The gateway says it sent {end.bytes:,} bytes; {self._bytes:,} arrived.")
+            raise Garbled(f"The gateway reports {end.bytes:,} bytes sent, but {self._bytes:,} arrived.")
         if end.sha256 != self._digest.digest():
             raise Garbled("The capture's SHA-256 is not the one the gateway computed.")

@@ -188,7 +188,7 @@ def _write(message: bytes, reader: SymbolsReader, file: IO[bytes]) -> None:
     try:
         reply = gateway_pb2.SymbolsReply.FromString(message)
     except DecodeError as error:
-        raise Garbled("What came is no message of the gateway's protocol.") from error
+        raise Garbled("The response is not a message of the gateway's protocol.") from error
     file.writelines(reader.take(reply))
 
 

@@ -65,7 +65,7 @@ class SymbolsReader:
             self.refusal, self._state = reply.refusal, _State.REFUSED
         elif kind == "begin" and self._state is _State.OPEN:
             if reply.begin.raw_bytes > self._limit:
-                raise Garbled(f"The gateway sends more than the {self._limit:,} bytes that were asked for.")
+                raise Garbled(f"The gateway sends more than the limit of {self._limit:,} bytes.")
             self.name, self._state = reply.begin.name, _State.BEGUN
         elif kind == "data" and self._state is _State.BEGUN:
             yield from self._unpacked(reply.data)
@@ -86,7 +86,7 @@ class SymbolsReader:
             try:
                 piece = self._unpacker.decompress(data[start : start + _FED_AT_ONCE])
             except zstandard.ZstdError as error:
-                raise Garbled(f"What the gateway sent does not unpack: {error}.") from error
+                raise Garbled(f"Cannot decompress the gateway's response: {error}.") from error
             self._raw_bytes += len(piece)
             if self._raw_bytes > self._limit:
                 raise Garbled(f"It unpacks to more than the {self._limit:,} bytes that are accepted.")
@@ -95,6 +95,6 @@ class SymbolsReader:
 
     def _check(self, end: gateway_pb2.SymbolsEnd) -> None:
         if (end.bytes, end.raw_bytes) != (self._bytes, self._raw_bytes):
-            raise Garbled(f"The gateway says it sent {end.bytes:,} bytes; {self._bytes:,} arrived.")
+            raise Garbled(f"The gateway reports {end.bytes:,} bytes sent, but {self._bytes:,} arrived.")
         if end.sha256 != self._digest.digest():
             raise Garbled("The SHA-256 is not the one the gateway computed.")

@@ -167,7 +167,7 @@ class _Call:
         try:
             reply = gateway_pb2.CaptureReply.FromString(message)
         except DecodeError as error:
-            raise Garbled("What came is no message of the gateway's protocol.") from error
+            raise Garbled("The response is not a message of the gateway's protocol.") from error
         self.reader.take(reply)
         self.heard_at = time.monotonic()
         if self.begun_at is None and self.reader.begin is not None:
@@ -197,7 +197,9 @@ def _opened(call: _Call, visit_id: UUID) -> _Window:
         raise Garbled(f"The capture is of another visit ({capture.visit_id.hex() or 'none'}).")
     took = call.heard_at - call.began
     if not 0 < end.seconds <= took + _CLOCK_GRAIN_S:  # NaN too
-        raise Garbled(f"The gateway says it sampled {end.seconds:g} s; the whole call took {took:.1f} s.")
+        raise Garbled(
+            f"The gateway reports {end.seconds:g} s of sampling, but the whole call took {took:.1f} s."
+        )
     skew = None
     if call.begun_at is not None and capture.window.wall_start_ns:
         skew = capture.window.wall_start_ns / 1e9 - call.begun_at.timestamp()

@@ -38,7 +38,7 @@ def dump(url: str, target: Path) -> int:
     Raises BackupFailed, DatabaseError. A dump that is broken off leaves no `target`.
     """
     if target.exists():
-        raise BackupFailed(f"{target} exists already; name a new file.")
+        raise BackupFailed(f"{target} already exists: give a new file.")
     place = normalized(url)
     program = _program("pg_dump", at_least=_major(place))
     fresh = target.with_name(target.name + _UNFINISHED)
@@ -60,7 +60,7 @@ def restore(url: str, source: Path) -> Sequence[str]:
     Raises BackupFailed for a database that holds anything, DatabaseError.
     """
     if not source.is_file():
-        raise BackupFailed(f"{source} is no file.")
+        raise BackupFailed(f"{source} is not a file: give the file of a dump.")
     place = normalized(url)
     engine = open_engine(url, application="restore", pool_size=1)
     try:
@@ -68,7 +68,7 @@ def restore(url: str, source: Path) -> Sequence[str]:
             empty = is_empty(connection)
         if not empty:
             raise BackupFailed(
-                f"The database {place.database} holds tables already, and a dump goes into an empty one. Make one "
+                f"The database {place.database} has tables, but a dump needs an empty database. Create one "
                 "(CREATE DATABASE), or move the state directory of `fleetprof up` away, and restore again."
             )
         engine.dispose()
@@ -122,7 +122,7 @@ def _program(name: str, *, at_least: int, newest: bool = False) -> Path:
     if not fitting:
         seen = ", ".join(f"{path} ({version})" for path, version in found.items()) or "none"
         raise BackupFailed(
-            f"The server is PostgreSQL {at_least}, and {name} must not be older; here there is {seen}. "
+            f"The server is PostgreSQL {at_least}, and {name} must not be older; found here: {seen}. "
             f"Install postgresql-client-{at_least}."
         )
     return (max if newest else min)(fitting, key=lambda path: found[path])
@@ -183,7 +183,7 @@ def _run_through_psql(place: URL, command: Sequence[str | Path]) -> None:
                 except BrokenPipeError:  # psql ended, and says why
                     script.stdout.close()
         except OSError as error:
-            raise BackupFailed(f"{error.filename or psql} cannot be run: {error.strerror}.") from error
+            raise BackupFailed(f"Cannot run {error.filename or psql}: {error.strerror}.") from error
         # The server's word first: whoever writes to nobody fails too.
         _require_done(psql, server.returncode, answered)
         _require_done(restoring, script.returncode, said)
@@ -213,7 +213,7 @@ def _run(place: URL, command: Sequence[str | Path]) -> None:
             check=False,
         )
     except OSError as error:
-        raise BackupFailed(f"{command[0]} cannot be run: {error.strerror}.") from error
+        raise BackupFailed(f"Cannot run {command[0]}: {error.strerror}.") from error
     finally:
         os.umask(mask)
     if done.returncode != 0:

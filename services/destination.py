@@ -30,7 +30,7 @@ def write(parts: Iterable[bytes], target: Path, wrote: Callable[[int], None] = l
         _let_go_of_standard_output()
         return 0
     except OSError as error:
-        raise CannotWrite(f"{target} cannot be written: {error.strerror or error}.") from error
+        raise CannotWrite(f"Cannot write {target}: {error.strerror or error}.") from error
 
 
 def _replace(parts: Iterable[bytes], target: Path, wrote: Callable[[int], None]) -> int:

@@ -14,9 +14,7 @@ def parse_duration(text: str) -> float:
     """Seconds. Raises ValueError with a sentence; a number without a unit is not accepted."""
     compact = text.strip().lower()
     if len(compact) > _LONGEST_TEXT or not _WHOLE.fullmatch(compact):
-        raise ValueError(
-            f"{text[:_LONGEST_TEXT]!r} is no length of time; write for example 10s, 2m, 1h30m or 500ms."
-        )
+        raise ValueError(f"Invalid duration {text[:_LONGEST_TEXT]!r}: expected e.g. 10s, 2m, 1h30m or 500ms.")
     return sum(float(number) * _UNITS[unit] for number, unit in _PART.findall(compact))
 
 

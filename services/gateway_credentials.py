@@ -20,7 +20,5 @@ def gateway_credentials(settings: Settings) -> Credentials | None:
         return Credentials(ca, certificate, key)
     missing = [name for name, value in given.items() if value is None]
     if len(missing) < len(given):
-        raise SettingsProblem(
-            f"{' and '.join(missing)} must be set too: gateways are reached with mutual TLS."
-        )
+        raise SettingsProblem(f"Also set {' and '.join(missing)}: connections to gateways use mutual TLS.")
     return None

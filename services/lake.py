@@ -16,7 +16,7 @@ def needed_lake(settings: Settings) -> Lake:
     lake = lake_of(settings)
     if lake is None:
         raise SettingsProblem(
-            "FLEETPROF_LAKE_URL is not set. Write a folder or an fsspec URL, e.g. FLEETPROF_LAKE_URL=s3://bucket/lake."
+            "FLEETPROF_LAKE_URL is not set. Set a folder or an fsspec URL, e.g. FLEETPROF_LAKE_URL=s3://bucket/lake."
         )
     return lake
 

@@ -31,10 +31,10 @@ class OwnApi:
         except urllib.error.HTTPError as error:
             with error:
                 raise NotRunning(
-                    f"The API answered {error.code}: {error.read(500).decode(errors='replace')}"
+                    f"The API returned {error.code}: {error.read(500).decode(errors='replace')}"
                 ) from error
         except (OSError, ValueError) as error:
-            raise NotRunning(f"The API does not answer at {self._url}: {error}") from error
+            raise NotRunning(f"The API does not respond at {self._url}: {error}") from error
 
     def waiting(self) -> int | None:
         """How many captures wait to be landed; None: it does not answer just now."""

@@ -1,4 +1,4 @@
-"""The port that `fleetprof up` serves the browser on, and who has it already."""
+"""The port on which `fleetprof up` serves the web UI, and the process that uses it already."""
 
 import pwd
 import socket
@@ -21,24 +21,24 @@ class ChosenPort:
 
     number: int
     instead: str | None = None
-    """Why it is not the usual one, a sentence; None: it is, or one was asked for."""
+    """Reason for which it is not the default, a sentence; None: it is the default, or was given."""
 
 
 def choose_port(wanted: int, *, explicit: bool, proc: Path = Path("/proc")) -> ChosenPort:
-    """`wanted` if nobody has it, else one the kernel picks. Raises CannotStart for one that was asked for."""
+    """`wanted` if it is free, else a port that the kernel chooses. Raises CannotStart if it is `explicit` and in use."""
     try:
         return ChosenPort(_bound(wanted))
     except OSError as error:
         taker = listener(wanted, proc)
-        taken = f"is taken by {taker}" if taker else f"cannot be used ({error.strerror})"
+        taken = f"is in use by {taker}" if taker else f"cannot be used ({error.strerror})"
         if explicit:
-            raise CannotStart(f"Port {wanted} of 127.0.0.1, which was asked for, {taken}. {_HOW}") from error
+            raise CannotStart(f"Port {wanted} of 127.0.0.1 {taken}. {_HOW}") from error
     try:
         other = _bound(0)
     except OSError as error:
-        raise CannotStart(f"No port of 127.0.0.1 can be used: {error.strerror}.") from error
+        raise CannotStart(f"Cannot use any port of 127.0.0.1: {error.strerror}.") from error
     return ChosenPort(
-        other, f"Port {wanted} {taken}, so it is {other} this time; --port or FLEETPROF_API_PORT chooses one."
+        other, f"Port {wanted} {taken}; using {other}. To choose one: --port or FLEETPROF_API_PORT."
     )
 
 

@@ -41,24 +41,20 @@ class Verdict:
 def judge(facts: MachineFacts) -> Verdict:
     """Decide from facts alone."""
     if facts.system != "Linux":
-        return Verdict(f"fleetprof samples with Linux's perf events; this is {facts.system}.", False)
+        return Verdict(f"fleetprof needs Linux's perf events; this system is {facts.system}.", False)
     if facts.architecture != "x86_64":
-        return Verdict(
-            f"The gateway unwinds x86-64 code only so far; this machine is {facts.architecture}.", False
-        )
+        return Verdict(f"The gateway supports only x86-64; this machine is {facts.architecture}.", False)
     if facts.kernel < OLDEST_KERNEL:
         has, needs = (".".join(map(str, v)) for v in (facts.kernel, OLDEST_KERNEL))
-        return Verdict(f"Linux {needs} or newer is needed; this is {has}.", False)
+        return Verdict(f"fleetprof needs Linux {needs} or newer; this is {has}.", False)
     if facts.perf_event_paranoid is None:
-        return Verdict(
-            "This kernel was built without perf events (CONFIG_PERF_EVENTS): nothing can be sampled.", False
-        )
+        return Verdict("This kernel has no perf events (CONFIG_PERF_EVENTS), so it cannot be sampled.", False)
     if facts.may_see_everything or facts.perf_event_paranoid <= 0:  # CPU-wide events are open to all
         return Verdict(None, True)
     if facts.perf_event_paranoid > 2:
         return Verdict(
-            f"kernel.perf_event_paranoid is {facts.perf_event_paranoid}, which keeps ordinary users from sampling "
-            "even their own processes; allow it with: sudo sysctl kernel.perf_event_paranoid=2",
+            f"kernel.perf_event_paranoid is {facts.perf_event_paranoid}, which forbids users to sample even their "
+            "own processes. To allow it: sudo sysctl kernel.perf_event_paranoid=2",
             False,
         )
     return Verdict(None, False)

@@ -40,17 +40,17 @@ def request_rates(
     answer = _asked(f"{server.rstrip('/')}/api/v1/query_range?{wanted}")
     try:
         if answer["status"] != "success":
-            raise NoRates(f"Prometheus at {server} says: {str(answer.get('error'))[:300]}")
+            raise NoRates(f"Prometheus at {server} reports: {str(answer.get('error'))[:300]}")
         series = answer["data"]["result"]
         if answer["data"]["resultType"] != "matrix" or len(series) > 1:
             raise NoRates(
-                f"The query has {len(series):,} series; add them up: sum(rate(http_requests_total[5m]))."
+                f"The query returns {len(series):,} series instead of one. Add them up: sum(rate(http_requests_total[5m]))."
             )
         points = [(float(time), float(value)) for one in series for time, value in one["values"]]
     except (KeyError, TypeError, ValueError) as error:
-        raise NoRates(f"What {server} answers is not what Prometheus would: {error!r}.") from error
+        raise NoRates(f"Unexpected response from {server}, not as of Prometheus: {error!r}.") from error
     if not points:
-        raise NoRates("The query has no value in this time.")
+        raise NoRates("The query has no value in this time range.")
     return points
 
 
@@ -63,14 +63,14 @@ def _asked(url: str) -> Any:
     except urllib.error.HTTPError as error:
         with error:
             said = error.read(2000).decode("utf-8", "replace")
-        raise NoRates(f"Prometheus at {server} answers {error.code}: {said[:300]}") from error
+        raise NoRates(f"Prometheus at {server} returned {error.code}: {said[:300]}") from error
     except (OSError, ValueError) as error:
-        raise NoRates(
-            f"Prometheus at {server} cannot be asked: {getattr(error, 'reason', error)}."
-        ) from error
+        raise NoRates(f"Cannot query Prometheus at {server}: {getattr(error, 'reason', error)}.") from error
     if len(body) > _MOST_BYTES:
-        raise NoRates(f"Prometheus at {server} answers with more than {_MOST_BYTES >> 20} MiB.")
+        raise NoRates(
+            f"The response of Prometheus at {server} is larger than {_MOST_BYTES >> 20} MiB: query fewer points."
+        )
     try:
         return json.loads(body)
     except ValueError as error:
-        raise NoRates(f"What {server} answers is no JSON.") from error
+        raise NoRates(f"The response of {server} is not JSON.") from error

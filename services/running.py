@@ -61,8 +61,8 @@ def hold(state_dir: Path, usual: Path | None = None) -> Iterator[None]:
     make_folder(state_dir)
     if os.geteuid() == 0 and (owner := state_dir.stat().st_uid) != 0:
         raise CannotStart(
-            f"The state directory {state_dir} is of user {owner}, who could lead root's files astray; "
-            "run as that user, or set FLEETPROF_STATE_DIR to a folder of root's own."
+            f"The state directory {state_dir} belongs to user {owner}, who could redirect root's files: "
+            "run as that user, or set FLEETPROF_STATE_DIR to a folder that belongs to root."
         )
     folder = run_dir(state_dir)
     try:
@@ -70,7 +70,7 @@ def hold(state_dir: Path, usual: Path | None = None) -> Iterator[None]:
         descriptor = os.open(folder / "up.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise CannotStart(
-            f"The state directory {state_dir} cannot be written: {error.strerror}; run as the user who made it, "
+            f"Cannot write to the state directory {state_dir}: {error.strerror}. Run as its owner, "
             "or set FLEETPROF_STATE_DIR."
         ) from error
     try:
@@ -80,9 +80,9 @@ def hold(state_dir: Path, usual: Path | None = None) -> Iterator[None]:
             other = _read(state_dir)
             where = f" (process {other.pid}, {other.api_url})" if other else ""
             raise AlreadyRunning(
-                f"fleetprof up is already running with {state_dir}{where}. "
-                f"`{url_command(state_dir, usual)}` prints a link to it; a second one needs a state directory "
-                "(--state-dir) or a size (--simulate) of its own."
+                f"`fleetprof up` already runs with {state_dir}{where}. "
+                f"To print a link to it: {url_command(state_dir, usual)}. A second one needs its own state directory "
+                "(--state-dir) or size (--simulate)."
             ) from error
         (folder / "up.json").unlink(missing_ok=True)
         try:
@@ -109,13 +109,13 @@ def running_stack(state_dir: Path) -> RunningStack | None:
 
 
 def none_runs(state_dir: Path) -> str:
-    """Why `running_stack` found none, in a sentence, and which made-up fleet may be meant instead."""
+    """Reason for which `running_stack` found none, in a sentence, and which simulated fleet may be meant instead."""
     if _held(state_dir):
-        return f"The `fleetprof up` of {state_dir} is still starting; ask again when it has printed its URL."
-    sentence = f"No `fleetprof up` runs with {state_dir}."
+        return f"The `fleetprof up` of {state_dir} is still starting: retry when it has printed its URL."
+    sentence = f"No `fleetprof up` runs with the state directory {state_dir}."
     homes = filter(_held, sorted(state_dir.glob("simulated/*")))  # see services.simulate.home
     if home := next(homes, None):
-        sentence += f" One with a made-up fleet does: FLEETPROF_STATE_DIR={home} asks that."
+        sentence += f" One with a simulated fleet runs: to use it, set FLEETPROF_STATE_DIR={home}."
     return sentence
 
 

@@ -213,7 +213,7 @@ class Stack:
 
     def _check_wanted(self) -> None:
         if self._asked_to_end():
-            raise CannotStart("Asked to end before everything had started.")
+            raise CannotStart("Stopped before all parts had started.")
 
     def _database_url(self) -> str:
         return self._settings.database_url or (self._postgres.url() if self._postgres else "")

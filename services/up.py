@@ -59,19 +59,19 @@ def run(
             asked_to_end=asked.event.is_set,
             fleet=fleet,
         )
-        console.print(f"Starting fleetprof; its state is kept in {settings.state_dir}", highlight=False)
+        console.print(f"Starting fleetprof with the state directory {settings.state_dir}", highlight=False)
         if fleet is not None:
             console.print(
-                f"Simulating a fleet of {fleet.machines:,} machines (seed {fleet.seed}): nothing that is shown is "
-                "real, and this machine is not profiled. Other commands look at it with\n"
+                f"Simulating a fleet of {fleet.machines:,} machines (seed {fleet.seed}): all data is simulated, "
+                "and this machine is not profiled. To use it with other commands, set\n"
                 f"FLEETPROF_STATE_DIR={settings.state_dir}",
                 style="yellow",
                 soft_wrap=True,
             )
         if not verdict.whole_machine:
             console.print(
-                "Without privileges: your own processes are profiled, without the kernel's part. "
-                "As root the whole machine is.",
+                "Without privileges: only your own processes are profiled, without kernel code. "
+                "Run as root to profile the whole machine.",
                 style="yellow",
             )
         try:
@@ -85,7 +85,7 @@ def run(
                     stack.stop()
             finally:
                 stack.stop()  # nothing is left to do, unless the terminal has gone and could not be written to
-            console.print(f"Stopped. The data is kept in {settings.state_dir}.", style="dim", highlight=False)
+            console.print(f"Stopped. The data is in {settings.state_dir}.", style="dim", highlight=False)
 
 
 def _profile(
@@ -105,7 +105,7 @@ def _profile(
     if stack.other_port is not None:
         console.print(stack.other_port, style="yellow", soft_wrap=True)
     console.print(
-        f"The link works once; `{url_command(settings.state_dir, usual)}` prints another. Ctrl-C stops everything.",
+        f"The link works once; `{url_command(settings.state_dir, usual)}` prints another one. Ctrl-C stops all processes.",
         style="dim",
         markup=False,
         soft_wrap=True,
@@ -128,7 +128,7 @@ def _profile(
         from services.simulate.comparison import compared  # noqa: PLC0415 - needed for made-up fleets only
         from services.simulate.truth import Wanted, truth  # noqa: PLC0415
 
-        with going_on(console, "Summing up what is true …"):
+        with going_on(console, "Computing the true values …"):
             found = truth(stack.fleet.model(), Wanted(begun.timestamp(), ended.timestamp()))
         console.print()
         console.print(compared(answer, found, rows=rows))

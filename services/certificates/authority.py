@@ -66,10 +66,12 @@ class Authority:
             raise CertificateProblem(f"The authority's key {what}.") from error
         except ValueError as error:
             why = "the passphrase is wrong, or the file is damaged" if passphrase else "the file is damaged"
-            raise CertificateProblem(f"The authority's key cannot be read: {why}.") from error
+            raise CertificateProblem(f"Cannot read the authority's key: {why}.") from error
         loaded = read_certificate(certificate)
         if not isinstance(private, ec.EllipticCurvePrivateKey) or loaded.public_key() != private.public_key():
-            raise CertificateProblem("The authority's key and certificate do not belong together.")
+            raise CertificateProblem(
+                "The authority's key and certificate do not match: restore ca.key and ca.crt of the same authority."
+            )
         return cls(loaded, private)
 
     def renewed(self, common_name: str, now: datetime, *, days: int = AUTHORITY_DAYS) -> Self:
@@ -100,7 +102,7 @@ def read_certificate(pem: bytes) -> x509.Certificate:
     try:
         return x509.load_pem_x509_certificate(pem)
     except ValueError as error:
-        raise CertificateProblem(f"Not a certificate in PEM form: {error}") from error
+        raise CertificateProblem(f"Not a PEM certificate: {error}") from error
 
 
 def _self_signed(

@@ -18,7 +18,7 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        raise CertificateProblem(f"{folder} cannot be made: {error.strerror}.") from error
+        raise CertificateProblem(f"Cannot create {folder}: {error.strerror}.") from error
 
 
 @contextlib.contextmanager
@@ -51,7 +51,7 @@ def write(path: Path, content: bytes, mode: int) -> None:
     except OSError as error:
         with contextlib.suppress(OSError):
             new.unlink()
-        raise CertificateProblem(f"{path} cannot be written: {error.strerror}.") from error
+        raise CertificateProblem(f"Cannot write {path}: {error.strerror}.") from error
 
 
 def read(path: Path) -> bytes:
@@ -59,7 +59,7 @@ def read(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise CertificateProblem(f"{path} cannot be read: {error.strerror}.") from error
+        raise CertificateProblem(f"Cannot read {path}: {error.strerror}.") from error
 
 
 def _sync(folder: Path) -> None:

@@ -24,7 +24,7 @@ def parse(kind: Kind, text: str) -> tuple[str, ...]:
     if not kind.is_server:
         if not _CALLER.match(text):
             raise CertificateProblem(
-                f"{text!r} is no name for a {kind.value}: letters, digits, dots and dashes, 64 at most."
+                f"Invalid name {text!r} of a {kind.value}: expected at most 64 letters, digits, dots and dashes."
             )
         return (text,)
     return tuple(dict.fromkeys(_host(part.strip()) for part in text.split(",")))
@@ -39,8 +39,8 @@ def _host(text: str) -> str:
     # What looks like an address but is none would be taken for a host name that no resolver knows.
     if not _HOST.match(text) or re.fullmatch(r"[0-9.]+", text):
         raise CertificateProblem(
-            f"{text!r} is neither a host name nor an IP address; write what the inventory reaches the machine by, "
-            "without the port, e.g. node7.example or 10.0.0.7, several names of one machine with commas between."
+            f"Invalid name {text!r}: expected the host name or IP address of the machine in the inventory, "
+            "without the port, e.g. node7.example or 10.0.0.7; separate several names of one machine by commas."
         )
     return text.lower()
 

@@ -74,8 +74,8 @@ class Register:
             if path.exists() or path.with_suffix(".key").exists():
                 if not keep:
                     raise CertificateProblem(
-                        f"{path} is there already, and every certificate it signed would be worthless with another; "
-                        "`fleetprof certs show` says what there is, --keep leaves it as it is."
+                        f"{path} already exists; a new authority would invalidate every certificate that it signed. "
+                        "List them: fleetprof certs show. To keep the authority add --keep."
                     )
                 self._authority("ca")
             else:
@@ -104,8 +104,8 @@ class Register:
             if kept.exists() and not replace and keep_days is None:
                 ends = self._entry(kept, kind).ends
                 raise CertificateProblem(
-                    f"{kept} is there already, good until {ends:%Y-%m-%d}. Longer: fleetprof certs renew. "
-                    "Another key or other names: --replace."
+                    f"{kept} already exists, valid until {ends:%Y-%m-%d}. To extend it: fleetprof certs renew. "
+                    "For another key or other names add --replace."
                 )
             authority = self._authority(kind.authority)
             key = new_key()
@@ -139,7 +139,7 @@ class Register:
         """Authorities first, then what they signed, by kind and name."""
         if not (self.folder / "ca.crt").exists():
             raise CertificateProblem(
-                f"{self.folder} holds no authority; make one: fleetprof certs init --folder {self.folder}"
+                f"{self.folder} contains no authority. Create one: fleetprof certs init --folder {self.folder}"
             )
         for stem in AUTHORITIES:
             if (path := self.folder / f"{stem}.crt").exists():
@@ -157,7 +157,9 @@ class Register:
             # The key first: a gateway that looks in between finds a pair that does not match and keeps the old one.
             files.write(key_path, key_pem(key), files.PRIVATE)
         if not isinstance(public, ec.EllipticCurvePublicKey):
-            raise CertificateProblem(f"{entry.path} is not of this authority's making.")
+            raise CertificateProblem(
+                f"{entry.path} was not signed by this authority: give its folder by --folder."
+            )
         signed = self._authority(kind.authority).sign(kind, entry.names, public, self._now, days=days)
         files.write(entry.path, certificate_pem(signed), files.PUBLIC)
         return Issued(self._entry(entry.path, kind), entry.path, key_path if new_keys else None, is_new=True)
@@ -186,7 +188,7 @@ class Register:
             return self._make(stem, AUTHORITY_DAYS)
         if not path.exists():
             raise CertificateProblem(
-                f"{self.folder} holds no authority; make one: fleetprof certs init --folder {self.folder}"
+                f"{self.folder} contains no authority. Create one: fleetprof certs init --folder {self.folder}"
             )
         return Authority.load(files.read(path), files.read(path.with_suffix(".key")), self._passphrase)
 
@@ -217,7 +219,7 @@ def _require_keys(entries: list[Entry]) -> None:
     for entry in entries:
         if entry.kind is not None and not entry.path.with_suffix(".key").exists():
             raise CertificateProblem(
-                f"The key of {entry.path} is not here, so it cannot be replaced here: "
+                f"The key of {entry.path} is not in this folder, so it cannot be replaced here. Issue a new one: "
                 f"fleetprof certs issue {entry.kind.value} {','.join(entry.names)} --replace --into FOLDER"
             )
 

@@ -14,7 +14,7 @@ def check_pair(certificate: Path, key: Path) -> None:
         _load(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), certificate, key)
     except (OSError, ValueError) as error:
         raise SettingsProblem(
-            f"FLEETPROF_API_TLS_CERT ({certificate}) and FLEETPROF_API_TLS_KEY ({key}) are no "
+            f"FLEETPROF_API_TLS_CERT ({certificate}) and FLEETPROF_API_TLS_KEY ({key}) must be a "
             f"certificate and its unencrypted key, in PEM: {error}"
         ) from error
 
@@ -25,7 +25,7 @@ def check_authority(path: Path) -> None:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_verify_locations(path)
     except OSError as error:
         raise SettingsProblem(
-            f"FLEETPROF_DATA_CLIENT_CA ({path}) has no certificate in PEM: {error}"
+            f"FLEETPROF_DATA_CLIENT_CA ({path}) must be a certificate in PEM: {error}"
         ) from error
 
 

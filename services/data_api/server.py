@@ -66,19 +66,19 @@ def check_data_exposure(listen: DataListen, tokens: Sequence[str]) -> None:
     if listen.path is not None:
         if not listen.path.is_absolute() or len(os.fsencode(listen.path)) > _LONGEST_PATH:
             raise SettingsProblem(
-                f"FLEETPROF_DATA_LISTEN: unix: needs an absolute path of at most {_LONGEST_PATH} bytes."
+                f"Invalid FLEETPROF_DATA_LISTEN: unix: needs an absolute path of at most {_LONGEST_PATH} bytes."
             )
         return
     found = _HOST_PORT.fullmatch(listen.address)
     if found is None or int(found["port"]) > 65535:
-        raise SettingsProblem("FLEETPROF_DATA_LISTEN is neither HOST:PORT nor unix:/PATH.")
+        raise SettingsProblem("Invalid FLEETPROF_DATA_LISTEN: expected HOST:PORT or unix:/PATH.")
     for name, path in (
         ("FLEETPROF_API_TLS_CERT", listen.tls_cert),
         ("FLEETPROF_API_TLS_KEY", listen.tls_key),
         ("FLEETPROF_DATA_CLIENT_CA", listen.client_ca),
     ):
         if path is not None and not os.access(path, os.R_OK):
-            raise SettingsProblem(f"{path} cannot be read; {name} names it.")
+            raise SettingsProblem(f"Cannot read {path}, the value of {name}.")
     if listen.client_ca is not None and not listen.secure:
         raise SettingsProblem(
             "FLEETPROF_DATA_CLIENT_CA needs FLEETPROF_API_TLS_CERT and FLEETPROF_API_TLS_KEY."
@@ -96,8 +96,8 @@ def check_data_exposure(listen: DataListen, tokens: Sequence[str]) -> None:
         missing.append("FLEETPROF_API_TOKENS or FLEETPROF_DATA_CLIENT_CA")
     if missing:
         raise SettingsProblem(
-            f"The data API would listen on {listen.address}, where others can reach it; set {' and '.join(missing)}, "
-            "or let it listen on a Unix socket or a loopback address."
+            f"Other machines can reach the data API at {listen.address}: set {' and '.join(missing)}, "
+            "or use a Unix socket or a loopback address."
         )
 
 
@@ -158,10 +158,10 @@ class DataServer:
                 return self._server.add_secure_port(self._listen.address, certificates.credentials())
             return self._server.add_insecure_port(self._listen.address)
         except (BadCertificates, OSError) as error:
-            raise CannotStart(f"The data API has no certificate to show: {error}") from error
+            raise CannotStart(f"Cannot use the certificate of the data API: {error}") from error
         except RuntimeError as error:
             raise CannotStart(
-                f"The data API cannot listen on {self._listen.address}; is the address taken? "
+                f"The data API cannot listen on {self._listen.address}; the address may be in use. "
                 "Choose another with FLEETPROF_DATA_LISTEN."
             ) from error
         finally:
@@ -203,7 +203,7 @@ def _make_way(path: Path) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         if probe.connect_ex(str(path)) == 0:
-            raise CannotStart(f"Somebody listens on {path} already.")
+            raise CannotStart(f"Another process listens on {path}: stop it, or change FLEETPROF_DATA_LISTEN.")
     if path.is_socket():
         path.unlink()
 

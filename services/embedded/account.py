@@ -65,7 +65,7 @@ def server_account(existing: Path) -> Account:
         except KeyError:
             continue
     raise CannotStart(
-        f"PostgreSQL does not run as root, and none of the users {', '.join(_CANDIDATES)} exists; "
+        f"PostgreSQL does not run as root, and none of the users {', '.join(_CANDIDATES)} exists: "
         "add one (useradd --system fleetprof), or set FLEETPROF_DATABASE_URL."
     )
 
@@ -76,7 +76,7 @@ def own_name() -> str:
         return pwd.getpwuid(os.geteuid()).pw_name
     except KeyError:
         raise CannotStart(
-            f"User id {os.geteuid()} has no name here, which PostgreSQL needs; run as a user of /etc/passwd, "
+            f"User id {os.geteuid()} has no name, which PostgreSQL needs: run as a user of /etc/passwd, "
             "or set FLEETPROF_DATABASE_URL."
         ) from None
 

@@ -27,7 +27,7 @@ def make_folder(path: Path) -> None:
             path.chmod(0o711)
     except OSError as error:
         raise CannotStart(
-            f"The state directory {path} cannot be made: {error.strerror}; set FLEETPROF_STATE_DIR."
+            f"Cannot create the state directory {path}: {error.strerror}. Set FLEETPROF_STATE_DIR to another folder."
         ) from error
 
 
@@ -36,7 +36,7 @@ def check_socket(path: str) -> None:
     over = len(os.fsencode(path)) - _LONGEST_SOCKET_PATH
     if over > 0:
         raise CannotStart(
-            f"The path of the socket {path} is {over} bytes too long for the kernel; "
+            f"The path of the socket {path} is {over} bytes too long for the kernel: "
             "set FLEETPROF_STATE_DIR to a shorter path."
         )
 
@@ -48,7 +48,7 @@ def alone(folder: Path) -> Iterator[None]:
         lock = (folder / "lock").open("w")
     except OSError as error:
         raise CannotStart(
-            f"{folder} cannot be written: {error.strerror}; run as the user who made it, or set FLEETPROF_STATE_DIR."
+            f"Cannot write to {folder}: {error.strerror}. Run as its owner, or set FLEETPROF_STATE_DIR."
         ) from error
     with lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

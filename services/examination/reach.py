@@ -36,7 +36,7 @@ def certificates(settings: Settings) -> Iterator[Finding]:
         costs = (
             "every visit over the network" if "API" not in subject else "the API, for browsers and programs"
         )
-        remedy = "fleetprof certs renew, and copy it to where it is used"
+        remedy = "fleetprof certs renew, then copy it to its machine"
         try:
             ends = read_certificate(read(path)).not_valid_after_utc
         except CertificateProblem as error:
@@ -44,11 +44,13 @@ def certificates(settings: Settings) -> Iterator[Finding]:
             continue
         left = (ends - now).days
         if ends <= now:
-            yield Finding(subject, Grade.BAD, f"{path} ended on {ends:%Y-%m-%d}", costs, remedy)
+            yield Finding(subject, Grade.BAD, f"{path} expired on {ends:%Y-%m-%d}", costs, remedy)
         elif left < _SOON_DAYS:
-            yield Finding(subject, Grade.BAD, f"{path} ends in {left} days", f"from then on {costs}", remedy)
+            yield Finding(
+                subject, Grade.BAD, f"{path} expires in {left} days", f"from then on {costs}", remedy
+            )
         else:
-            yield Finding(subject, Grade.FINE, f"good for {left} days")
+            yield Finding(subject, Grade.FINE, f"valid for {left} days")
 
 
 def debuginfod(settings: Settings) -> Iterator[Finding]:
@@ -65,9 +67,9 @@ def debuginfod(settings: Settings) -> Iterator[Finding]:
         except urllib.error.HTTPError as error:
             error.close()
             answered = error.code == 404
-            why = f"answers {error.code} {error.reason}"
+            why = f"returns {error.code} {error.reason}"
         except (urllib.error.URLError, OSError, ValueError) as error:
-            answered, why = False, f"cannot be reached: {getattr(error, 'reason', error)}"
+            answered, why = False, f"unreachable: {getattr(error, 'reason', error)}"
         if answered:
             yield Finding(subject, Grade.FINE, "answers")
         else:
@@ -75,6 +77,6 @@ def debuginfod(settings: Settings) -> Iterator[Finding]:
                 subject,
                 Grade.BAD,
                 why,
-                "names of functions nobody uploaded symbols of",
+                "names of functions without uploaded symbols",
                 "FLEETPROF_DEBUGINFOD_URLS names others",
             )

@@ -25,11 +25,11 @@ def database(settings: Settings) -> Iterator[Finding]:
     from storage.database import open_engine  # noqa: PLC0415
     from storage.errors import StorageError  # noqa: PLC0415
 
-    costs = "everything but gateways: nothing is visited, landed or answered"
+    costs = "everything but gateways: no visits, no ingestion, no queries"
     try:
         url = settings.needed_database_url()
     except ServiceError as error:
-        yield Finding("database", Grade.NOTE, "none is configured here", costs, str(error))
+        yield Finding("database", Grade.NOTE, "not configured here", costs, str(error))
         return
     try:
         engine = open_engine(url, application="doctor", pool_size=1)
@@ -64,30 +64,30 @@ def database(settings: Settings) -> Iterator[Finding]:
             "fleetprof db upgrade",
         )
     else:
-        yield Finding("schema", Grade.FINE, "is this program's")
+        yield Finding("schema", Grade.FINE, "is of this version")
     if abs(found.clock_skew_s) > _LARGE_SKEW_S:
         yield Finding(
             "clock",
             Grade.BAD,
-            f"the database's is {found.clock_skew_s:+.1f} s from ours",
-            "days, hours and leases of visits are by one or the other",
+            f"the database's clock differs by {found.clock_skew_s:+.1f} s",
+            "days, hours and leases of visits: they use both clocks",
             "sudo timedatectl set-ntp true, on both",
         )
     else:
-        yield Finding("clock", Grade.FINE, f"the database's is {found.clock_skew_s:+.2f} s from ours")
+        yield Finding("clock", Grade.FINE, f"the database's clock differs by {found.clock_skew_s:+.2f} s")
     if clocks is not None and clocks.visits:
         if clocks.large:
             yield Finding(
                 "machines' clocks",
                 Grade.NOTE,
-                f"{clocks.large} of {clocks.visits} visits of the last day found one more than {LARGE_SKEW_S:g} s off, "
+                f"{clocks.large} of {clocks.visits} visits of the last day found a clock more than {LARGE_SKEW_S:g} s off, "
                 f"the worst {clocks.worst_s:.0f} s",
                 "the time shown in their captures; visits have their day and hour from the collector",
                 "sudo timedatectl set-ntp true, on those machines",
             )
         else:
             yield Finding(
-                "machines' clocks", Grade.FINE, f"none is off, by {clocks.visits} visits of the last day"
+                "machines' clocks", Grade.FINE, f"no clock is off in {clocks.visits} visits of the last day"
             )
 
 
@@ -95,10 +95,10 @@ def broker(settings: Settings) -> Finding:
     """Whether it answers."""
     import redis  # noqa: PLC0415
 
-    costs = "captures land late: workers hear of them only by the sweep"
+    costs = "captures are ingested late: only the sweep notifies workers"
     url = settings.known_redis_url()
     if url is None:
-        return Finding("broker", Grade.NOTE, "none is configured here", costs, "set FLEETPROF_REDIS_URL")
+        return Finding("broker", Grade.NOTE, "not configured here", costs, "set FLEETPROF_REDIS_URL")
     try:
         # The broker's own form for a Unix socket is not that of the client library.
         known = url.replace("redis+socket://", "unix://", 1).replace("virtual_host=", "db=")
@@ -109,7 +109,7 @@ def broker(settings: Settings) -> Finding:
         return Finding(
             "broker",
             Grade.BAD,
-            f"does not answer: {error}",
+            f"does not respond: {error}",
             costs,
             "see FLEETPROF_REDIS_URL in docs/settings.md",
         )
@@ -117,7 +117,7 @@ def broker(settings: Settings) -> Finding:
         return Finding(
             "broker", Grade.BAD, f"Redis {version}", costs, f"run Redis {OLDEST_REDIS} or newer, or Valkey"
         )
-    return Finding("broker", Grade.FINE, f"Redis {version} answers")
+    return Finding("broker", Grade.FINE, f"Redis {version} responds")
 
 
 def archive(settings: Settings) -> Finding:
@@ -140,12 +140,14 @@ def archive(settings: Settings) -> Finding:
             "archive",
             Grade.BAD,
             str(error),
-            "every visit: nowhere to put its capture",
+            "every visit: its capture cannot be stored",
             "see FLEETPROF_ARCHIVE_URL",
         )
     if not same:
-        return Finding("archive", Grade.BAD, f"{settings.archive} gives back other bytes", "every capture")
-    return Finding("archive", Grade.FINE, f"{settings.archive} takes and gives")
+        return Finding(
+            "archive", Grade.BAD, f"{settings.archive} returns other bytes than were written", "every capture"
+        )
+    return Finding("archive", Grade.FINE, f"{settings.archive} can be read and written")
 
 
 def folder(subject: str, folder: Path, setting: str) -> Finding:
@@ -160,19 +162,19 @@ def folder(subject: str, folder: Path, setting: str) -> Finding:
         return Finding(
             subject,
             Grade.BAD,
-            f"{folder} cannot be written to: {error.strerror}",
-            "symbols: nothing built is kept",
-            f"let the worker's user write there, or set {setting}",
+            f"cannot write to {folder}: {error.strerror}",
+            "symbols: built files are not cached",
+            f"give the worker's user write permission, or set {setting}",
         )
-    return Finding(subject, Grade.FINE, f"{folder} can be written to")
+    return Finding(subject, Grade.FINE, f"{folder} is writable")
 
 
 def _not_there(subject: str, folder: Path, setting: str) -> Finding:
     return Finding(
         subject,
         Grade.NOTE,
-        f"{folder} is not there yet",
-        "nothing; it is made when first needed",
+        f"{folder} does not exist yet",
+        "nothing; it is created when needed",
         f"{setting} names another",
     )
 
@@ -195,8 +197,8 @@ def disks(settings: Settings) -> Iterator[Finding]:
                 f"disk {there}",
                 Grade.BAD,
                 says,
-                "captures and symbols, once it is full",
-                "FLEETPROF_RETENTION_DAYS, or a larger disk",
+                "captures and symbols, when the disk is full",
+                "lower FLEETPROF_RETENTION_DAYS, or use a larger disk",
             )
         else:
             yield Finding(f"disk {there}", Grade.FINE, says)

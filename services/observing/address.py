@@ -48,14 +48,14 @@ class ObserveAddress:
             path = Path(text.removeprefix(_UNIX))
             if not path.is_absolute():
                 raise SettingsProblem(
-                    f"{text}: the socket's path must be absolute, e.g. unix:/run/fleetprof/observe.sock"
+                    f"Invalid address {text}: expected an absolute path, e.g. unix:/run/fleetprof/observe.sock"
                 )
             return cls(path=path)
         host, colon, port = text.rpartition(":")
         host = host.removeprefix("[").removesuffix("]")
         if not (colon and host and port.isascii() and port.isdigit() and int(port) <= 0xFFFF):
             raise SettingsProblem(
-                f"{text!r} is no address; write unix:/PATH or HOST:PORT, e.g. 127.0.0.1:9464"
+                f"Invalid address {text!r}: expected unix:/PATH or HOST:PORT, e.g. 127.0.0.1:9464"
             )
         return cls(host=host, port=int(port))
 
@@ -73,8 +73,7 @@ def allowed(text: str | None, *, openly: bool) -> ObserveAddress | None:
     address = ObserveAddress.parse(text)
     if not address.is_private and not openly:
         raise SettingsProblem(
-            f"Metrics and probes would be answered at {address}, where others can reach them: they tell how large the "
-            "fleet is and how it is. Set FLEETPROF_OBSERVE_OPENLY=true if that is meant, or take a loopback "
-            "address or unix:/PATH."
+            f"Other machines can reach {address}, and metrics and health checks show the size and state of the fleet. "
+            "Set FLEETPROF_OBSERVE_OPENLY=true to allow it, or use a loopback address or unix:/PATH."
         )
     return address

@@ -39,7 +39,7 @@ def ask(
         response = connection.getresponse()
         return response.status, response.read().decode(errors="replace")
     except (OSError, http.client.HTTPException) as error:
-        raise NotRunning(f"Nobody answers at {address}: {error or type(error).__name__}") from error
+        raise NotRunning(f"No response from {address}: {error or type(error).__name__}") from error
     finally:
         connection.close()
 

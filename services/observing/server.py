@@ -109,7 +109,7 @@ class _Server(ThreadingHTTPServer):
             super().__init__(where, _Handler)
         except OSError as error:
             raise CannotStart(
-                f"Probes and scrapes cannot be answered at {address}: {error.strerror or error}."
+                f"Cannot serve metrics and health checks at {address}: {error.strerror or error}."
             ) from error
         finally:
             os.umask(before)
@@ -240,5 +240,5 @@ def _make_way(path: Path) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with socket.socket(socket.AF_UNIX) as probe:
         if probe.connect_ex(str(path)) == 0:
-            raise CannotStart(f"Somebody answers on {path} already.")
+            raise CannotStart(f"Another process listens on {path}: stop it, or use another address.")
     path.unlink(missing_ok=True)

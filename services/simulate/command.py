@@ -90,7 +90,7 @@ def as_json(found: Truth, start: float, end: float) -> dict[str, Any]:
 
 def _go_on(asked: Asked) -> None:
     if asked.event.is_set():
-        raise CannotStart("Asked to end before every machine answered.")
+        raise CannotStart("Stopped before every machine was ready.")
 
 
 @contextmanager
@@ -102,4 +102,4 @@ def _open(path: Path) -> Iterator[TextIO]:
         with path.open("w", encoding="utf-8") as file:
             yield file
     except OSError as error:
-        raise CannotStart(f"{path} cannot be written: {error.strerror}.") from error
+        raise CannotStart(f"Cannot write {path}: {error.strerror}.") from error

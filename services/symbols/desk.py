@@ -117,8 +117,8 @@ class SymbolDesk:
             raise UnusableFile(f"{name}: {found.reason}")
         if not found.key:
             raise UnusableFile(
-                f"{name}: It lists a kernel's functions where one boot put them, and does not say of which build. "
-                "Upload that kernel's vmlinux, or let gateways give the functions of theirs."
+                f"{name}: It lists a kernel's functions at the addresses of one boot, without a build-id. "
+                "Upload that kernel's vmlinux, or let gateways share their kernels' functions."
             )
         added = candidates.add(
             self.engine,
@@ -183,7 +183,9 @@ class SymbolDesk:
         with self._snapshot() as connection:
             found = missing.read_binary(connection, key, *_lately(1))
             if found is None:
-                raise NoSuchSymbols(f"No capture holds {key[:100]}, and nothing is stored for it.")
+                raise NoSuchSymbols(
+                    f"Unknown binary {key[:100]}: no capture contains it, and no file is stored for it."
+                )
             return found, missing.read_absences(connection, key)
 
     def add_sources(
@@ -225,7 +227,7 @@ class SymbolDesk:
         with self.engine.connect() as connection:
             seen = find_binary(connection, checked(key))
             if seen is None:
-                raise NoSuchSymbols(f"No capture holds {sentence(key, 100)}.")
+                raise NoSuchSymbols(f"Unknown binary {sentence(key, 100)}: no capture contains it.")
             if not sources.is_built_from(connection, key, path):
                 raise NoSuchSymbols(
                     f"No function of {sentence(seen.name, 100)} is known to come from {sentence(path, 500)}."

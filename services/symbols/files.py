@@ -50,13 +50,13 @@ def files_at(paths: Sequence[Path], *, recursive: bool) -> Iterator[LocalFile]:
         try:
             found = named.stat()
         except OSError as error:
-            raise UnusableFile(f"{named} cannot be read: {error.strerror}.") from error
+            raise UnusableFile(f"Cannot read {named}: {error.strerror}.") from error
         if not stat.S_ISDIR(found.st_mode):
             if not stat.S_ISREG(found.st_mode):
-                raise UnusableFile(f"{named} is no file.")
+                raise UnusableFile(f"{named} is neither a file nor a folder.")
             yield from _once(named, found, seen)
         elif not recursive:
-            raise UnusableFile(f"{named} is a folder; add -r to upload what is useful in it.")
+            raise UnusableFile(f"{named} is a folder: add -r to upload the useful files in it.")
         else:
             yield from _below(named, seen)
 

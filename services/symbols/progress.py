@@ -1,4 +1,4 @@
-"""Uploads and their consequences on a terminal: a bar while something goes on, a line for what is done."""
+"""Uploads and their effects on a terminal: a bar for work in progress, a line for each result."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -57,14 +57,14 @@ def show_uploads(
                 _print(console, event)
     known = sum(isinstance(event, Known) for event in events)
     if known > _KNOWN_SHOWN:
-        console.print(f"{known - _KNOWN_SHOWN:,} more were stored already.", style="dim")
+        console.print(f"{known - _KNOWN_SHOWN:,} more were already stored.", style="dim")
     return events
 
 
 def show_consequences(
     access: SymbolAccess, answers: Sequence[Json], console: Console, *, seconds: float
 ) -> None:
-    """Follow what comes of uploads, and print it."""
+    """Follow the effects of uploads, and print them."""
     shown: set[str] = set()
     last: Followed | None = None
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
@@ -74,11 +74,11 @@ def show_consequences(
             for key, relanding in last.relandings.items():
                 if key not in shown and relanding["renamed"]:
                     shown.add(key)
-                    console.print(f"{short(key)}: {relanding['renamed']:,} functions have names now.")
+                    console.print(f"{short(key)}: {relanding['renamed']:,} functions named.")
             if last.captures:
                 progress.update(
                     task,
-                    description="landing captures again",
+                    description="ingesting captures again",
                     total=last.captures,
                     completed=last.captures - last.left,
                 )
@@ -87,11 +87,11 @@ def show_consequences(
     for key, relanding in last.relandings.items():
         console.print(f"{short(key)}: {told(relanding)}.")
     for key in sorted(last.waiting):
-        console.print(
-            f"{short(key)}: nothing has come of it yet; see: fleetprof symbols show {key}", style="dim"
-        )
+        console.print(f"{short(key)}: no effect yet. Show it: fleetprof symbols show {key}", style="dim")
     if last.left:
-        console.print("It goes on in the background; see: fleetprof symbols relandings", style="dim")
+        console.print(
+            "Ingestion continues in the background. Show it: fleetprof symbols relandings", style="dim"
+        )
 
 
 def _print(console: Console, event: Known | Sent | Refused) -> None:
@@ -103,7 +103,7 @@ def _print(console: Console, event: Known | Sent | Refused) -> None:
             console.print(Text(f"✗ {name}: {why}", style="red"), soft_wrap=True)
         case Known():
             what = "; ".join(recognised(row) for row in event.rows)
-            console.print(Text(f"= {name}: {what}; stored already", style="dim"), soft_wrap=True)
+            console.print(Text(f"= {name}: {what}; already stored", style="dim"), soft_wrap=True)
         case Sent():
             console.print(Text(f"✓ {name}: {recognised(event.answer['file'])}"), soft_wrap=True)
             for note in event.answer["notes"]:

@@ -51,11 +51,13 @@ class RemoteSymbols:
         except ValueError:  # a port that is none, an address in brackets that is none
             parts, port = urlsplit(""), None
         if parts.scheme not in {"http", "https"} or not parts.hostname:
-            raise SettingsProblem(f"{url} is no address of an API; write https://fleetprof.example.")
+            raise SettingsProblem(
+                f"Invalid API address {url}: expected a URL such as https://fleetprof.example."
+            )
         if token and parts.scheme == "http" and not _is_this_machine(parts.hostname):
             raise SettingsProblem(
-                f"The token would travel to {parts.hostname} in the open. Write https://, or reach that API over "
-                f"a tunnel: ssh -L 7070:127.0.0.1:{port or 7070} {parts.hostname}, and http://127.0.0.1:7070 here."
+                f"The token would be sent to {parts.hostname} unencrypted. Use https://, or a tunnel to that "
+                f"API: ssh -L 7070:127.0.0.1:{port or 7070} {parts.hostname}, and http://127.0.0.1:7070 here."
             )
         self._url = url
         self._host, self._port, self._secure = parts.hostname, port, parts.scheme == "https"
@@ -127,7 +129,9 @@ class RemoteSymbols:
                 reply = self._once(method, target, body and body(), {**self._headers, **(headers or {})})
             except (OSError, http.client.HTTPException) as error:
                 if attempt == _TRIES or isinstance(error, ssl.SSLError):
-                    raise ApiRefused(f"The API at {self._url} does not answer: {_words(error)}", 0) from error
+                    raise ApiRefused(
+                        f"The API at {self._url} does not respond: {_words(error)}", 0
+                    ) from error
             else:
                 if reply.status < http.client.BAD_REQUEST:
                     return _document(reply.body, self._url)
@@ -163,7 +167,7 @@ def _read(step: Callable[[], _T]) -> _T:
     try:
         return step()
     except OSError as error:
-        raise UnusableFile(f"It cannot be read: {error.strerror or error}.") from error
+        raise UnusableFile(f"Cannot read the file: {error.strerror or error}.") from error
 
 
 def _packed(file: IO[bytes], sent: Sent) -> Iterator[bytes]:
@@ -190,7 +194,7 @@ def _document(body: bytes, url: str) -> Json:
     except ValueError:
         document = None
     if not isinstance(document, dict):
-        raise ApiRefused(f"What answers at {url} is no API of fleetprof.", 0)
+        raise ApiRefused(f"The server at {url} is not a fleetprof API: check --url or FLEETPROF_URL.", 0)
     return document
 
 

@@ -58,7 +58,7 @@ class _Header(tarfile.TarInfo):
         largest = _LARGEST.get(header.type)
         if largest is not None and not 0 <= header.size <= largest:
             raise UnusableFile(
-                f"The archive has an extended header of {header.size:,} bytes; those of its kind have at most {largest:,}."
+                f"The archive has an extended header of {header.size:,} bytes; the limit for this kind is {largest:,}."
             )
         if header.type == tarfile.GNUTYPE_SPARSE:
             raise _sparse(header.name)
@@ -88,7 +88,7 @@ def members(archive: IO[bytes], limits: Limits) -> Iterator[Member]:
         # tarfile reads the header that another one is about by calling itself.
         raise UnusableFile("The archive of sources has too many extended headers in a row.") from error
     except (tarfile.TarError, EOFError, OverflowError, ValueError) as error:
-        raise UnusableFile(f"The archive of sources cannot be read: {error}.") from error
+        raise UnusableFile(f"Cannot read the archive of sources: {error}.") from error
 
 
 def _checked(member: tarfile.TarInfo, limits: Limits, end: int) -> Member:
@@ -96,11 +96,11 @@ def _checked(member: tarfile.TarInfo, limits: Limits, end: int) -> Member:
         raise _sparse(member.name)
     if member.size > limits.file_bytes:
         raise UnusableFile(
-            f"{sentence(member.name, 200)} has {member.size:,} bytes; sources have at most {limits.file_bytes:,}."
+            f"{sentence(member.name, 200)} has {member.size:,} bytes; the limit of a source file is {limits.file_bytes:,}."
         )
     # Sizes in base 256 and of PAX records may be negative.
     if member.size < 0 or member.offset_data + member.size > end:
-        raise UnusableFile(f"The archive of sources is cut short in {sentence(member.name, 200)}.")
+        raise UnusableFile(f"The archive of sources is truncated in {sentence(member.name, 200)}.")
     return Member(member.name, member.offset_data, member.size)
 
 

@@ -91,6 +91,6 @@ def _listed(content: OpenedFile, stopping: Callable[[], bool], memory_bytes: int
     if ended.status != 0:
         raise UnusableFile(
             f"Reading the archive of sources ended early (status {ended.status} within {cpu_seconds} CPU s and "
-            f"{memory_bytes >> 20} MiB): {ended.said or 'it said nothing'}"
+            f"{memory_bytes >> 20} MiB): {ended.said or 'no message'}"
         )
     return ended.output

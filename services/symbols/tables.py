@@ -1,4 +1,4 @@
-"""The answers about symbols in a terminal."""
+"""Results about symbols as tables in a terminal."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -28,19 +28,19 @@ KINDS = {
     "split": "split DWARF",
 }
 OUTCOMES = {
-    "asked": "no answer yet",
-    "got": "it gave what it has",
-    "unconfirmed": "it gave what it has, which is not used yet",
-    "disputed": "it gave something else than another machine",
-    "absent": "it has it no more",
-    "refused": "it gives no symbols away",
-    "failed": "that failed",
+    "asked": "no response yet",
+    "got": "received",
+    "unconfirmed": "received, not used before another machine confirms it",
+    "disputed": "received, but it differs from that of another machine",
+    "absent": "the machine no longer has it",
+    "refused": "the gateway does not share symbols",
+    "failed": "failed",
 }
 _LONG_KEY = 20
 
 
 def size(count: int) -> str:
-    """Bytes in powers of ten, as file managers say it: `1.4 MB`."""
+    """Bytes in powers of ten, as file managers print them: `1.4 MB`."""
     value, units = float(count), ["bytes", "kB", "MB", "GB", "TB"]
     while value >= 999.5 and len(units) > 1:
         value /= 1000
@@ -50,31 +50,31 @@ def size(count: int) -> str:
 
 
 def short(key: str) -> str:
-    """A key as people tell builds apart: the beginning of a build-id, any other in full."""
+    """A short key: the beginning of a build-id, any other key in full."""
     return f"{key[:12]}…" if len(key) >= _LONG_KEY and set(key) <= set("0123456789abcdef") else key
 
 
 def recognised(row: Answer) -> str:
-    """What a stored file is: `debug file of 9f86d081884c…, names and lines`."""
+    """Description of a stored file: `debug file of 9f86d081884c…, names and lines`."""
     return f"{KINDS[row['kind']]} of {short(row['key'])}, {QUALITIES[row['quality']]}"
 
 
 def progress(relanding: Answer) -> str:
-    """How far it is that captures get their better symbols."""
+    """Progress of ingesting captures again with better symbols."""
     parts = []
     if relanding["renamed"]:
         parts.append(f"{relanding['renamed']:,} function{'s' * (relanding['renamed'] != 1)} named at once")
     if relanding["captures"]:
         done = relanding["landed"] + relanding["failed"]
         many = f"{relanding['captures']:,} capture{'s' * (relanding['captures'] != 1)}"
-        parts.append(f"{done:,} of {many} landed again" if relanding["left"] else f"{many} landed again")
+        parts.append(f"{done:,} of {many} ingested again" if relanding["left"] else f"{many} ingested again")
     if relanding["failed"]:
-        parts.append(f"{relanding['failed']:,} of them could not be")
-    return ", ".join(parts) or "nothing to be landed again"
+        parts.append(f"{relanding['failed']:,} of them failed")
+    return ", ".join(parts) or "nothing to be ingested again"
 
 
 def listing(answer: Answer) -> RenderableType:
-    """Binaries by what they hide."""
+    """Binaries by the CPU time that they hide."""
     table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
     table.add_column("hides", justify="right", no_wrap=True, width=8)
     table.add_column("95 %", justify="right", no_wrap=True, width=13, style="dim")
@@ -84,7 +84,7 @@ def listing(answer: Answer) -> RenderableType:
     table.add_column("binary", no_wrap=True, overflow="ellipsis", ratio=2)
     table.add_column("key", no_wrap=True, overflow="ellipsis", width=13, style="dim")
     table.add_column("stored", no_wrap=True, width=15)
-    table.add_column("what is missing, or under way", no_wrap=True, overflow="ellipsis", ratio=3)
+    table.add_column("missing, or in progress", no_wrap=True, overflow="ellipsis", ratio=3)
     for row in answer["binaries"]:
         hidden, interval = row["share"], ""
         if hidden is not None:
@@ -130,7 +130,7 @@ def details(answer: Answer) -> RenderableType:
         last = binary["relanding"]
         facts.append(("last change", f"{last['why']} {when(last['asked_at'])}: {progress(last)}"))
     lines += [Text(f"  {name:<11} {sentence(value)}") for name, value in facts if value]
-    lines.append(_files(answer) if answer["files"] else Text("No file with its symbols is stored."))
+    lines.append(_files(answer) if answer["files"] else Text("No symbol file is stored."))
     lines += [Text(sentence(line)) for line in _attempts(answer)]
     return Group(*lines)
 
@@ -140,7 +140,7 @@ def _files(answer: Answer) -> RenderableType:
         box=None,
         pad_edge=False,
         header_style="bold",
-        title="Stored files, the best first",
+        title="Stored files, best first",
         title_justify="left",
     )
     for heading in ("file", "has", "size", "from", "since", "SHA-256"):
@@ -175,7 +175,7 @@ def _attempts(answer: Answer) -> list[str]:
             f"{ask['machine']} was asked {when(ask['asked_at'])}: {OUTCOMES[ask['outcome']]}{detail}."
         )
     lines += [
-        f"{absence['source']} has no {absence['kind']}: {absence['reason']} Asked again after {when(absence['until'])}."
+        f"{absence['source']} has no {absence['kind']}: {absence['reason']} Next attempt after {when(absence['until'])}."
         for absence in answer["absences"]
     ]
     return lines
@@ -188,14 +188,14 @@ def when(moment: str) -> str:
 
 def _state(row: Answer) -> str:
     if row["disputed"]:
-        return "Two machines gave different symbols of it."
+        return "Two machines sent different symbols."
     if row["relanding"] is not None and row["relanding"]["left"]:
         return progress(row["relanding"])
     if row["building"]:
-        return "Its lines are being read."
+        return "Lines are being read."
     return first_sentence(row["reason"])
 
 
 def first_sentence(text: str) -> str:
-    """The one that says what is wrong; the others say where was looked."""
+    """The sentence with the reason; the others list where symbols were searched."""
     return text.partition(". ")[0].rstrip(".") + "." if text else ""

@@ -76,7 +76,9 @@ def upload(
         answer = access.known(list(digests))
         terms = answer["upload"]
         if not terms["allowed"]:
-            raise ApiRefused("The token is not of the role operator, which uploading needs.", 403)
+            raise ApiRefused(
+                "The token has not the role operator, which uploads need: use a token of that role.", 403
+            )
         rows: dict[bytes, list[Json]] = {}
         for row in answer["files"]:
             if row["rejected"] is None:  # one that was rejected is brought again to be used

@@ -342,7 +342,7 @@ def test_what_is_in_the_way_is_neither_overwritten_nor_mixed(
     content = file.read_bytes()
     with pytest.raises(BackupFailed, match="exists already"):
         dump(database_url, file)
-    with pytest.raises(BackupFailed, match="holds tables already"):
+    with pytest.raises(BackupFailed, match="has tables, but a dump needs an empty database"):
         restore(database_url, file)
     with pytest.raises(BackupFailed, match="no file"):
         restore(database_url, tmp_path / "none.dump")

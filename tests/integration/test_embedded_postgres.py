@@ -177,7 +177,9 @@ def test_data_of_another_version_is_left_alone(server, folder):
     version = folder / "postgres/data/PG_VERSION"
     right = version.read_text()
     version.write_text("9\n")
-    with pytest.raises(CannotStart, match=r"is of PostgreSQL 9, but there is only .*version \d\d"):
+    with pytest.raises(
+        CannotStart, match=r"is of PostgreSQL 9, but the installed versions are: .*version \d\d"
+    ):
         server.start()
     version.write_text(right)
     server.start()
@@ -200,7 +202,7 @@ def test_paths_that_sockets_cannot_have_are_refused(folder, name):
 def test_a_folder_the_servers_user_cannot_enter_is_named(folder):
     closed = folder / "home"
     closed.mkdir(mode=0o700)
-    with pytest.raises(CannotStart, match=f"cannot enter {closed};"):
+    with pytest.raises(CannotStart, match=f"cannot enter {closed}:"):
         EmbeddedPostgres(closed / "state").start()
 
 

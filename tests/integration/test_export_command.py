@@ -88,4 +88,4 @@ def test_a_terminal_gets_no_binary() -> None:
         os.close(ours)
         os.close(theirs)
     assert run.returncode == 2
-    assert "cannot be written to a terminal" in run.stderr
+    assert "is a binary format" in run.stderr

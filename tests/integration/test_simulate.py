@@ -198,7 +198,7 @@ def test_up_shows_a_fleet_and_leaves_the_environments_database_alone(folder):
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "nothing that is shown is real" in done.stdout.replace("\n", " ")
+    assert "all data is simulated" in done.stdout.replace("\n", " ")
     assert re.search(r"100\.0 % symbolized · 100\.0 % of stacks complete", done.stdout), done.stdout
     assert "memcpy" in done.stdout
     assert [entry.name for entry in folder.iterdir()] == ["simulated"]

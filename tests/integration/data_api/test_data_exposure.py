@@ -254,7 +254,7 @@ def replaced(folder: Path, certificate: bytes, key: bytes) -> tuple[tuple[Path, 
 def test_a_taken_address_is_said_in_a_sentence(store: Store, tmp_path: Path):
     with (
         listening(store, DataListen("127.0.0.1:0"), tmp_path) as port,
-        pytest.raises(CannotStart, match="is the address taken"),
+        pytest.raises(CannotStart, match="the address may be in use"),
         listening(store, DataListen(f"127.0.0.1:{port}"), tmp_path),
     ):
         pass

@@ -181,7 +181,7 @@ def test_an_operator_merges_and_rebuilds(
     for options in ([], ["--application", "web"]):
         rebuilt = CliRunner().invoke(app, ["rebuild", day, *options])
         assert rebuilt.exit_code == 0
-        assert "hold 2 visits with 4 facts" in rebuilt.output
+        assert ": 2 visits with 4 facts" in rebuilt.output
     assert_right(engine)
     unknown = CliRunner().invoke(app, ["rebuild", day, "--application", "none"])
     assert "Nobody has sampled" in str(unknown.exception)

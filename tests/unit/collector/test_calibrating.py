@@ -17,7 +17,8 @@ def test_names_are_compared_as_far_as_the_inventory_keeps_them():
 
 
 @pytest.mark.parametrize(
-    ("named", "said"), [("Xeon\x1b[2J", "is Xeon"), ("EPYC 7763", "is EPYC 7763;"), ("", "is not told;")]
+    ("named", "said"),
+    [("Xeon\x1b[2J", "platform Xeon"), ("EPYC 7763", "platform EPYC 7763,"), ("", "platform unknown,")],
 )
 def test_another_platform_is_not_measured(named, said):
     with pytest.raises(CannotCalibrate, match=said) as refused:

@@ -157,7 +157,7 @@ def test_an_answer_is_kept_though_the_stream_is_never_closed(socket_path):
 @pytest.mark.parametrize(
     ("replies", "why"),
     [
-        ([b"\xff\xff\xff\xff"], "no message of the gateway's protocol"),
+        ([b"\xff\xff\xff\xff"], "not a message of the gateway's protocol"),
         ([begin(), Reply(data=b"junk"), end(b"junk")], "does not decompress"),
         ([begin(), Reply(data=b"junk"), end(b"junk", sha256=b"\0" * 32)], "SHA-256"),
         ([begin(), Reply(data=b"junk")], "stopped before its end"),
@@ -230,7 +230,7 @@ def test_describe(socket_path):
     with serving(socket_path) as gateway:
         assert asyncio.run(describe(gateway.address)) == gateways.MACHINE
         gateway.machine = b"\xff\xff"
-        with pytest.raises(NoAnswer, match="no description"):
+        with pytest.raises(NoAnswer, match="not a description"):
             asyncio.run(describe(gateway.address))
         gateway.machine = capture_pb2.Machine()
         with pytest.raises(NoAnswer):

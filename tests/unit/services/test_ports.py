@@ -51,7 +51,7 @@ def test_the_usual_port_gives_way_and_says_to_which_why_and_how_to_choose(taken:
     chosen = choose_port(taken, explicit=False)
     assert chosen.number not in {0, taken}
     assert chosen.instead is not None
-    for said in (f"Port {taken} is taken by ", f"(process {os.getpid()})", str(chosen.number), "--port"):
+    for said in (f"Port {taken} is in use by ", f"(process {os.getpid()})", str(chosen.number), "--port"):
         assert said in chosen.instead
 
 

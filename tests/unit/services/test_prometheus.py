@@ -69,15 +69,15 @@ def test_the_series_is_asked_for_finer_than_its_steps(server: str):
 @pytest.mark.parametrize(
     ("status", "body", "why"),
     [
-        (200, matrix([[1, "1"]], [[1, "2"]]), "has 2 series; add them up"),
+        (200, matrix([[1, "1"]], [[1, "2"]]), "returns 2 series instead of one"),
         (200, matrix(), "no value in this time"),
         (200, {"status": "error", "error": "parse error: x"}, "parse error: x"),
-        (200, {"status": "success"}, "not what Prometheus would"),
-        (200, matrix([["soon", "1"]]), "not what Prometheus would"),
-        (200, [], "not what Prometheus would"),
-        (200, b"<html>", "is no JSON"),
-        (400, b"bad query", "answers 400: bad query"),
-        (302, b"", "answers 302"),
+        (200, {"status": "success"}, "not as of Prometheus"),
+        (200, matrix([["soon", "1"]]), "not as of Prometheus"),
+        (200, [], "not as of Prometheus"),
+        (200, b"<html>", "is not JSON"),
+        (400, b"bad query", "returned 400: bad query"),
+        (302, b"", "returned 302"),
     ],
 )
 def test_anything_else_is_told(server: str, status: int, body: object, why: str):
@@ -88,5 +88,5 @@ def test_anything_else_is_told(server: str, status: int, body: object, why: str)
 
 
 def test_a_server_that_is_not_there_is_told():
-    with pytest.raises(NoRates, match="cannot be asked"):
+    with pytest.raises(NoRates, match="Cannot query Prometheus"):
         request_rates("http://127.0.0.1:1", "up", 0, 3600, 3600)

@@ -27,13 +27,13 @@ def test_a_running_stack_is_found_and_excludes_a_second(tmp_path):
 def test_who_starts_a_second_is_told_the_command_that_opens_the_first(tmp_path):
     made_up = tmp_path / "my state" / "simulated" / "100"
     with hold(made_up):
-        command = rf"`FLEETPROF_STATE_DIR='{made_up}' fleetprof url` prints a link"
+        command = rf"link to it: FLEETPROF_STATE_DIR='{made_up}' fleetprof url\."
         with pytest.raises(AlreadyRunning, match=command), hold(made_up, usual=tmp_path):
             pass
         with pytest.raises(AlreadyRunning, match=command), hold(made_up):
             pass
         with (
-            pytest.raises(AlreadyRunning, match="`fleetprof url` prints a link"),
+            pytest.raises(AlreadyRunning, match=r"link to it: fleetprof url\."),
             hold(made_up, usual=made_up),
         ):
             pass
@@ -49,12 +49,12 @@ def test_what_a_killed_one_left_is_not_taken_for_a_running_one(tmp_path):
 
 def test_who_finds_none_is_told_of_the_made_up_fleet_that_runs(tmp_path, monkeypatch):
     monkeypatch.delenv("FLEETPROF_DATABASE_URL", raising=False)
-    assert none_runs(tmp_path) == f"No `fleetprof up` runs with {tmp_path}."
+    assert none_runs(tmp_path) == f"No `fleetprof up` runs with the state directory {tmp_path}."
     with hold(tmp_path / "simulated" / "100"):
         pass
     with hold(tmp_path / "simulated" / "300"):
-        assert none_runs(tmp_path).endswith(f"FLEETPROF_STATE_DIR={tmp_path}/simulated/300 asks that.")
-        with pytest.raises(SettingsProblem, match="made-up fleet"):
+        assert none_runs(tmp_path).endswith(f"set FLEETPROF_STATE_DIR={tmp_path}/simulated/300.")
+        with pytest.raises(SettingsProblem, match="simulated fleet"):
             read_settings(state_dir=tmp_path).needed_database_url()
 
 

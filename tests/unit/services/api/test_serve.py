@@ -70,5 +70,5 @@ def test_files_that_are_no_pair_are_refused_before_anything_is_opened(
         {**pair, "tls_cert": text},
         {**pair, "tls_cert": tmp_path},
     ):
-        with pytest.raises(SettingsProblem, match="no certificate and its unencrypted key"):
+        with pytest.raises(SettingsProblem, match="must be a certificate and its unencrypted key"):
             check_exposure(Listen(host, **wrong), TOKENS)

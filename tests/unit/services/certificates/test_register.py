@@ -92,7 +92,7 @@ def test_keys_are_their_owners_alone_whatever_the_umask(register):
 def test_nothing_is_overwritten(register):
     issued = register.issue(Kind.GATEWAY, ("node7",))
     before = {path: path.read_bytes() for path in register.folder.rglob("*.*") if path.is_file()}
-    with pytest.raises(CertificateProblem, match="is there already"):
+    with pytest.raises(CertificateProblem, match="already exists"):
         register.init()
     with pytest.raises(CertificateProblem, match="--replace"):
         register.issue(Kind.GATEWAY, ("node7",))

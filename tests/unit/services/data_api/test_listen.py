@@ -45,9 +45,9 @@ def test_what_is_safe_enough(listen: DataListen, tokens, pair: Path, monkeypatch
     [
         (DataListen("unix:data.sock"), TOKENS, "absolute path"),
         (DataListen("unix:/" + "x" * 107), TOKENS, "107 bytes"),
-        (DataListen("7080"), TOKENS, "neither HOST:PORT nor unix:/PATH"),
-        (DataListen("127.0.0.1:70800"), TOKENS, "neither HOST:PORT"),
-        (DataListen("http://127.0.0.1:7080"), TOKENS, "neither HOST:PORT"),
+        (DataListen("7080"), TOKENS, "expected HOST:PORT or unix:/PATH"),
+        (DataListen("127.0.0.1:70800"), TOKENS, "expected HOST:PORT"),
+        (DataListen("http://127.0.0.1:7080"), TOKENS, "expected HOST:PORT"),
         (DataListen("0.0.0.0:7080"), TOKENS, "set FLEETPROF_API_TLS_CERT and FLEETPROF_API_TLS_KEY, or"),
         (
             DataListen("[::]:7080"),
@@ -57,7 +57,7 @@ def test_what_is_safe_enough(listen: DataListen, tokens, pair: Path, monkeypatch
         (DataListen("10.0.0.1:7080", CERT, KEY), (), "set FLEETPROF_API_TOKENS or FLEETPROF_DATA_CLIENT_CA"),
         (DataListen("10.0.0.1:7080", None, None, HERE), TOKENS, "FLEETPROF_DATA_CLIENT_CA needs"),
         (DataListen("10.0.0.1:7080", HERE, None), TOKENS, "set FLEETPROF_API_TLS_CERT"),
-        (DataListen("10.0.0.1:7080", Path("/nowhere"), HERE), TOKENS, "/nowhere cannot be read"),
+        (DataListen("10.0.0.1:7080", Path("/nowhere"), HERE), TOKENS, "Cannot read /nowhere"),
     ],
 )
 def test_what_is_not(listen: DataListen, tokens, said: str, pair: Path, monkeypatch):
@@ -70,11 +70,23 @@ def test_what_is_not(listen: DataListen, tokens, said: str, pair: Path, monkeypa
 @pytest.mark.parametrize(
     ("files", "said"),
     [
-        (("text", "key"), ("FLEETPROF_API_TLS_CERT", "/text)", "no certificate and its unencrypted key")),
-        (("cert", "text"), ("FLEETPROF_API_TLS_KEY", "/text)", "no certificate and its unencrypted key")),
-        (("cert", "other"), ("FLEETPROF_API_TLS_KEY", "/other)", "no certificate and its unencrypted key")),
-        (("cert", "locked"), ("FLEETPROF_API_TLS_KEY", "/locked)", "no certificate and its unencrypted key")),
-        (("cert", "key", "text"), ("FLEETPROF_DATA_CLIENT_CA", "/text)", "has no certificate")),
+        (
+            ("text", "key"),
+            ("FLEETPROF_API_TLS_CERT", "/text)", "must be a certificate and its unencrypted key"),
+        ),
+        (
+            ("cert", "text"),
+            ("FLEETPROF_API_TLS_KEY", "/text)", "must be a certificate and its unencrypted key"),
+        ),
+        (
+            ("cert", "other"),
+            ("FLEETPROF_API_TLS_KEY", "/other)", "must be a certificate and its unencrypted key"),
+        ),
+        (
+            ("cert", "locked"),
+            ("FLEETPROF_API_TLS_KEY", "/locked)", "must be a certificate and its unencrypted key"),
+        ),
+        (("cert", "key", "text"), ("FLEETPROF_DATA_CLIENT_CA", "/text)", "must be a certificate")),
     ],
 )
 @pytest.mark.parametrize("address", ["10.0.0.1:7080", "127.0.0.1:0"])

@@ -124,7 +124,7 @@ def test_a_debuginfod_server_is_asked_for_what_nobody_has(nothing, status, grade
 def test_a_debuginfod_server_out_of_reach_is_bad(nothing):
     (found,) = debuginfod(nothing.model_copy(update={"debuginfod_urls": ("http://127.0.0.1:1",)}))
     assert found.grade is Grade.BAD
-    assert "cannot be reached" in found.says
+    assert "unreachable" in found.says
 
 
 def test_little_room_on_a_disk_is_bad(nothing, monkeypatch):

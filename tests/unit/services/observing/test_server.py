@@ -155,7 +155,7 @@ def test_a_socket_is_its_users_alone_and_taken_over_from_a_killed_process(tmp_pa
     try:
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
         assert is_ok(process.address, "/healthz")
-        with pytest.raises(CannotStart, match="already"):
+        with pytest.raises(CannotStart, match="Another process listens"):
             Process(ObserveAddress(path=path))
     finally:
         process.server.close()
@@ -170,5 +170,5 @@ def test_a_port_that_is_taken_is_said(tmp_path: Path):
 
 
 def test_nobody_there_is_said(tmp_path: Path):
-    with pytest.raises(NotRunning, match="Nobody answers"):
+    with pytest.raises(NotRunning, match="No response from"):
         ask(ObserveAddress(path=tmp_path / "none.sock"), "/healthz")

@@ -115,7 +115,7 @@ def test_fleets_of_different_sizes_are_apart(tmp_path: Path):
 
 def test_a_folder_too_long_for_sockets_is_refused(tmp_path: Path):
     plan = FleetPlan(10, sockets=tmp_path / ("x" * 100), symbols=tmp_path)
-    with pytest.raises(CannotStart, match="too long a path"):
+    with pytest.raises(CannotStart, match="is too long for sockets"):
         parts(plan, tmp_path)
 
 

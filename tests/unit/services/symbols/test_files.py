@@ -56,7 +56,7 @@ def test_a_named_file_is_taken_whatever_it_is(build: Path):
 
 
 @pytest.mark.parametrize(
-    ("name", "said"), [("bin", "add -r"), ("gone", "cannot be read"), ("pipe", "no file")]
+    ("name", "said"), [("bin", "add -r"), ("gone", "Cannot read"), ("pipe", "neither a file")]
 )
 def test_what_cannot_be_meant_is_said(build: Path, name: str, said: str):
     with pytest.raises(UnusableFile, match=said):

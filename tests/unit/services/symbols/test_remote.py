@@ -147,12 +147,12 @@ def test_keys_are_one_segment_of_the_path(api: Api):
 @pytest.mark.parametrize("content", [b"<html>hello</html>", b"[1]", b""])
 def test_what_is_no_api_is_said(api: Api, content: bytes):
     api.replies = [(200, content)]
-    with pytest.raises(ApiRefused, match="no API of fleetprof"):
+    with pytest.raises(ApiRefused, match="not a fleetprof API"):
         RemoteSymbols(api.url, None).relandings()
 
 
 def test_nobody_answers(api: Api):
-    with pytest.raises(ApiRefused, match="does not answer: Connection refused"):
+    with pytest.raises(ApiRefused, match="does not respond: Connection refused"):
         RemoteSymbols("http://127.0.0.1:1", None).relandings()
 
 
@@ -161,7 +161,7 @@ def test_a_file_that_cannot_be_read_is_no_fault_of_the_api(api: Api, tmp_path: P
     with pytest.raises(UnusableFile, match="No such file"):
         symbols.upload(LocalFile(tmp_path / "gone", 1), sent=lambda _: None)
     with pytest.raises(
-        UnusableFile, match="cannot be read"
+        UnusableFile, match="Cannot read the file"
     ):  # as a failing disk: it opens, and gives nothing
         symbols.upload(LocalFile(Path("/proc/self/mem"), 1), sent=lambda _: None)
 
@@ -182,5 +182,5 @@ def test_a_token_does_not_travel_in_the_open():
     ],
 )
 def test_what_is_no_address_is_said(url: str):
-    with pytest.raises(SettingsProblem, match="no address of an API"):
+    with pytest.raises(SettingsProblem, match="Invalid API address"):
         RemoteSymbols(url, None)

@@ -146,7 +146,7 @@ def test_sizes_that_lead_out_of_the_archive_are_refused(size: str) -> None:
 def test_limits_of_members_and_of_one_file() -> None:
     with pytest.raises(UnusableFile, match="more than 1,000 files"):
         listed(b"".join(header(f"{i}.c") for i in range(1001)) + bytes(1024))
-    with pytest.raises(UnusableFile, match="sources have at most"):
+    with pytest.raises(UnusableFile, match="the limit of a source file is"):
         listed(header("a.c", size=(1 << 20) + 1))
 
 

@@ -60,7 +60,7 @@ def test_an_archive_has_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     member = tarfile.TarInfo("huge.c")
     member.size = MAX_SOURCE_BYTES + 1
     archive.write_bytes(member.tobuf())
-    with pytest.raises(UnusableFile, match="sources have at most"):
+    with pytest.raises(UnusableFile, match="the limit of a source file is"):
         list(source_tree.unpack(archive))
 
 

@@ -52,8 +52,8 @@ def test_what_was_not_drawn_at_random_is_in_seconds():
 def test_what_is_under_way_stands_before_the_reason():
     under_way = {**RELANDING, "renamed": 1, "captures": 4, "landed": 1, "left": 3}
     assert "1 function named at once, 1 of 4" in printed(relanding=under_way)
-    assert "lines are being read" in printed(building=True)
-    assert "Two machines gave different symbols" in printed(disputed=True)
+    assert "Lines are being read" in printed(building=True)
+    assert "Two machines sent different symbols" in printed(disputed=True)
 
 
 @pytest.mark.parametrize(
@@ -73,6 +73,6 @@ def test_sizes(count: int, text: str):
 
 def test_words():
     assert short("go:x/y") == "go:x/y"
-    assert progress(RELANDING) == "nothing to be landed again"
-    assert progress({**RELANDING, "captures": 1, "landed": 1}) == "1 capture landed again"
+    assert progress(RELANDING) == "nothing to be ingested again"
+    assert progress({**RELANDING, "captures": 1, "landed": 1}) == "1 capture ingested again"
     assert first_sentence("") == ""
