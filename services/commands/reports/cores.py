@@ -34,11 +34,11 @@ def apu(  # noqa: PLR0917 - the command line is its signature
     rows: Shown = 20,
     as_json: AsJson = False,
 ) -> None:
-    """Print the used part of its cores' capacity (APU), beside CPU utilisation.
+    """Print how much of the capacity of its cores the fleet uses (APU), beside CPU utilisation.
 
-    The second thread of a core adds less than the first, so utilisation understates the use. The overlap coefficient, calibrated
-    for each platform or given here, is the measure. If machines count the cycles of threads and of cores, a second table has
-    the same result from these counters. `fleetprof report apu --by application --coefficient 1.4`
+    The second thread of a core adds less than the first, so utilisation understates the use. The overlap coefficient,
+    calibrated for each platform or given here, measures the difference. If machines count the cycles of threads and of cores,
+    a second table has the same result from these counters. `fleetprof report apu --by application --coefficient 1.4`
     The exit code is 3 if there is no result.
     """
     from services.api.analysis.apu import apu_document  # noqa: PLC0415 - a command imports what it runs
