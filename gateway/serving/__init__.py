@@ -1,1 +1,1 @@
-"""Who may ask and how: sockets, the process that waits, TLS, roles, the gRPC service."""
+"""The gateway's network side: sockets, socket activation, TLS, roles, the gRPC service."""

@@ -1,4 +1,4 @@
-"""Who may start a capture now: time to live, repeated visits, captures at a time."""
+"""Admission of captures: time to live, repeated visits, concurrent captures."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Admission:
-    """The places for captures of this process."""
+    """Limits the concurrent captures of this process."""
 
     def __init__(
         self, served_visits: ServedVisits, limits: Limits, clock: Callable[[], float] = time.monotonic
@@ -32,22 +32,22 @@ class Admission:
 
     @property
     def active(self) -> int:
-        """Captures being taken."""
+        """Captures in progress."""
         return self._active
 
     @contextmanager
     def admit(self, plan: gateway_pb2.Plan, *, arrived: float) -> Iterator[None]:
-        """Hold a place; raises PlanRefused EXPIRED, REPEATED or TOO_MANY.
+        """Hold a slot for one capture; raises PlanRefused EXPIRED, REPEATED or TOO_MANY.
 
-        `arrived` is by the same clock. A visit id is remembered once its plan is admitted, so that one that
-        was refused for lack of a place may come again.
+        `arrived` is a reading of the same clock. The visit id is stored only when the plan is admitted: a plan
+        refused with TOO_MANY can be sent again.
         """
         ttl_ms = plan.ttl_ms or self._limits.ttl_ms
         waited_ms = (self._clock() - arrived) * 1000
         if waited_ms > ttl_ms:
             raise PlanRefused(
                 gateway_pb2.Refusal.EXPIRED,
-                f"the plan was to start within {ttl_ms} ms, but its turn came after {waited_ms:.0f} ms",
+                f"the plan expired: it had to start within {ttl_ms} ms and waited {waited_ms:.0f} ms",
             )
         with self._lock:
             if plan.visit_id in self._served_visits:
@@ -57,7 +57,7 @@ class Admission:
             if self._active >= self._limits.max_concurrent:
                 raise PlanRefused(
                     gateway_pb2.Refusal.TOO_MANY,
-                    f"{self._active} captures are being taken, as many as allowed; come again later",
+                    f"{self._active} captures are in progress, the maximum (--max-concurrent); retry later",
                 )
             self._served_visits.remember(plan.visit_id)
             self._active += 1

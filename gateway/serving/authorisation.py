@@ -1,4 +1,4 @@
-"""Each call is allowed or turned away by what the caller's certificate says, before anything else looks at it."""
+"""Permits or denies each call by the roles in the caller's certificate, before any other code handles it."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _TRANSPORT: Final = "transport_security_type"
 _log: Final = logging.getLogger("gateway.authorisation")
 
 Identity = dict[str, list[bytes]]
-"""What gRPC knows of a caller: ServicerContext.auth_context()."""
+"""gRPC's properties of a caller: ServicerContext.auth_context()."""
 
 
 class Authorisation(grpc.ServerInterceptor):
-    """Answers PERMISSION_DENIED to whoever may not call a method."""
+    """Answers PERMISSION_DENIED to calls that the caller's roles do not permit."""
 
     def __init__(
         self,
@@ -33,9 +33,9 @@ class Authorisation(grpc.ServerInterceptor):
         sockets: bool,
         on_permitted: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """`allowed`: names the operator lists. `sockets`: Unix sockets are served, whose callers are ourselves.
+        """`allowed`: caller names that the operator lists. `sockets`: Unix sockets are served; their callers are us.
 
-        `on_permitted` hears of each call that may be made, by what gRPC calls its peer.
+        `on_permitted` is called with gRPC's name of the peer for each permitted call.
         """
         self._allowed = tuple(allowed)
         self._sockets = sockets
@@ -47,7 +47,7 @@ class Authorisation(grpc.ServerInterceptor):
         continuation: Callable[[grpc.HandlerCallDetails], grpc.RpcMethodHandler[Any, Any] | None],
         handler_call_details: grpc.HandlerCallDetails,
     ) -> grpc.RpcMethodHandler[Any, Any] | None:
-        """Wrap the method's handler: who calls is known only when it runs."""
+        """Wrap the method's handler: the caller is known only when the handler runs."""
         handler = continuation(handler_call_details)
         if handler is None:
             return None
@@ -72,10 +72,10 @@ class Authorisation(grpc.ServerInterceptor):
             return grpc.unary_stream_rpc_method_handler(
                 answer_many, handler.request_deserializer, handler.response_serializer
             )
-        return None  # the service has no other kind; one that came would be let through unasked
+        return None  # the service has no other kind of method; a new kind would bypass the check
 
     def _require(self, context: grpc.ServicerContext, method: str) -> None:
-        # The stubs say bytes; it is a tuple of them, because a certificate has several names.
+        # The stubs declare bytes; the value is a tuple of bytes, because a certificate has several names.
         known = cast("Mapping[str, Sequence[bytes]]", context.auth_context())
         identity = {key: list(values) for key, values in known.items()}
         if self.may(identity, method):
@@ -87,7 +87,7 @@ class Authorisation(grpc.ServerInterceptor):
         """Whether this caller may call this method."""
         transport = identity.get(_TRANSPORT, [])
         if transport == [_LOCAL]:
-            # Only a Unix socket of mode 0600 leads to an insecure port: the caller is root or our own user.
+            # Only a Unix socket of mode 0600 leads to an insecure port: the caller is root or the gateway's user.
             return self._sockets and permits([Role.COLLECTOR], method)
         if transport != [_TLS]:
             return False
@@ -107,7 +107,7 @@ class Authorisation(grpc.ServerInterceptor):
 
 
 def _names(identity: Mapping[str, Sequence[bytes]]) -> list[str]:
-    """Common name and alternative names."""
+    """The common name and the alternative names."""
     names = _texts(identity, "x509_common_name") + _texts(identity, "x509_subject_alternative_name")
     return list(dict.fromkeys(names))
 

@@ -1,4 +1,4 @@
-"""When a call came in, queueing for a thread included: what a plan's time to live counts from."""
+"""Arrival time of each call, before it queues for a thread: the start of a plan's time to live."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _arrived: Final[ContextVar[float]] = ContextVar("arrived")
 
 
 class CallClock(grpc.ServerInterceptor):
-    """Notes the time of each call before it waits for a thread; gRPC runs its handler in the same context."""
+    """Records the arrival time of each call; gRPC runs the handler in the same context."""
 
     def intercept_service(
         self,
         continuation: Callable[[grpc.HandlerCallDetails], grpc.RpcMethodHandler[Any, Any] | None],
         handler_call_details: grpc.HandlerCallDetails,
     ) -> grpc.RpcMethodHandler[Any, Any] | None:
-        """Note the time and go on."""
+        """Record the time and continue."""
         _arrived.set(time.monotonic())
         return continuation(handler_call_details)
 
 
 def call_started_at() -> float:
-    """When the present call arrived, CLOCK_MONOTONIC seconds; now, where nobody noted it."""
+    """Arrival time of the current call in CLOCK_MONOTONIC seconds; now if none was recorded."""
     return _arrived.get(time.monotonic())

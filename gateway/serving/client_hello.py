@@ -1,4 +1,4 @@
-"""What a caller must say first: the ClientHello of TLS, or on a Unix socket the preface of HTTP/2."""
+"""Recognizes the first bytes of a client: a TLS ClientHello, or the HTTP/2 preface on a Unix socket."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ _PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 """RFC 9113, 3.4."""
 _RECORD_HEADER_BYTES: Final = 5
 _HANDSHAKE_3: Final = bytes([22, 3])
-"""Of a record's header (RFC 8446, 5.1): its type and the major version; minor version and length follow."""
+"""Start of a record header (RFC 8446, 5.1): type and major version; minor version and length follow."""
 _MOST_FRAGMENT_BYTES: Final = 1 << 14
 _MESSAGE_HEADER_BYTES: Final = 4
 _CLIENT_HELLO: Final = 1
 _MOST_BYTES: Final = 1 << 14
-"""Of a ClientHello and its records: BoringSSL takes no longer message. With a key share of ML-KEM it has some 2 KB."""
+"""Of a ClientHello and its records: the longest message that BoringSSL accepts. One with ML-KEM has some 2 KB."""
 _MOST_RECORDS: Final = 8
-"""One does; some clients split it in two."""
+"""Usually one; some clients split the message in two."""
 
 
 def is_client_hello(received: bytes) -> bool | None:
-    """Whether these bytes begin with a whole ClientHello; None: they may, more must come first.
+    """Whether these bytes begin with a complete ClientHello; None: undecided until more bytes arrive.
 
-    Its parts are not looked at: those are for the TLS library.
+    The message's fields are not parsed: the TLS library does that.
     """
     judged = _of_records(received[:_MOST_BYTES])
     return False if judged is None and len(received) >= _MOST_BYTES else judged
 
 
 def is_preface(received: bytes) -> bool | None:
-    """Whether these bytes begin with HTTP/2's preface; None: they may, more must come first."""
+    """Whether these bytes begin with the HTTP/2 preface; None: undecided until more bytes arrive."""
     if len(received) < len(_PREFACE):
         return None if _PREFACE.startswith(received) else False
     return received.startswith(_PREFACE)

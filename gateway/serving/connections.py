@@ -1,4 +1,4 @@
-"""The connections at the doors: taken in, heard for their greeting, joined with the server, and cut in time."""
+"""Client connections of the public sockets: accept, wait for the handshake, connect to the server, time out."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-# Of those that may call; more wait in the sockets' backlogs. A collector holds one connection.
+# Of verified clients; further ones wait in the sockets' backlogs. A collector holds one connection.
 _MAX_VERIFIED: Final = 64
 _ABSTRACT: Final = "unix-abstract:"
-"""How gRPC begins the name of a peer whose socket has no file (doc/naming.md of its sources)."""
+"""Prefix of gRPC's name for a peer whose socket has no file (doc/naming.md of gRPC's sources)."""
 _CREDENTIALS: Final = struct.Struct("=iII")
 
 _log: Final = logging.getLogger("gateway.socket_activation")
@@ -30,16 +30,16 @@ _log: Final = logging.getLogger("gateway.socket_activation")
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """A public listening socket, and the path on which the server listens for what comes through it."""
+    """A public listening socket, and the path of the server's own socket for its connections."""
 
     public: socket.socket
     inner: Path
 
 
 class Connections:
-    """All of them; each registers itself with the selector.
+    """All client connections; each registers itself with the selector.
 
-    A caller by TCP is a stranger until the server permits one of its calls.
+    A TCP client is unverified until the server permits one of its calls.
     """
 
     def __init__(
@@ -49,36 +49,36 @@ class Connections:
         on_handshake: Callable[[], None],
         on_bytes: Callable[[], None],
     ) -> None:
-        """`on_handshake` hears when one waits to be let in, `on_bytes` when bytes move to or from the server."""
+        """`on_handshake`: a client completed its handshake. `on_bytes`: bytes moved to or from the server."""
         self._selector = selector
         self._on_handshake = on_handshake
         self._on_bytes = on_bytes
         self._pending: dict[PendingConnection, None] = {}
         self._relays: dict[Relay, str] = {}
-        """Each with what gRPC calls it."""
+        """With gRPC's name of each client."""
         self._unverified: UnverifiedClients[PendingConnection | Relay] = UnverifiedClients()
         self._log_limit = LogRateLimit()
 
     def __len__(self) -> int:
-        """Connections that are open."""
+        """Number of open connections."""
         return len(self._pending) + len(self._relays)
 
     @property
     def has_room(self) -> bool:
-        """Whether one more may be taken in. Strangers do not count: too many of them displace each other."""
+        """Whether one more is accepted. Unverified clients do not count: they displace each other."""
         return len(self) - len(self._unverified) < _MAX_VERIFIED
 
     @property
     def is_complete(self) -> bool:
-        """Whether one waits to be let in."""
+        """Whether a client with a complete handshake waits for the server."""
         return any(pending.is_complete for pending in self._pending)
 
     def accept(self, listener: Listener) -> None:
-        """Take in who waits at this door."""
+        """Accept one waiting connection of this listener."""
         try:
             caller, peer = listener.public.accept()
         except OSError:
-            return  # the caller has gone already
+            return  # the client has disconnected
         if not _is_ours(caller):
             self._log_rejected("another user's")
             caller.close()
@@ -98,49 +98,49 @@ class Connections:
             crowding.close()
 
     def connect_complete(self) -> None:
-        """Join who has greeted with the server."""
+        """Connect every client with a complete handshake to the server."""
         for pending in tuple(self._pending):
             if pending.is_complete:
                 self._connect(pending)
 
     def mark_permitted(self, peer: str) -> None:
-        """The server permits a call of what gRPC calls `peer`: it is no stranger."""
+        """Mark the client that gRPC calls `peer` as verified: the server permitted one of its calls."""
         for relay, name in self._relays.items():
             if name == peer:
                 self._unverified.verify(relay)
 
     def finish(self) -> None:
-        """The server has ended: callers get what it sent last."""
+        """Deliver the ended server's last bytes to its clients."""
         for relay in tuple(self._relays):
             relay.finish()
 
     def close_queued(self) -> int:
-        """Hang up on those that wait for the server, or have not greeted; how many."""
+        """Close the connections that wait for the server or lack a handshake; returns their number."""
         waiting = tuple(self._pending)
         for pending in waiting:
             pending.close()
         return len(waiting)
 
     def close(self) -> None:
-        """Drop all connections."""
+        """Close all connections."""
         self.close_queued()
         for relay in tuple(self._relays):
             relay.close()
 
     def close_in_child(self) -> None:
-        """Close our descriptors and leave the connections alone: for a forked child, whose selector is its parent's."""
+        """Close the descriptors only: for a forked child; the connections and the selector belong to the parent."""
         for pending in self._pending:
             pending.close_in_child()
         for relay in self._relays:
             relay.close_in_child()
 
     def due(self, drain_timeout_s: float) -> list[float]:
-        """CLOCK_MONOTONIC seconds at which `check_deadlines` has something to do, in no order."""
+        """CLOCK_MONOTONIC seconds at which `check_deadlines` has work, unordered."""
         draining = [since + drain_timeout_s for since in self._draining().values()]
         return draining + [pending.deadline for pending in self._pending if not pending.is_complete]
 
     def check_deadlines(self, now: float, drain_timeout_s: float) -> None:
-        """Hang up on who takes longer than it may."""
+        """Close the connections that exceeded a timeout."""
         for relay, since in self._draining().items():
             if now - since >= drain_timeout_s:
                 relay.close()
@@ -151,7 +151,7 @@ class Connections:
     def _connect(self, pending: PendingConnection) -> None:
         server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            server.bind("")  # the kernel chooses a name (unix(7): autobind), which the server sees
+            server.bind("")  # autobind (unix(7)): the kernel chooses a name, which the server sees
             server.connect(str(pending.inner))
         except OSError as error:
             _log.error("server unreachable", extra={"fields": {"why": error.strerror}})
@@ -182,19 +182,19 @@ class Connections:
                 self._log_rejected("the server hung up before it permitted a call")
 
     def _draining(self) -> dict[Relay, float]:
-        """Callers whose server has ended, and since when."""
+        """Relays whose server has ended, each with the time of the end."""
         return {relay: since for relay in self._relays if (since := relay.draining_since) is not None}
 
     def _log_rejected(self, why: str) -> None:
         if (suppressed := self._log_limit.admit(why)) is not None:
-            _log.warning("caller shown out", extra={"fields": {"why": why} | suppressed})
+            _log.warning("connection rejected", extra={"fields": {"why": why} | suppressed})
 
 
 def _is_ours(caller: socket.socket) -> bool:
-    """A caller on a Unix socket runs as root or as we do, whatever the socket's mode has become. Others show a certificate."""
+    """Whether a Unix client runs as root or as our user, whatever the socket's mode. TCP clients need a certificate."""
     if caller.family != socket.AF_UNIX:
         return True
-    # struct ucred: pid, uid, gid, when it connected (unix(7)).
+    # struct ucred: pid, uid and gid at the time of connect (unix(7)).
     _, user, _ = _CREDENTIALS.unpack(
         caller.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     )

@@ -1,4 +1,4 @@
-"""A connection before the server hears of it: what it says first is read here, and must come soon."""
+"""A connection before its handshake is complete: reads the first message, within a timeout."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HANDSHAKE_TIMEOUT_S: Final = 2.0
-"""gRPC says hello as soon as it is connected; a second is what TCP waits before it sends a lost packet again."""
+"""gRPC sends it right after connecting; one second is TCP's retransmission timeout for a lost packet."""
 _PIECE_BYTES: Final = 16 << 10
 
 
 class PendingConnection:
-    """Reads until the greeting is complete and then waits to be taken; registers itself with the selector."""
+    """Reads until the handshake message is complete, then waits for `take`; registers itself with the selector."""
 
     def __init__(
         self,
@@ -30,14 +30,14 @@ class PendingConnection:
         on_handshake: Callable[[], None],
         on_end: Callable[[PendingConnection, str], None],
     ) -> None:
-        """`inner` is where the server listens for it.
+        """`inner` is the server's socket path for this connection.
 
-        `on_handshake` hears once of a complete greeting, `on_end` once of the end and what is wrong, "" if it left;
-        then the socket is closed.
+        `on_handshake` is called once when the message is complete. `on_end` is called once before the socket is
+        closed, with the reason; "" if the client disconnected.
         """
         self.inner = inner
         self.deadline = time.monotonic() + HANDSHAKE_TIMEOUT_S
-        """CLOCK_MONOTONIC seconds at which its greeting must have come."""
+        """CLOCK_MONOTONIC seconds by which the message must be complete."""
         self.is_complete = False
         self._selector = selector
         self._caller = caller
@@ -50,12 +50,12 @@ class PendingConnection:
         selector.register(caller, selectors.EVENT_READ, lambda _: self._read())
 
     def take(self) -> tuple[socket.socket, bytes]:
-        """The connection of one that has greeted, and what it said; they are the caller's own from now on."""
+        """The connection and the bytes received so far; the caller owns both from now on."""
         self._open = False
         return self._caller, bytes(self._received)
 
     def close(self, why: str = "") -> None:
-        """Hang up; may be called twice."""
+        """Close the connection; may be called twice."""
         if not self._open:
             return
         self._open = False
@@ -65,7 +65,7 @@ class PendingConnection:
         self._on_end(self, why)
 
     def close_in_child(self) -> None:
-        """Close our descriptor and leave the connection alone: for a forked child, whose selector is its parent's."""
+        """Close the descriptor only: for a forked child; the connection and the selector belong to the parent."""
         self._caller.close()
 
     def _read(self) -> None:

@@ -1,4 +1,4 @@
-"""Sockets to listen on, made so that nobody else can use or replace them."""
+"""Listening sockets that no other user can use or replace."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Final
 from gateway.errors import UnsafeAddress
 from gateway.settings import Address, TcpAddress, UnixAddress
 
-# Strangers who come all at once do not fill it before they are taken in (doorman.py).
+# Large enough for a burst of unverified clients before they are accepted (connections.py).
 _BACKLOG: Final = 1024
 # sun_path holds 108 bytes with the final NUL (unix(7)).
 _LONGEST_PATH: Final = 107
@@ -21,11 +21,11 @@ _FIRST_PASSED: Final = 3
 
 
 def listen(address: Address) -> socket.socket:
-    """A listening socket; raises UnsafeAddress, or OSError where the system refuses."""
+    """A listening socket; raises UnsafeAddress, or OSError if the system refuses."""
     if isinstance(address, UnixAddress):
         return _listen_unix(address.path)
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    # Python's own choice would keep IPv4 callers out of [::], which is how manifests write "everybody".
+    # Python's default would keep IPv4 clients out of [::], which manifests use for "all addresses".
     both = address.host == "::" and socket.has_dualstack_ipv6()
     return socket.create_server(
         (address.host, address.port), family=family, backlog=_BACKLOG, dualstack_ipv6=both
@@ -33,10 +33,10 @@ def listen(address: Address) -> socket.socket:
 
 
 def take_passed() -> list[tuple[Address, socket.socket]]:
-    """The sockets a service manager opened for this process, each once; raises UnsafeAddress.
+    """The sockets that the service manager passed to this process; raises UnsafeAddress.
 
-    The protocol is that of sd_listen_fds(3): LISTEN_PID names the process they are for, LISTEN_FDS says how many
-    there are, from descriptor 3 on. Processes started later do not inherit them.
+    Protocol of sd_listen_fds(3): LISTEN_PID names the process, LISTEN_FDS the number of descriptors, from 3 on.
+    Child processes do not inherit them.
     """
     meant_for, count = os.environ.pop("LISTEN_PID", ""), os.environ.pop("LISTEN_FDS", "")
     os.environ.pop("LISTEN_FDNAMES", None)
@@ -59,7 +59,7 @@ def take_passed() -> list[tuple[Address, socket.socket]]:
 
 
 def _address_of(passed: socket.socket) -> Address:
-    """Where it listens; raises UnsafeAddress if it does not, or if everybody on this machine can connect."""
+    """The socket's address; raises UnsafeAddress if it does not listen or every user can connect to it."""
     if (
         passed.type != socket.SOCK_STREAM
         or not passed.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
@@ -74,7 +74,7 @@ def _address_of(passed: socket.socket) -> Address:
     if not isinstance(name, str) or not name.startswith("/"):
         raise UnsafeAddress(f"{name!r} is an abstract socket, which everybody can connect to; use a path")
     path = Path(name)
-    # Connecting takes the right to write; a socket unit's default mode is 0666.
+    # connect(2) needs write permission; a socket unit's default mode is 0666.
     if path.stat().st_mode & stat.S_IWOTH:
         raise UnsafeAddress(f"everybody on this machine can connect to {path}; set SocketMode=0600")
     require_private(path.parent)
@@ -82,7 +82,7 @@ def _address_of(passed: socket.socket) -> Address:
 
 
 def require_private(folder: Path) -> None:
-    """Check that only root and we can put files there; raises UnsafeAddress."""
+    """Require that only root and this user can create files in a folder; raises UnsafeAddress."""
     try:
         status = folder.stat()
     except FileNotFoundError:
@@ -101,7 +101,7 @@ def _listen_unix(path: Path) -> socket.socket:
     require_private(path.parent)
     _remove_stale(path)
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
-    # The mode must be right from the first moment: between bind and chmod anybody could connect.
+    # The mode must be right from the start: between bind and chmod every user could connect.
     before = os.umask(0o177)
     try:
         listening.bind(str(path))
@@ -115,7 +115,7 @@ def _listen_unix(path: Path) -> socket.socket:
 
 
 def _remove_stale(path: Path) -> None:
-    """Remove the socket of a daemon that was killed; raises UnsafeAddress if somebody listens on it."""
+    """Remove the socket of a killed daemon; raises UnsafeAddress if a process listens on it."""
     try:
         mode = path.lstat().st_mode
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""A log that callers cannot flood: of one kind of line, a few at once and then one in a while."""
+"""Rate limit for log lines that clients can cause: a burst of each kind, then a few a minute."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _PERIOD_S: Final = 60.0
 
 
 class LogRateLimit:
-    """Decides which lines are written: `_BURST` of a kind a minute, and how many were not says the next one.
+    """Admits `_BURST` lines of a kind a minute; the next admitted line carries the number of suppressed ones.
 
-    Kinds are ours, never text of a caller's: they are remembered for good.
+    Kinds are constants of this program, never client input: they are stored forever.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -25,7 +25,7 @@ class LogRateLimit:
         self._kinds: dict[str, tuple[float, int, int]] = {}
 
     def admit(self, kind: str) -> dict[str, int] | None:
-        """Fields to add to the line (how many before it were left unsaid), or None: leave it unsaid."""
+        """Fields to add to the line (the number of lines suppressed before it); None: suppress the line."""
         now = self._clock()
         with self._lock:
             began, said, suppressed = self._kinds.get(kind, (now, 0, 0))

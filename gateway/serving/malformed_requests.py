@@ -1,4 +1,4 @@
-"""Requests that are no messages: answered as such. Left to itself gRPC writes a traceback for each into the log."""
+"""Answers requests that cannot be decoded. gRPC alone would write a traceback into the log for each."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 class _Malformed:
-    """Stands for a request that could not be decoded until there is somebody to answer."""
+    """Placeholder of an undecodable request until the handler can answer."""
 
 
 _MALFORMED: Final = _Malformed()
 
 
 class Malformed(grpc.ServerInterceptor):
-    """Answers INVALID_ARGUMENT to bytes that are no request of the method."""
+    """Answers INVALID_ARGUMENT to bytes that are not a request of the method."""
 
     def intercept_service(
         self,

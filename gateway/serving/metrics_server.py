@@ -1,11 +1,11 @@
-"""Probes and scrapes, answered by the process that waits: asking how a gateway is starts no server.
+"""Health probes and metrics, served by the waiting process: a scrape does not start the gRPC server.
 
-    GET /healthz   200 as long as the daemon can answer at all
-    GET /readyz    200, or 503 after a server that could not start or died, until one is up again
-    GET /metrics   Prometheus' text format, written by hand: a client library would double this process
+    GET /healthz   200 while the daemon runs
+    GET /readyz    200, or 503 after the server died or failed to start, until it is up again
+    GET /metrics   Prometheus' text format, written by hand: a client library would double this process's memory
 
-One request a connection, of which the first line counts. It lives in the doorman's selector: no thread, no timer.
-Of callers who connect and say nothing only so many are kept, and each new one takes the place of the oldest.
+One request a connection; only its first line is read. It shares the selector of socket_activation: no thread, no
+timer. The number of connections is limited; a new one replaces the oldest.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _TEXT: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class MetricsServer:
-    """Answers on one listening socket; `answers` gives for a path whether all is well, and the text."""
+    """Answers on one listening socket; `answers` maps a path to a function that returns (healthy, text)."""
 
     def __init__(self, listening: socket, answers: Mapping[str, Callable[[], tuple[bool, str]]]) -> None:
         self._listening = listening
@@ -36,12 +36,12 @@ class MetricsServer:
         listening.setblocking(False)
 
     def register(self, selector: selectors.BaseSelector) -> None:
-        """Answer whenever this selector says that somebody asks; its owner calls each key's data with the mask."""
+        """Register with a selector, whose owner calls each key's data with the event mask."""
         self._selector = selector
         selector.register(self._listening, selectors.EVENT_READ, self._accept)
 
     def close_in_child(self) -> None:
-        """Close our descriptors: for a forked child, whose selector is its parent's."""
+        """Close the descriptors only: for a forked child; the selector belongs to the parent."""
         for each in (self._listening, *self._callers):
             each.close()
 
@@ -49,7 +49,7 @@ class MetricsServer:
         try:
             caller, _who = self._listening.accept()
         except OSError:
-            return  # it has gone already
+            return  # the client has disconnected
         assert self._selector is not None
         caller.setblocking(False)
         if len(self._callers) >= _MAX_CONNECTIONS:
@@ -60,7 +60,7 @@ class MetricsServer:
     def _read(self, caller: socket) -> None:
         received = self._callers.get(caller)
         if received is None:
-            return  # dropped for another, in this very round of the selector
+            return  # replaced by another connection in this round of the selector
         try:
             more = caller.recv(_LONGEST_REQUEST)
         except BlockingIOError:
@@ -72,7 +72,7 @@ class MetricsServer:
         if more and not whole and len(received) < _LONGEST_REQUEST:
             return
         if whole:
-            # A few kilobytes into an empty buffer: taken at once, or the caller is not worth waiting for.
+            # A few KB fit into the empty send buffer; a client that does not take them is dropped.
             with contextlib.suppress(OSError):
                 caller.sendall(self._answer(bytes(received)))
         self._drop(caller)
@@ -103,7 +103,7 @@ class MetricsServer:
 
 
 def render_metrics(values: Mapping[str, tuple[str, str, float]]) -> str:
-    """Prometheus' text of single numbers: by name the type (counter, gauge), what it is, and the number."""
+    """Prometheus' text of single numbers; `values` maps a name to (type, help text, value)."""
     lines = []
     for name, (kind, text, value) in values.items():
         lines += [f"# HELP {name} {text}", f"# TYPE {name} {kind}", f"{name} {value:.17g}"]
@@ -111,7 +111,7 @@ def render_metrics(values: Mapping[str, tuple[str, str, float]]) -> str:
 
 
 def cpu_seconds(pid: int) -> float:
-    """CPU time of a process so far; 0 when it has gone (proc(5): fields 14 and 15 of stat, after the name)."""
+    """CPU time of a process in seconds; 0 if it has ended (proc(5): fields 14 and 15 of stat, after the name)."""
     try:
         with Path(f"/proc/{pid}/stat").open("rb") as file:
             fields = file.read().rpartition(b")")[2].split()
@@ -121,7 +121,7 @@ def cpu_seconds(pid: int) -> float:
 
 
 def resident_bytes(pid: int) -> int:
-    """Resident memory of a process; 0 when it has gone."""
+    """Resident memory of a process; 0 if it has ended."""
     try:
         with Path(f"/proc/{pid}/statm").open("rb") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")

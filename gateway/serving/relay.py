@@ -1,4 +1,4 @@
-"""Bytes between a caller's connection and the server's, both ways, with bounded buffers."""
+"""Copies bytes between a client's connection and the server's, in both directions, with bounded buffers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BUFFER_BYTES: Final = 256 << 10
 
 
 class _Way:
-    """One direction: what was read from `source` and not yet taken by `sink`."""
+    """One direction: bytes read from `source` and not yet written to `sink`."""
 
     __slots__ = ("broken", "ended", "pending", "sink", "source")
 
@@ -25,7 +25,7 @@ class _Way:
         self.pending = bytearray()
         self.ended = False
         self.broken = False
-        """The sink takes no more."""
+        """The sink accepts no more bytes."""
 
     def read(self) -> int:
         try:
@@ -56,8 +56,8 @@ class _Way:
 class Relay:
     """Joins two connected sockets until either side ends; registers itself with the selector.
 
-    When the server's side ends, the caller still gets all that was sent: its connection is kept until it has hung
-    up itself. Closed with something unread it would be reset, and what is under way lost (tcp(7)).
+    When the server's side ends, the relay still delivers all its bytes and keeps the client's connection until the
+    client closes it. Closing a socket with unread bytes resets it and loses bytes in flight (tcp(7)).
     """
 
     def __init__(
@@ -70,9 +70,9 @@ class Relay:
         *,
         received: bytes = b"",
     ) -> None:
-        """`on_bytes` hears of every transfer, `on_end` of the end; then both sockets are closed.
+        """`on_bytes` is called on every transfer, `on_end` at the end, after which both sockets are closed.
 
-        `received` is what was read of the caller before.
+        `received` holds the bytes already read from the client.
         """
         self._selector = selector
         self._sockets = (caller, server)
@@ -82,14 +82,14 @@ class Relay:
         self._on_end = on_end
         self._open = True
         self.draining_since: float | None = None
-        """CLOCK_MONOTONIC seconds at which the server's side ended, where the caller's has not."""
+        """CLOCK_MONOTONIC seconds at which the server's side ended; None while it is open or if the client ended."""
         self._waited = [0, 0]
         for connection in self._sockets:
             connection.setblocking(False)
         self._wait()
 
     def close(self) -> None:
-        """Drop both connections; may be called twice."""
+        """Close both connections; may be called twice."""
         if not self._open:
             return
         self._open = False
@@ -100,12 +100,12 @@ class Relay:
         self._on_end(self)
 
     def close_in_child(self) -> None:
-        """Close our descriptors and leave the connections alone: for a forked child, whose selector is its parent's."""
+        """Close the descriptors only: for a forked child; the connections and the selector belong to the parent."""
         for connection in self._sockets:
             connection.close()
 
     def finish(self) -> None:
-        """The server has ended: hand on what it sent last, as the caller takes it, until that hangs up."""
+        """Deliver the ended server's remaining bytes until the client closes its connection."""
         if not self._open or self.draining_since is not None:
             return
         self.draining_since = time.monotonic()
@@ -114,7 +114,7 @@ class Relay:
             back.write()
         back.ended = True
         if out.broken:
-            out.ended = False  # the server took no more; the caller may not have ended
+            out.ended = False  # the server stopped reading; the client may still be open
         self._serve(0)
 
     def _serve(self, _: int) -> None:
@@ -136,7 +136,7 @@ class Relay:
             self._wait()
 
     def _drain(self) -> None:
-        """Hand on what is left, then say that it was all; what the caller says meanwhile is for nobody."""
+        """Deliver the remaining bytes, then shut down writing; bytes from the client are discarded."""
         out, back = self._ways
         out.pending.clear()
         if not out.ended:
@@ -152,10 +152,10 @@ class Relay:
         self._wait()
 
     def _wait(self) -> None:
-        """Wait for what can go on.
+        """Register for the events that allow progress.
 
-        A side that has ended, or whose bytes the other side does not take, is ready to be read all the time:
-        waiting for it would be a busy loop.
+        A side that has ended, or whose bytes the other side does not accept, is always readable: waiting for it
+        would be a busy loop.
         """
         for side, (out, back) in enumerate((self._ways, self._ways[::-1])):
             connection, waited, wanted = self._sockets[side], self._waited[side], 0

@@ -1,4 +1,4 @@
-"""The folder of this daemon's inner sockets, and the rests of daemons that were killed."""
+"""The folder of this daemon's inner sockets, and removal of folders that killed daemons left."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _log: Final = logging.getLogger("gateway.runtime_folder")
 
 
 class RuntimeFolder:
-    """A folder for us alone, at `path`.
+    """A private folder at `path`.
 
-    A lock says who lives: it is held by the daemon and its server and released by the kernel, however they end.
+    The daemon and its server hold a lock in it, which the kernel releases however they end.
     """
 
     def __init__(self, parent: Path) -> None:
@@ -33,9 +33,9 @@ class RuntimeFolder:
         self._lock = _locked(self.path)
 
     def restore(self) -> None:
-        """Make it anew where something removed it: /tmp is cleaned of what is old, and a daemon waits for weeks.
+        """Create the folder again if it was removed: /tmp is cleaned of old files, and a daemon waits for weeks.
 
-        Raises OSError, where somebody else has taken its name meanwhile too.
+        Raises OSError, also if another process has taken the name.
         """
         with contextlib.suppress(FileExistsError):
             self.path.mkdir(mode=0o700)
@@ -46,14 +46,14 @@ class RuntimeFolder:
             os.close(before)
 
     def remove(self) -> None:
-        """Remove it and what is in it."""
+        """Remove the folder and its content."""
         os.close(self._lock)
         shutil.rmtree(self.path, ignore_errors=True)
 
 
 @contextlib.contextmanager
 def runtime_folder(parent: Path | None = None) -> Iterator[RuntimeFolder]:
-    """A new folder, removed at the end; those of our user whose daemons are dead go first."""
+    """A new folder, removed at the end; folders of this user's dead daemons are removed first."""
     parent = parent or Path(tempfile.gettempdir())
     sweep(parent)
     folder = RuntimeFolder(parent)
@@ -64,7 +64,7 @@ def runtime_folder(parent: Path | None = None) -> Iterator[RuntimeFolder]:
 
 
 def sweep(parent: Path) -> None:
-    """Remove our user's folders that nobody holds; whatever is in doubt stays."""
+    """Remove this user's folders whose lock is free; a doubtful folder stays."""
     for folder in parent.glob(f"{_PREFIX}*"):
         with contextlib.suppress(OSError):
             if _is_abandoned(folder):
@@ -73,7 +73,7 @@ def sweep(parent: Path) -> None:
 
 
 def _locked(folder: Path) -> int:
-    """The descriptor of a new lock in it, which has its name only once it is held: who sweeps finds none free."""
+    """The descriptor of a new, held lock. It gets its name only when it is held, so a sweep never sees it free."""
     new = folder / "new"
     new.unlink(missing_ok=True)
     lock = os.open(new, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -87,13 +87,13 @@ def _locked(folder: Path) -> int:
 
 
 def _is_ours(folder: Path) -> bool:
-    """A folder of our user and no link to one, which others cannot enter."""
+    """Whether it is a folder of this user, not a link, and closed to others."""
     status = folder.lstat()
     return stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid() and not status.st_mode & 0o077
 
 
 def _is_abandoned(folder: Path) -> bool:
-    """A folder of ours whose lock is free. One without a lock is being made."""
+    """Whether a folder of ours has a free lock. A folder without a lock is being created."""
     if not _is_ours(folder):
         return False
     lock = os.open(folder / _LOCK, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)

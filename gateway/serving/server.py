@@ -1,4 +1,4 @@
-"""The gRPC server: the process that samples. Started when somebody calls, see doorman.py."""
+"""The gRPC server: the process that samples. socket_activation starts it for the first call."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ if TYPE_CHECKING:
     from gateway.served_visits import ServedVisits
     from gateway.symbols.seen_builds import SeenBuilds
 
-# Captures hold a thread each, and so does a calibration; Describe, Health and refusals are short.
+# A capture or a calibration holds a thread; Describe, Health and refusals are short.
 _SPARE_THREADS: Final = 4
 _MAX_REQUEST_BYTES: Final = 64 << 10
-# Calls at a time, those that wait for a thread included.
+# Concurrent calls, including those that wait for a thread.
 _MAX_CALLS: Final = 64
 _GRACE_S: Final = 5.0
-# Objects between two collections. A capture makes tens of thousands that stay to its end and hardly a cycle: at
-# the usual 700 the collector takes 6 % of its CPU time.
+# Allocations between two garbage collections. A capture creates tens of thousands of objects that live to its end
+# and hardly a cycle: at the default of 700 the collector takes 6 % of its CPU time.
 _COLLECTED_AFTER: Final = 10_000
 _LOOK_S: Final = 0.1
 _PR_SET_PDEATHSIG: Final = 1
 _CONNECTION_AGE_S: Final = 600.0
-"""A connection shows its certificate once: after this long it must show one that is good by then."""
+"""A connection presents its certificate once: after this time it must reconnect with a valid one."""
 
 _log: Final = logging.getLogger("gateway.server")
 
@@ -62,11 +62,12 @@ def serve(
     ready_pipe: int,
     connection_age_s: float = _CONNECTION_AGE_S,
 ) -> int:
-    """Serve until SIGTERM or SIGINT; the exit status.
+    """Serve until SIGTERM or SIGINT; returns the exit status.
 
-    Writes an empty line to `ready_pipe` when calls can come, then a line for each that is permitted (doorman.py).
-    `inner` has one socket path per address of the settings. Connections older than `connection_age_s` (gRPC varies
-    it by a tenth) take no more calls; calls under way go on. Raises what keeps it from working.
+    Writes an empty line to `ready_pipe` when calls are accepted, then the peer's name for each permitted call
+    (socket_activation.py). `inner` has one socket path per address of the settings. Connections older than
+    `connection_age_s` (gRPC varies it by a tenth) accept no further calls; calls in progress continue. Raises
+    GatewayError or OSError if it cannot start.
     """
     _die_with_parent()
     limit_data(settings.limits)
@@ -88,7 +89,7 @@ def serve(
     has_sockets = any(isinstance(address, UnixAddress) for address in settings.listen)
 
     def tell(peer: str) -> None:
-        # Who is not told of stays a stranger, which is no reason to wait.
+        # If the pipe is full, the client only stays unverified: no reason to block.
         with contextlib.suppress(OSError):
             os.write(ready_pipe, f"{peer}\n".encode())
 
@@ -101,7 +102,7 @@ def serve(
             Malformed(),
         ],
         options=server_options(connection_age_s),
-        # More would wait for a thread in a queue without an end.
+        # More calls would wait for a thread in an unbounded queue.
         maximum_concurrent_rpcs=_MAX_CALLS,
     )
     gateway_pb2_grpc.add_GatewayServicer_to_server(service, server)
@@ -122,7 +123,7 @@ def serve(
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, stop)
     server.start()
-    # What was loaded stays until the end; the collector need not look at it again and again.
+    # What is loaded now lives until the end: the garbage collector need not scan it again.
     gc.collect()
     gc.freeze()
     gc.set_threshold(_COLLECTED_AFTER)
@@ -140,7 +141,7 @@ def serve(
     _log.debug("server ready", extra={"fields": {"access": resources.access.value}})
     awake.wait()
     if not signalled.is_set():
-        # It retires: what is under way ends in its own time, unless a signal comes after all.
+        # Retiring: calls in progress finish, unless a signal arrives.
         ended = server.stop(settings.limits.max_seconds + _GRACE_S)
         while not signalled.is_set():
             if ended.wait(_LOOK_S):
@@ -151,15 +152,15 @@ def serve(
 
 
 def server_options(connection_age_s: float = _CONNECTION_AGE_S) -> list[tuple[str, int]]:
-    """What the server passes to gRPC."""
+    """Channel options of the gRPC server."""
     return [
         ("grpc.max_receive_message_length", _MAX_REQUEST_BYTES),
         ("grpc.so_reuseport", 0),
-        # A caller whose machine vanished is noticed by an unanswered ping while it has a capture running.
+        # A ping detects a client whose machine vanished during a capture.
         ("grpc.keepalive_time_ms", 10_000),
         ("grpc.keepalive_timeout_ms", 10_000),
         ("grpc.keepalive_permit_without_calls", 0),
-        # Of a stranger who says nothing after the greeting; there are only so many places (strangers.py).
+        # For a client that is silent after the handshake; places are limited (unverified_clients.py).
         ("grpc.server_handshake_timeout_ms", 10_000),
         ("grpc.max_concurrent_streams", _MAX_CALLS),
         ("grpc.max_connection_age_ms", round(connection_age_s * 1000)),

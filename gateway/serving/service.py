@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
 _PIECE_BYTES: Final = 256 << 10
 _LOGGED: Final = 500
-"""Characters of a refusal's message that the log gets: it repeats what a caller wrote."""
+"""Characters of a refusal's message in the log: it repeats client input."""
 _WHATS: Final = frozenset(gateway_pb2.SymbolsRequest.What.values())
 
 _log: Final = logging.getLogger("gateway.service")
 
 
 class GatewayService(gateway_pb2_grpc.GatewayServicer):
-    """Serves one machine. `stop` ends what is being taken."""
+    """Serves one machine. `stop` cancels captures in progress."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
         self._lock = threading.Lock()
 
     def stop(self) -> None:
-        """Break off captures and answers; each caller gets a refusal that says so."""
+        """Cancel captures and replies in progress; each caller gets a refusal with the reason."""
         self._stopping.set()
         with self._lock:
             for stopped in self._active:
@@ -73,14 +73,14 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
     def Describe(  # noqa: N802 - the name on the wire
         self, request: gateway_pb2.DescribeRequest, context: grpc.ServicerContext
     ) -> capture_pb2.Machine:
-        """What this machine is."""
+        """Describe this machine."""
         del request, context
         return self._resources.refresh_machine()
 
     def Health(  # noqa: N802 - the name on the wire
         self, request: gateway_pb2.HealthRequest, context: grpc.ServicerContext
     ) -> gateway_pb2.HealthReply:
-        """Alive, and what it is doing."""
+        """Health, and the work in progress."""
         del request, context
         return gateway_pb2.HealthReply(
             producer=PRODUCER,
@@ -94,7 +94,7 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
     def Capture(  # noqa: N802 - the name on the wire
         self, request: gateway_pb2.Plan, context: grpc.ServicerContext
     ) -> Iterator[gateway_pb2.CaptureReply]:
-        """Take one capture, or say in one reply why not."""
+        """Take one capture, or reply with one refusal."""
         arrived = call_started_at()
         visit = _visit_name(request.visit_id)
         try:
@@ -120,7 +120,7 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
     def Symbols(  # noqa: N802 - the name on the wire
         self, request: gateway_pb2.SymbolsRequest, context: grpc.ServicerContext
     ) -> Iterator[gateway_pb2.SymbolsReply]:
-        """What names the code of one binary, or say in one reply why not."""
+        """Send the symbols of one binary, or reply with one refusal."""
         what = gateway_pb2.SymbolsRequest.What.Name(request.what) if request.what in _WHATS else "?"
         fields = {"what": what.lower(), "key": key_of(request.build_id, request.content_key)[:100]}
         try:
@@ -142,13 +142,13 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
                 gateway_pb2.SymbolsRefusal.FAILED, f"reading broke: {type(error).__name__}: {error}", fields
             )
         finally:
-            # A capture that ended meanwhile left it to us.
+            # A capture that ended meanwhile left retiring to this call.
             self._retire_if_large()
 
     def Calibrate(  # noqa: N802 - the name on the wire
         self, request: gateway_pb2.CalibrateRequest, context: grpc.ServicerContext
     ) -> Iterator[gateway_pb2.CalibrateReply]:
-        """Keep idle CPUs busy and say what that showed, or say in one reply why not."""
+        """Load idle CPUs and send the measurements, or reply with one refusal."""
         refusals = gateway_pb2.CalibrateRefusal
         try:
             with self._stoppable(context) as stopped:
@@ -169,12 +169,12 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
                 refusals.FAILED, f"measuring broke: {type(error).__name__}: {error}"
             )
         finally:
-            # A capture that ended meanwhile left it to us.
+            # A capture that ended meanwhile left retiring to this call.
             self._retire_if_large()
 
     @contextmanager
     def _stoppable(self, context: grpc.ServicerContext) -> Iterator[threading.Event]:
-        """What is set when the caller goes away or the gateway stops. Raises Interrupted if the caller has gone."""
+        """An event set when the caller disconnects or the gateway stops. Raises CaptureCancelled if it already has."""
         stopped = threading.Event()
         if not context.add_callback(stopped.set):
             raise CaptureCancelled
@@ -231,16 +231,16 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
         )
 
     def _retire_if_large(self) -> None:
-        """Ask for a fresh process once nothing is being taken or sent, where this one has kept much memory.
+        """Retire this process if it holds much memory and nothing is in progress.
 
-        Until what is under way has ended, a server that retires lets nobody in.
+        A retiring server accepts no calls until its calls in progress have ended.
         """
         if self._quota.is_nearly_exceeded and not self._served_visits.is_working:
             _log.info("retiring", extra={"fields": {"memory_mib": resident_memory() >> 20}})
             self._retire()
 
     def _require_one_event(self, planned: Schedule) -> None:
-        """Raise PlanRefused where nothing of the plan can be sampled here."""
+        """Raise PlanRefused if no event of the plan can be sampled here."""
         reasons = []
         for turn in planned.turns:
             for event in turn:
@@ -302,5 +302,5 @@ def _deliver(packed: Packed, runner: CaptureRunner) -> Iterator[gateway_pb2.Capt
 
 
 def _visit_name(visit_id: bytes) -> str:
-    """For the log: the UUID, or its length where it is none."""
+    """For the log: the visit id as UUID, or its length if it is not one."""
     return str(uuid.UUID(bytes=visit_id)) if len(visit_id) == 16 else f"({len(visit_id)} bytes)"

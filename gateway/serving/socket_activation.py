@@ -1,10 +1,9 @@
-"""The process that waits: it holds the public sockets and starts the gRPC server when somebody calls.
+"""Socket activation: the waiting process holds the public sockets and forks the gRPC server for the first call.
 
-An idle gRPC server in Python costs 0.4–0.7 ms of CPU each second, more than all captures of a day; a process
-in poll(2) costs nothing. gRPC for Python cannot take over a socket, so bytes are relayed between the caller
-and the server's own socket; a capture is some 30 KB. TLS passes through untouched, once a whole greeting has come. The
-server is a fork, so it shares this process's memory and is up in a third of a second; it ends when no byte has moved
-for a while.
+An idle gRPC server in Python costs 0.4–0.7 ms of CPU a second, more than all captures of a day; a process in poll(2)
+costs nothing. gRPC for Python cannot take over a socket, so bytes are relayed between the client and the server's
+own socket; a capture is some 30 KB. TLS passes through unchanged, after a complete handshake message. The server is
+a fork: it shares this process's memory and is up in a third of a second. It ends after a time without any byte.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ if TYPE_CHECKING:
     from gateway.serving.connections import Listener
 
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGCHLD)
-# A server that does not end by itself after SIGTERM is killed after this long.
+# A server still running this long after SIGTERM is killed.
 _KILL_AFTER_S: Final = 10.0
 _PIPE_BYTES: Final = 4096
-# SOMAXCONN, systemd's choice: more than this have come meanwhile.
+# SOMAXCONN and systemd's default: a longer queue has filled up meanwhile.
 _LONGEST_BACKLOG: Final = 4096
-# How long a caller may take to receive what a server sent before it ended, and when the daemon itself is to end:
-# with _PATIENCE_S that is less than the unit's TimeoutStopSec.
+# How long a client may take to receive the last bytes of an ended server, in general and at the daemon's exit: the
+# latter and _KILL_AFTER_S together are less than the unit's TimeoutStopSec.
 _DRAIN_TIMEOUT_S: Final = 30.0
 _DRAIN_TIMEOUT_AT_EXIT_S: Final = 2.0
 
@@ -41,12 +40,11 @@ _log: Final = logging.getLogger("gateway.socket_activation")
 
 
 class SocketActivator:
-    """Waits at the doors.
+    """Accepts connections and runs the server while they need one.
 
-    `serve` is called in a forked child with a descriptor to write to: an empty line when ready, then for each call
-    that it permits a line with what gRPC calls the caller. The child is ended when no byte has moved for `idle_s`,
-    unless `busy` says that it works; with `exit_when_idle` `run` then ends too.
-    `prepare` is called before each fork; an OSError of it is a failed start.
+    `serve` runs in a forked child and gets a pipe to write to: an empty line when ready, then the peer's name for
+    each permitted call. The child is stopped when no byte has moved for `idle_s`, unless `busy` returns true; with
+    `exit_when_idle`, `run` then returns too. `prepare` is called before each fork; its OSError is a failed start.
     """
 
     def __init__(
@@ -62,7 +60,7 @@ class SocketActivator:
         metrics_socket: socket.socket | None = None,
         extra_metrics: Callable[[], Mapping[str, tuple[str, str, float]]] = dict,
     ) -> None:
-        """`metrics_socket` is where probes and scrapes come; `extra_metrics` what metrics say besides the doorman's own."""
+        """`metrics_socket` serves probes and scrapes; `extra_metrics` returns metrics besides those of this class."""
         self._extra_metrics = extra_metrics
         self._starts = self._deaths = 0
         self._failed = False
@@ -72,7 +70,7 @@ class SocketActivator:
                 "/healthz": lambda: (True, "alive\n"),
                 "/readyz": lambda: (
                     self._ready_to_serve,
-                    "ready\n" if self._ready_to_serve else "the server part does not come up\n",
+                    "ready\n" if self._ready_to_serve else "the server does not start\n",
                 ),
                 "/metrics": lambda: (True, self._metrics()),
             },
@@ -101,9 +99,9 @@ class SocketActivator:
         self._status: int | None = None
 
     def run(self) -> int:
-        """Serve until SIGTERM or SIGINT; the exit status.
+        """Serve until SIGTERM or SIGINT; returns the exit status.
 
-        The server is started once at the beginning, so that whatever keeps it from working is said at once.
+        The server is started once at the beginning, so that an error at its start is reported at once.
         """
         waker, woken = socket.socketpair()
         waker.setblocking(False)
@@ -111,7 +109,7 @@ class SocketActivator:
         wakeup = signal.set_wakeup_fd(waker.fileno(), warn_on_full_buffer=False)
         self._selector.register(woken, selectors.EVENT_READ, lambda _: self._on_signal(woken))
         for listener in self._listeners:
-            # A caller may hang up between poll and accept, which would then wait for the next one.
+            # A client may disconnect between poll and accept; a blocking accept would wait for the next one.
             listener.public.setblocking(False)
         if self._metrics_server:
             self._metrics_server.register(self._selector)
@@ -182,12 +180,12 @@ class SocketActivator:
         except BlockingIOError:
             return
         if not received:
-            self._close_server_pipe()  # SIGCHLD tells how it ended
+            self._close_server_pipe()  # SIGCHLD reports its exit status
             return
         *lines, rest = (self._server_bytes + received).split(b"\n")
         self._server_bytes = rest[
             -_PIPE_BYTES:
-        ]  # a name has a few bytes; a broken server's line may have no end
+        ]  # a name has a few bytes; a broken server's line may be endless
         for line in lines:
             if line:
                 self._callers.mark_permitted(line.decode("utf-8", "replace"))
@@ -218,7 +216,7 @@ class SocketActivator:
         if not pid:
             return
         code = os.waitstatus_to_exitcode(status)
-        # Untold it ends well when it has grown too large: the next call gets another.
+        # A server that ends by itself with status 0 has grown too large: the next call starts another.
         expected = self._stop_requested > 0 or code == 0
         self._server, self._up, self._stop_requested = 0, False, 0.0
         self._close_server_pipe()
@@ -226,7 +224,7 @@ class SocketActivator:
         if self._stopping:
             self._exiting = True
         elif expected and self._was_up:
-            # Who calls after the end waits in the backlog of a socket that the service manager holds.
+            # A client that connects later waits in the backlog of the service manager's socket.
             self._exiting = self._exit_when_idle
             if self._callers.is_complete:
                 self._start()
@@ -236,9 +234,9 @@ class SocketActivator:
             self._fail(code if code > 0 else 1)
 
     def _fail(self, status: int) -> None:
-        """No server came up, or it died: whoever waits for it sees a failure and not a hang.
+        """Close the waiting connections: no server came up, or it died. Clients see a failure, not a hang.
 
-        Who is left waiting in a socket that a service manager holds would have it start the service again at once.
+        A connection left in the queue of a service manager's socket would start the service again at once.
         """
         self._deaths += 1
         self._failed = True
@@ -247,7 +245,7 @@ class SocketActivator:
             self._status = status
 
     def _update_accepting(self) -> None:
-        """Take callers in once a server was up, while there is room for those that may call."""
+        """Accept connections once a server has been up, while verified clients have room."""
         wanted = self._was_up and not self._stopping and self._callers.has_room
         if wanted == self._accepting:
             return
@@ -295,7 +293,7 @@ class SocketActivator:
 
     @property
     def _ready_to_serve(self) -> bool:
-        """The last server came up and did not die; whether one runs now does not matter."""
+        """Whether the last server came up and did not die; none needs to run now."""
         return self._was_up and not self._failed and not self._stopping
 
     def _metrics(self) -> str:
@@ -318,7 +316,7 @@ class SocketActivator:
                 ),
                 f"{prefix}_server_starts_total": (
                     "counter",
-                    "Times the server part was started.",
+                    "Starts of the server part.",
                     self._starts,
                 ),
                 f"{prefix}_server_deaths_total": (
@@ -366,7 +364,7 @@ class SocketActivator:
 
 
 def close_queued(sockets: Sequence[socket.socket], *, already: int = 0) -> None:
-    """Hang up on whoever waits in the backlogs of these listening sockets; `already` were hung up on before."""
+    """Close the connections in the backlogs of these sockets; `already` counts those closed before."""
     callers = already
     for listening in sockets:
         listening.setblocking(False)
@@ -375,4 +373,4 @@ def close_queued(sockets: Sequence[socket.socket], *, already: int = 0) -> None:
                 listening.accept()[0].close()
                 callers += 1
     if callers:
-        _log.warning("callers turned away", extra={"fields": {"callers": callers}})
+        _log.warning("connections closed unserved", extra={"fields": {"connections": callers}})

@@ -1,4 +1,4 @@
-"""TLS, mutual for gateways, whose files may change while the gateway runs (rotation without a restart)."""
+"""Mutual TLS for gateways; certificate files may change while the gateway runs (rotation without a restart)."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ _Stamp = tuple[tuple[int, int, int], ...]
 
 
 class TlsFiles(Protocol):
-    """Files in PEM form that a server needs."""
+    """A server's certificate files in PEM form."""
 
     @property
     def certificate(self) -> Path:
-        """Its certificate and those that signed it."""
+        """The server's certificate, and its issuers."""
 
     @property
     def key(self) -> Path:
-        """The certificate's."""
+        """The certificate's private key."""
 
     @property
     def client_authority(self) -> Path | None:
-        """That callers must have a certificate of; None: they need none."""
+        """The authority of client certificates; None: clients need no certificate."""
 
 
 class Certificates:
-    """The files of TLS, looked at before each handshake and read again when one has changed."""
+    """The certificate files: checked before each handshake, read again when one has changed."""
 
     def __init__(self, tls: TlsFiles, log: logging.Logger = _log) -> None:
-        """Read them; raises BadCertificates, OSError."""
+        """Read the files; raises BadCertificates, OSError."""
         self._tls = tls
         self._log = log
         self._lock = threading.Lock()
@@ -49,18 +49,18 @@ class Certificates:
         self._first = _read(tls)
 
     def credentials(self) -> grpc.ServerCredentials:
-        """A caller without a certificate of the authority, if there is one, does not get in."""
+        """Credentials that require a client certificate of the authority, if there is one."""
         return grpc.dynamic_ssl_server_credentials(
             self._first,
-            self.changed,  # type: ignore[arg-type]  # the stubs leave out that None means: unchanged
+            self.changed,  # type: ignore[arg-type]  # the stubs omit None: unchanged
             require_client_authentication=self._tls.client_authority is not None,
         )
 
     def changed(self) -> grpc.ServerCertificateConfiguration | None:
-        """What new connections are to use from now on; None: the same as before.
+        """The configuration for new connections; None: unchanged.
 
-        Files that make no sense, and a key that does not fit its certificate because only one of them was
-        replaced yet, change nothing: they are looked at again before the next handshake.
+        Invalid files, or a key that does not match its certificate because only one of them has been replaced so
+        far, change nothing: the files are checked again before the next handshake.
         """
         with self._lock:
             try:
@@ -80,7 +80,7 @@ class Certificates:
 
 
 def _stamp(tls: TlsFiles) -> _Stamp:
-    """What changes when a file is replaced or written to."""
+    """Changes when a file is replaced or written."""
     files = (tls.certificate, tls.key, tls.client_authority)
     return tuple(_identity(path) for path in files if path is not None)
 
@@ -91,10 +91,10 @@ def _identity(path: Path) -> tuple[int, int, int]:
 
 
 def _read(tls: TlsFiles) -> grpc.ServerCertificateConfiguration:
-    # gRPC says of bad files only that the port could not be bound.
+    # For bad files gRPC reports only that the port could not be bound.
     trial = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
-        # Without a function to ask, OpenSSL would ask the terminal for a locked key's passphrase.
+        # Without a callback OpenSSL asks the terminal for the passphrase of an encrypted key.
         trial.load_cert_chain(tls.certificate, tls.key, password=lambda: "")
     except ssl.SSLError as error:
         raise BadCertificates(

@@ -1,8 +1,8 @@
-"""Callers who have not shown yet that they may call: so many of each address, and so many in all.
+"""Limits connections of unverified clients: so many per address, and so many in all.
 
-A connection costs a stranger nothing, and a handshake costs the server some 2 ms and, by the thousand, memory.
-Who holds more than others gives way to a newcomer, and who comes too often is refused: so one machine, or one network of
-IPv6, cannot keep the rest out.
+A connection costs the client nothing; a handshake costs the server some 2 ms and, by the thousand, memory. The address
+with the most connections gives way to a new one, and an address that reconnects too often is refused: so one
+machine, or one network of IPv6, cannot keep the others out.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PER_ADDRESS: Final = 16
-"""At a time, and as many more a second. A collector has one or two connections to a gateway; several callers may come
-through one translated address."""
+"""Concurrent, and as many new ones a second. A collector has one or two connections to a gateway; several callers may
+share one translated address."""
 IN_ALL: Final = 96
-"""Each may have a handshake going on in the server: two descriptors here and one there."""
+"""Each may have a handshake in progress: two descriptors here and one in the server."""
 _REMEMBERED_S: Final = 1.0
 _HOST_NETWORK_BITS: Final = 64
-"""What one IPv6 host has to choose addresses from (RFC 4291, 2.5.1)."""
+"""The part of an address that one IPv6 host can choose (RFC 4291, 2.5.1)."""
 
 _Client = TypeVar("_Client")
 
 
 @dataclass(slots=True)
 class _AddressClients(Generic[_Client]):
-    """Those of one address: who is here, the oldest first, and when others have left."""
+    """Clients of one address: the connected ones, the oldest first, and the times at which others left."""
 
     connected: dict[_Client, None] = field(default_factory=dict)
     left: deque[float] = field(default_factory=deque)
 
 
 class UnverifiedClients(Generic[_Client]):
-    """Who they are, by address."""
+    """Unverified clients by address."""
 
     def __init__(
         self,
@@ -54,17 +54,17 @@ class UnverifiedClients(Generic[_Client]):
         self._swept = clock()
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Number of unverified clients."""
         return len(self._address)
 
     def __contains__(self, caller: object) -> bool:
-        """Whether this is one."""
+        """Whether this client is unverified."""
         return caller in self._address
 
     def add(self, client: _Client, address: str) -> _Client | None:
-        """Add one of this address; who has to go for it, and is one no more.
+        """Add a client; returns the client to disconnect for it, which is removed here.
 
-        That is itself if as many have left within a second, else the oldest where there are too many.
+        That is the new client if as many have left within a second, else the oldest one above the limit.
         """
         self._sweep()
         clients = self._by_address.setdefault(address, _AddressClients())
@@ -82,7 +82,7 @@ class UnverifiedClients(Generic[_Client]):
         return oldest
 
     def replace(self, before: _Client, after: _Client) -> None:
-        """Another object stands for this caller from now on, which need not be a stranger."""
+        """Let `after` stand for the client `before`, if that is unverified."""
         if (address := self._address.pop(before, None)) is not None:
             connected = self._by_address[address].connected
             del connected[before]
@@ -90,18 +90,18 @@ class UnverifiedClients(Generic[_Client]):
             self._address[after] = address
 
     def verify(self, caller: _Client) -> None:
-        """This one may call; it need not have been a stranger."""
+        """Remove a client that may call; does nothing for a verified one."""
         if (address := self._address.pop(caller, None)) is not None:
             del self._by_address[address].connected[caller]
 
     def remove(self, caller: _Client) -> None:
-        """This one has gone; it need not have been a stranger."""
+        """Remove a client that has disconnected; does nothing for a verified one."""
         if (address := self._address.get(caller)) is not None:
             self.verify(caller)
             self._by_address[address].left.append(self._clock())
 
     def _sweep(self) -> None:
-        """Forget addresses that nobody came from lately."""
+        """Drop addresses without recent clients."""
         if self._clock() - self._swept < _REMEMBERED_S:
             return
         self._swept = self._clock()
@@ -116,7 +116,7 @@ class UnverifiedClients(Generic[_Client]):
 
 
 def address_of(host: str) -> str:
-    """What counts as one address: of IPv6 the /64, of IPv4 mapped into IPv6 that of IPv4."""
+    """The unit of the per-address limit: the /64 for IPv6; IPv4 mapped into IPv6 counts as IPv4."""
     address = ip_address(host)
     if not isinstance(address, IPv6Address):
         return str(address)

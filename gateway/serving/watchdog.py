@@ -1,7 +1,8 @@
-"""Ends a server whose capture takes far longer than its window: something that it read does not answer.
+"""Ends a server whose capture takes far longer than its window, because a read does not return.
 
-A file system may not, or a program that serves one, and no timeout reaches into a read. A fresh server takes the
-next capture (doorman.py); until the read ends or its process may be killed, the kernel keeps what this one had open.
+A file system, or a program that serves one, may not answer, and no timeout interrupts such a read. A fresh server
+takes the next capture (socket_activation.py). The kernel keeps this one's open files until the read ends or the
+process can be killed.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-# Opening the images of a busy machine and packing take a second or two.
+# Opening the images of a busy machine and packing take one or two seconds.
 GRACE_S: Final = 60.0
 EXIT_STATUS: Final = 75
 """EX_TEMPFAIL of sysexits.h."""
@@ -27,7 +28,7 @@ _log: Final = logging.getLogger("gateway.watchdog")
 def watchdog(
     seconds: float, visit: str, *, grace_s: float = GRACE_S, end: Callable[[int], object] = os._exit
 ) -> Iterator[None]:
-    """End the process by `end` if what is done within takes more than `seconds` and `grace_s` on top."""
+    """End the process by `end` if the body takes longer than `seconds` + `grace_s`."""
 
     def give_up() -> None:
         _log.error(

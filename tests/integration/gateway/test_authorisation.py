@@ -248,7 +248,7 @@ def test_another_user_is_shown_out_even_of_a_socket_that_everybody_can_open(tmp_
                 ours.connect(path)
                 ours.sendall(PREFACE)
                 assert ours.recv(1)  # gRPC's greeting
-            assert "caller shown out" in daemon.log.read_text()
+            assert "connection rejected" in daemon.log.read_text()
     finally:
         shutil.rmtree(folder)
 

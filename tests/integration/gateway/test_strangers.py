@@ -115,7 +115,7 @@ def test_what_is_no_greeting_is_cut_and_starts_nothing(tmp_path: Path, certs: Pa
         assert daemon.server is None
         with daemon.stub(printable_path(certs, "viewer", "grafana")) as stub:
             assert stub.Health(gateway_pb2.HealthRequest(), timeout=DEADLINE_S).format == 1
-        assert 'caller shown out why="no handshake"' in daemon.log.read_text()
+        assert 'connection rejected why="no handshake"' in daemon.log.read_text()
 
 
 @pytest.mark.parametrize("said", [SILENT, HELLO, PREFACE[:9]], ids=["silent", "tls", "half-a-preface"])
