@@ -1,4 +1,4 @@
-"""What lives between captures: open images with their unwind tables, the kernel's map, what sampling costs."""
+"""State that captures share: open images with their unwind tables, the kernel's map, the measured cost of a sample."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from gateway.machine.kernel_map_cache import KernelMapCache
     from gateway.settings import Limits
 
-# The kernel's part of a sample with a 16 KiB stack copy, measured as lost throughput of a busy CPU.
+# Kernel time of a sample with a 16 KiB stack copy, measured as lost throughput of a busy CPU.
 _KERNEL_COST_S: Final = 15e-6
-# Reading and unwinding: before anything was measured here, and the bounds of what is believed.
+# Time to read and unwind a sample: the value before any measurement, and the accepted range.
 _INITIAL_COST_S: Final = 15e-6
 _MIN_COST_S: Final = 2e-6
 _MAX_COST_S: Final = 150e-6
-# Below that many samples opening images outweighs the samples themselves.
+# With fewer samples, opening images outweighs the samples themselves.
 _MIN_SAMPLES: Final = 300
 
 
 class CaptureResources:
-    """Shared by all captures of a process. `images_lock` must be held while images are used."""
+    """Shared by all captures of a process. Hold `images_lock` while using images."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class CaptureResources:
         label_sources: LabelSettings = NO_LABELS,
         kernel_map_cache: KernelMapCache | None = None,
     ) -> None:
-        """Look at the machine once; nothing stays open. `kernel_map_cache` has the kernel's map of the server before."""
+        """Describe the machine once; nothing stays open. `kernel_map_cache` may hold the previous server's map."""
         self.access: Final = access
         self.limits: Final = limits
         self.images: Final = Images()
@@ -65,16 +65,16 @@ class CaptureResources:
 
     @property
     def own_only(self) -> bool:
-        """Only this user's processes, without the kernel's part."""
+        """Whether only this user's processes are sampled, without kernel frames."""
         return self.access is Access.OWN
 
     @property
     def machine(self) -> capture_pb2.Machine:
-        """The machine as it was at the start."""
+        """The machine's last description."""
         return self._machine
 
     def refresh_machine(self) -> capture_pb2.Machine:
-        """Read the machine anew: CPUs come and go, counters get busy."""
+        """Describe the machine again: CPUs come and go, counters become busy."""
         self._machine = self._describe()
         return self._machine
 
@@ -82,20 +82,21 @@ class CaptureResources:
         return describe(self.metrics.sources(), self._labels, own=self.own_only)
 
     def utilisation(self) -> float:
-        """Mean busy share of all CPUs lately, 0…1."""
+        """Mean busy share of all CPUs in the recent past, 0…1."""
         with self._meter_lock:
             return self._meter.recent()
 
     def capacity(self) -> Capacity:
-        """For the schedule of the next capture."""
+        """Input of the next capture's schedule."""
         cost = self._drain_cost_s + _KERNEL_COST_S
         return Capacity(len(online_cpus()), cost, self._machine.nominal_mhz)
 
     def note_cost(self, cpu_s: float, samples: int) -> None:
-        """Learn from CPU time spent on reading and unwinding so many samples.
+        """Update the cost of a sample from the CPU time spent on reading and unwinding `samples`.
 
-        Half of what was known stays: the same samples were seen to cost three times as much beside a crowd that
-        used the caches, or while images were opened, and one such capture must not thin the next one that much.
+        The new value is the mean of the old one and the measurement: samples were seen to cost three times as much
+        next to a load that used the caches, or while images were opened, and one such capture must not thin the
+        next one that much.
         """
         if samples >= _MIN_SAMPLES:
             measured = min(_MAX_COST_S, max(_MIN_COST_S, cpu_s / samples))
@@ -113,7 +114,7 @@ class CaptureResources:
 
     @contextmanager
     def images_in_use(self) -> Iterator[Images]:
-        """Images whose files may be opened; they are closed when the last capture is done with them."""
+        """The images, whose files may be opened; they are closed when the last concurrent capture ends."""
         with self.images_lock:
             self._using_images += 1
         try:

@@ -1,4 +1,4 @@
-"""One capture: carries out a schedule and packs what it found."""
+"""Runs one capture: samples a schedule and packs the result."""
 
 from __future__ import annotations
 
@@ -38,22 +38,22 @@ _NICENESS: Final = -15
 _RESCAN_S: Final = 1.0
 # How long a segment runs before its cost is compared with the budget.
 _COST_CHECK_AFTER_S: Final = 0.5
-# Of an event whose rate is not known beforehand: a burst is soon seen, and what a ring loses is not read.
+# For an event of unknown rate: a burst shows soon, and samples that a ring loses cost nothing to read.
 _UNKNOWN_COST_CHECK_AFTER_S: Final = 0.1
-# By then the control groups that use most CPU time have been sampled, and most of the window is still to come.
+# By then the busiest control groups have been sampled, and most of the window is still ahead.
 _COUNTER_CHECK_AFTER_S: Final = 0.5
 
 
 class CaptureCancelled(Exception):
-    """The caller is gone or the gateway stops: nobody waits for the answer."""
+    """The caller disconnected or the gateway stops."""
 
 
 @contextlib.contextmanager
 def _raised_priority() -> Iterator[None]:
-    """Let this thread run before others, where that is permitted: a ring that is read late runs over."""
+    """Raise this thread's priority where permitted: a ring that is read late overflows."""
     thread = threading.get_native_id()
     before = os.getpriority(os.PRIO_PROCESS, thread)
-    # Without CAP_SYS_NICE it stays as it is, and what is lost on a busy machine is counted.
+    # Without CAP_SYS_NICE the priority stays; samples lost on a busy machine are counted.
     with contextlib.suppress(PermissionError):
         os.setpriority(os.PRIO_PROCESS, thread, min(before, _NICENESS))
     try:
@@ -64,7 +64,7 @@ def _raised_priority() -> Iterator[None]:
 
 @dataclass(slots=True)
 class _RunningEvent:
-    """An event being sampled: `ends` and `began` in CLOCK_MONOTONIC seconds, the segment being filled."""
+    """An event being sampled and its current segment; `began` and `ends` in CLOCK_MONOTONIC seconds."""
 
     planned: PlannedEvent
     sampler: Sampler
@@ -72,29 +72,29 @@ class _RunningEvent:
     began: float
     ends: float
     before: Totals
-    """Of the segments that are closed."""
+    """Totals of the closed segments."""
     rescanned: float
     rate: float = 0.0
-    """Samples per second and CPU, those included that did not fit; as of the last look."""
+    """Samples per second and CPU at the last check, lost ones included."""
 
     def close(self) -> None:
-        """Close the sampler it has now."""
+        """Close the current sampler."""
         self.sampler.close()
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Share of the window that has passed, 0…1, and samples so far."""
+    """Elapsed share of the window, 0…1, and samples so far."""
 
     share: float
     samples: int
 
 
 def finish_segment(segment: SegmentCounts, passed: Totals) -> None:
-    """Say of a closed segment what the kernel says of its event.
+    """Copy the kernel's totals of the event into a closed segment.
 
-    One that was enabled and never ran was not counted: no counter was ever free for it, or the hypervisor's do not
-    count. Its 0 samples are no answer.
+    An event that was enabled and never ran is marked NOT_COUNTED: no counter was ever free, or the hypervisor's
+    counters do not count. Its 0 samples are not a measurement.
     """
     message = segment.message
     message.lost.extend(passed.lost)
@@ -104,7 +104,7 @@ def finish_segment(segment: SegmentCounts, passed: Totals) -> None:
 
 
 class CaptureRunner:
-    """Carries out one schedule. `run` samples, `pack` makes the capture; neither twice."""
+    """Runs one schedule. `run` samples, `pack` builds the capture; call each once."""
 
     def __init__(self, resources: CaptureResources, schedule: Schedule, visit_id: bytes) -> None:
         self._resources = resources
@@ -141,16 +141,16 @@ class CaptureRunner:
         return self._recorder.samples
 
     def seen(self) -> Iterator[tuple[str, int, str]]:
-        """Yield (build-id or content key, process, path) of each binary that frames lie in."""
+        """Yield (build-id or content key, process, path) of each binary with frames in the capture."""
         for image, pid in self._recorder.seen.items():
             if key := image.build_id.hex() or image.content_key:
                 yield key, pid, image.path
 
     def run(self, stopped: Signal) -> Iterator[Progress]:
-        """Sample all turns; raises Interrupted soon after `stopped` is set, with everything closed."""
+        """Sample all turns; raises CaptureCancelled soon after `stopped` is set, with everything closed."""
         cpu_before, entries_before = time.process_time(), self._resources.images.entries_evaluated
         if not self._resources.own_only:
-            # Whoever samples a machine needs it; read while the rings fill, it would let them run over.
+            # Every capture of the machine needs it; reading it while the rings fill would overflow them.
             self._resources.kernel().forget_runtime_code()
         self._resources.label_sources.begin()
         window = self._resources.metrics.open_window()
@@ -191,7 +191,7 @@ class CaptureRunner:
         if self._resources.own_only:
             self._capture.notes.append("counters were left out: they need CAP_PERFMON")
             return None
-        # Counters open before samplers and stay open beside those of every turn, which a visit cannot do without.
+        # Counters open before the samplers of all turns, which a visit cannot do without, so they leave them room.
         samplers = max(map(len, schedule.turns)) * len(self._cpus)
         most = descriptors_for_events(self._resources.limits.max_concurrent) - samplers
         return resources.enter_context(
@@ -199,7 +199,7 @@ class CaptureRunner:
         )
 
     def _adjust_counters(self, now: float) -> None:
-        """Once: split what gets no turn, and count the control groups that were seen to run most."""
+        """Once per capture: split groups that get no turn, and count the busiest control groups."""
         if self._counters is None or self._counters_split or now - self._began < self._counter_check_after_s:
             return
         self._counters_split = True
@@ -211,7 +211,7 @@ class CaptureRunner:
     def _run_turn(
         self, turn: Sequence[PlannedEvent], stopped: Signal, window: WindowMetrics
     ) -> Iterator[Progress]:
-        # Between turns nobody follows processes; what was known of them may be out of date.
+        # No sampler follows processes between turns, so their state may be outdated.
         self._recorder.forget_processes()
         with contextlib.ExitStack() as samplers:
             running = self._start(turn, samplers)
@@ -237,7 +237,7 @@ class CaptureRunner:
                     yield Progress(min(1.0, (now - self._began) / self._schedule.seconds), self.samples)
 
     def _end_early(self, running: Sequence[_RunningEvent], now: float, why: str) -> None:
-        """Stop here, with everything sampled so far and a note; raises PlanRefused where the plan allows no less."""
+        """End the capture with the samples so far and a note; raises PlanRefused for an exact plan."""
         lasted, asked = now - self._began, self._schedule.seconds
         if self._schedule.exact:
             raise PlanRefused(
@@ -250,7 +250,7 @@ class CaptureRunner:
         self._capture.notes.append(f"the capture ended after {lasted:.1f} of {asked:g} s: {why}")
 
     def _start(self, turn: Sequence[PlannedEvent], samplers: contextlib.ExitStack) -> list[_RunningEvent]:
-        """Open the events of a turn, then let them go; the one that runs longest follows processes."""
+        """Open the events of a turn, then enable them; the sampler that runs longest follows processes."""
         opened: list[tuple[PlannedEvent, Sampler]] = []
         for planned in sorted(turn, key=lambda event: -event.seconds):
             try:
@@ -331,7 +331,7 @@ class CaptureRunner:
             return
         limits, capacity = self._resources.limits, self._resources.capacity()
         kept, lost = event.segment.samples, self._lost(event)
-        # What did not fit happened too: a full ring would make any rate look bearable.
+        # Lost samples count: with a full ring any rate would look affordable.
         event.rate = (kept + lost) / lasted / len(self._cpus)
         factor = shared_factor(event.rate, [each.rate for each in running], capacity.max_rate(limits))
         if factor > 1:
@@ -344,21 +344,21 @@ class CaptureRunner:
                 )
             self._thin(event, factor, f"{event.rate:.0f} samples per second and CPU would have cost {dearer}")
         elif not self._schedule.exact and (factor := loss_factor(kept, lost)) > 1:
-            # The plan's rate is affordable, but on this machine the reader comes too late.
+            # The plan's rate is affordable, but on this machine the rings are read too late.
             self._thin(
                 event, factor, f"{lost} of {kept + lost} samples were lost: they could not be read in time"
             )
         event.rate /= factor
 
     def _lost(self, event: _RunningEvent) -> int:
-        """Samples of the segment that did not fit into the ring so far."""
+        """Samples of the segment that the ring has lost so far."""
         if event.sampler.sampling.event.counts_time and not event.segment.lost_records:
-            return 0  # without asking the kernel about each CPU
+            return 0  # saves a system call for each CPU
         lost = event.sampler.totals().since(event.before).lost
         return sum(lost) if lost else event.segment.lost_records
 
     def _thin(self, event: _RunningEvent, factor: int, why: str) -> None:
-        """Go on with a longer period in a new segment."""
+        """Continue with a longer period in a new segment."""
         period = event.segment.message.period * factor
         self._close_segment(event)
         event.began = time.monotonic()
@@ -370,7 +370,7 @@ class CaptureRunner:
             event.sampler,
         )
         if self._resources.own_only:
-            # The kernel sets the period of the thread it is told of, not of those that inherited the event.
+            # The kernel sets the period of the given thread only, not of threads that inherited the event.
             self._reopen(event, period)
         else:
             event.sampler.set_period(period)
@@ -381,7 +381,7 @@ class CaptureRunner:
         event.sampler.close()
         event.sampler = UnprivilegedSampler(replace(event.sampler.sampling, period=period), self._cpus)
         event.before = Totals()
-        # Who started or ended meanwhile is not in the records.
+        # The records miss processes that started or ended meanwhile.
         self._recorder.forget_processes()
 
     def _finish_event(self, event: _RunningEvent) -> None:

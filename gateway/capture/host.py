@@ -1,4 +1,4 @@
-"""Whether this machine can be sampled, and how much of it the gateway may see."""
+"""Whether this machine can be sampled, and how much of it is visible to the gateway."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from gateway.settings import OwnProcesses
 # sample_max_stack, the newest field that every capture sets.
 _OLDEST_LINUX: Final = (4, 8)
 _PARANOID: Final = Path("/proc/sys/kernel/perf_event_paranoid")
-# What kernel.perf_event_paranoid may be at most for an unprivileged user to sample own processes.
+# The highest kernel.perf_event_paranoid at which an unprivileged user can sample own processes.
 _OWN_PROCESSES_LEVEL: Final = 2
 
 
 class Access(Enum):
-    """What may be sampled."""
+    """Scope of sampling."""
 
     MACHINE = "machine"
     OWN = "own"
 
 
 def require_supported(system: str, release: str, architecture: str) -> None:
-    """Check what os.uname() says; raises UnsupportedHost with one sentence."""
+    """Check the fields of os.uname(); raises UnsupportedHost with one sentence."""
     if system != "Linux":
         raise UnsupportedHost(f"The gateway samples by Linux perf events; this system is {system}.")
     version = re.match(r"(\d+)\.(\d+)", release)
@@ -43,7 +43,7 @@ def require_supported(system: str, release: str, architecture: str) -> None:
 
 
 def find_access(own_processes: OwnProcesses) -> Access:
-    """Try what the kernel permits; raises EventUnavailable with the one command that grants access."""
+    """Probe what the kernel permits; raises EventUnavailable with the command that grants access."""
     cpu = EVENTS["cpu"]
     code = errno.EACCES
     if own_processes is not OwnProcesses.ALWAYS:
@@ -58,7 +58,7 @@ def find_access(own_processes: OwnProcesses) -> Access:
 
 
 def refusal(code: int, paranoid: int | None, own_processes: OwnProcesses) -> str:
-    """One sentence: why no event opens, and the command to run."""
+    """One sentence: why no event opens, and the command that fixes it."""
     if support_of(code) != capture_pb2.SUPPORT_DENIED or paranoid is None:
         return f"perf events do not work here: perf_event_open: {os.strerror(code)}"
     if own_processes is OwnProcesses.NEVER or paranoid <= _OWN_PROCESSES_LEVEL:

@@ -1,7 +1,7 @@
-"""The gateway's own limits (DIGEST G5, G7): enforced here, whatever the caller asks.
+"""The gateway's own limits (DIGEST G5, G7), enforced for every plan.
 
-A plan that asks for too much is thinned or shortened and says so; load is never a reason to refuse, because
-machines that refuse when busy are missing from the fleet's estimate exactly where the cycles go.
+A plan above the limits is thinned or shortened, with a note. Load is never a reason to refuse: machines that refuse
+when busy would be missing from the fleet's estimate exactly where the cycles go.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ DEFAULT_DEPTH: Final = 256
 _MAX_DEPTH: Final = 1024
 MAX_EVENTS: Final = 32
 MAX_COUNTERS: Final = 64
-# Each costs an event per CPU and counter, and every switch between control groups takes the longer.
+# Each costs one event per CPU and counter, and slows down every switch between control groups.
 MAX_CGROUPS: Final = 16
 _SHORTEST_MS: Final = 10
 _VISIT_ID_BYTES: Final = 16
-# Without a nominal frequency, cycles of a common server.
+# Cycles per second of a common server, for machines without a known nominal frequency.
 _USUAL_MHZ: Final = 2500.0
 _MAX_PERIOD: Final = 1 << 62
-# By how much a measured rate may exceed the highest before it is cut.
+# How far a measured rate may exceed the limit before the event is thinned.
 _TOLERANCE: Final = 1.5
-# One reading that came too late; more than that is a reader that cannot keep up.
+# The loss of one late read; a higher loss means that the reader cannot keep up.
 _TOLERABLE_LOSS: Final = 0.1
 _NOT_ALLOWED: Final = "left out, the operator of this gateway does not allow it (--allow-event)"
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedEvent:
-    """One event as it will be sampled. `event` None: this machine cannot have it, as `unavailable` says."""
+    """One event as it will be sampled. `event` is None if this machine lacks it; `unavailable` has the reason."""
 
     name: str
     event: Event | None
@@ -59,10 +59,10 @@ class PlannedEvent:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """Turns one after the other, the events of a turn together; `changes` are sentences for the caller.
+    """Turns run one after the other, the events of a turn together; `changes` are sentences for the caller.
 
-    `counter_events` are counted besides the standing ones, `counted_cgroups` is how many control groups are. With
-    `exact` nothing may be taken less of while it runs either.
+    `counter_events` are counted in addition to the standing counters; `counted_cgroups` is the number of control
+    groups to count. With `exact` a change during the capture refuses the plan.
     """
 
     turns: tuple[tuple[PlannedEvent, ...], ...]
@@ -76,22 +76,22 @@ class Schedule:
 
     @property
     def seconds(self) -> float:
-        """Length of the whole window."""
+        """Length of the window."""
         return sum(max(event.seconds for event in turn) for turn in self.turns)
 
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """What sampling costs here: CPUs sampled, seconds of CPU per sample, the nominal frequency (0: unknown)."""
+    """Cost of sampling on this machine: sampled CPUs, CPU seconds per sample, nominal frequency (0: unknown)."""
 
     cpus: int
     sample_cost_s: float
     nominal_mhz: float
 
     def max_rate(self, limits: Limits) -> float:
-        """Samples per second and CPU that the CPU budget pays for with every CPU busy.
+        """Samples per second and CPU within the CPU budget if every CPU is busy.
 
-        Samples are unwound by one thread, which may use half of its core.
+        One thread unwinds all samples and may use half of a core.
         """
         whole = limits.cpu_share / self.sample_cost_s
         return min(whole, 0.5 / self.sample_cost_s / self.cpus)
@@ -103,10 +103,10 @@ def schedule(
     capacity: Capacity,
     find: Callable[[str], Event] = find_event,
 ) -> Schedule:
-    """Turn a plan into what will be done; raises PlanRefused INVALID for one that makes no sense.
+    """Turn a plan into a schedule; raises PlanRefused INVALID for an invalid plan.
 
-    `find` gives the event of a name on this machine. NOT_ALLOWED is raised where the operator allows none of the
-    events, and for an exact plan that would be changed.
+    `find` returns this machine's event of a name. Raises PlanRefused NOT_ALLOWED if the operator allows none of the
+    events, or for an exact plan that would be changed.
     """
     _check(plan)
     changes: list[str] = []
@@ -149,15 +149,15 @@ def schedule(
 
 
 def thinning_factor(rate: float, highest: float) -> int:
-    """The smallest integer to divide the rate by so that it is not above the highest."""
+    """The smallest integer divisor that brings the rate down to `highest`."""
     return max(1, math.ceil(rate / highest - 1e-9))
 
 
 def shared_factor(rate: float, rates: Sequence[float], highest: float) -> int:
-    """What to divide the rate by of one of the events that run together, whose rates are `rates`; 1: nothing.
+    """The divisor for one of several concurrent events with the rates `rates`; 1: no change.
 
-    They share the budget. When together they are well above the highest, whoever takes more than an equal part of
-    it is cut down to one: a storm of one event does not thin the others.
+    The events share one budget. If their sum is well above `highest`, each event above an equal share is reduced to
+    that share: a burst of one event does not thin the others.
     """
     part = highest / len(rates)
     if sum(rates) <= highest * _TOLERANCE or rate <= part:
@@ -166,7 +166,7 @@ def shared_factor(rate: float, rates: Sequence[float], highest: float) -> int:
 
 
 def loss_factor(kept: int, lost: int) -> int:
-    """What to divide a rate by of which so many samples were kept and lost: what was kept could be read; 1: nothing."""
+    """The divisor for a rate of which `kept` samples were read and `lost` were not; 1: no change."""
     if lost <= _TOLERABLE_LOSS * (kept + lost):
         return 1
     return math.ceil((kept + lost) / max(kept, 1))
@@ -228,28 +228,28 @@ def _plan_event(
         requested = wanted.period or event.default_period
     factor, why = 1, ""
     if units_per_second:
-        # Of the rate that was asked for: the whole period may be a little short of it, and a rate that is
-        # just allowed would be halved for that.
+        # Thin by the requested rate: the rounded period may give a slightly higher rate, and a rate exactly at the
+        # limit would be halved.
         rate = rate_hz or units_per_second / requested
         factor, why = _thin(rate, limits, capacity)
     return PlannedEvent(wanted.event, event, requested, requested * factor, why, seconds, wanted.stacks)
 
 
 def _skipped(wanted: gateway_pb2.EventPlan) -> PlannedEvent:
-    """An event that the operator does not allow: it is in the capture, with the reason and without samples."""
+    """An event that the operator does not allow: its segment has the reason and no samples."""
     reason = EventUnavailable(f"{wanted.event}: {_NOT_ALLOWED}", support=capture_pb2.SUPPORT_DENIED, errno=0)
     return PlannedEvent(wanted.event, None, 0, 0, "", wanted.duration_ms / 1000, wanted.stacks, reason)
 
 
 def _allowed_counters(plan: gateway_pb2.Plan, limits: Limits, changes: list[str]) -> tuple[str, ...]:
-    """Those of the counters asked for that may be read, each once."""
+    """The requested counters that the operator allows, without duplicates."""
     asked = tuple(dict.fromkeys(plan.counter_events))
     changes.extend(f"counter {name}: {_NOT_ALLOWED}" for name in asked if not is_allowed(name, limits.events))
     return tuple(name for name in asked if is_allowed(name, limits.events))
 
 
 def _units_per_second(event: Event, capacity: Capacity) -> float:
-    """How many units of a busy CPU pass in a second; 0 where that is not known beforehand."""
+    """Units per second on a busy CPU; 0 if not known in advance."""
     if event.unit == NANOSECONDS:
         return 1e9
     if event.unit == CYCLES:
@@ -276,7 +276,7 @@ def _thin(rate: float, limits: Limits, capacity: Capacity) -> tuple[int, str]:
 def _fit_rings(
     turns: Sequence[tuple[PlannedEvent, ...]], stack_bytes: int, cpus: int, changes: list[str]
 ) -> tuple[tuple[PlannedEvent, ...], ...]:
-    """Let the events of a turn whose rings have no room together run one part after the other, in the same time."""
+    """Split a turn whose rings exceed the memory limit into consecutive turns of the same total time."""
     fitting: list[tuple[PlannedEvent, ...]] = []
     for turn in turns:
         parts: list[list[PlannedEvent]] = [[]]
@@ -298,7 +298,7 @@ def _fit_rings(
 
 
 def _rings_bytes(turn: Sequence[PlannedEvent], stack_bytes: int, cpus: int) -> int:
-    """What the rings of events sampled together take on all CPUs."""
+    """Memory of the rings of concurrent events on all CPUs."""
     return cpus * sum(
         Sampling(each.event, each.period, each.stacks, stack_bytes, together=len(turn)).ring_bytes(cpus)
         for each in turn

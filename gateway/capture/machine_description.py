@@ -1,4 +1,4 @@
-"""What this machine is: the answer to Describe (DIGEST G1, G10)."""
+"""The machine's description: the reply to Describe (DIGEST G1, G10)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gateway.machine.window_metrics import MetricSources
 
 _OS_RELEASE: Final = ("/etc/os-release", "/usr/lib/os-release")
-# The first processor's fields fit: its longest line, the flags, has some 2 KiB.
+# Holds the first processor's fields: its longest line, the flags, has some 2 KiB.
 _CPUINFO_BYTES: Final = 16 << 10
 _SPEED: Final = re.compile(r"@ (\d{1,2}(?:\.\d{1,4})?)GHz$")
 _FIGURE: Final = re.compile(r"\d{1,9}(\.\d{1,6})?", re.ASCII)
@@ -30,7 +30,7 @@ _FIGURE: Final = re.compile(r"\d{1,9}(\.\d{1,6})?", re.ASCII)
 def describe(
     sources: MetricSources, labels: Mapping[str, str], *, own: bool, proc: Path = PROC, sys: Path = SYS
 ) -> capture_pb2.Machine:
-    """Read everything. `own`: events are probed as an unprivileged user may open them."""
+    """Read everything. `own`: probe events as an unprivileged user."""
     names = os.uname()
     fields = cpuinfo(proc)
     low, high = sources.frequencies.hardware
@@ -61,7 +61,7 @@ def describe(
 
 
 def cpuinfo(proc: Path = PROC) -> dict[str, str]:
-    """Fields of the first processor of /proc/cpuinfo; empty where it cannot be read."""
+    """Fields of the first processor in /proc/cpuinfo; empty if unreadable."""
     fields: dict[str, str] = {}
     for line in read_text(f"{proc}/cpuinfo", _CPUINFO_BYTES).splitlines():
         name, colon, value = line.partition(":")
@@ -72,10 +72,10 @@ def cpuinfo(proc: Path = PROC) -> dict[str, str]:
 
 
 def nominal_mhz(fields: Mapping[str, str], sources: MetricSources, sys: Path = SYS) -> float:
-    """Base frequency of the first CPU, MHz; 0: not known.
+    """Base frequency of the first CPU in MHz; 0: unknown.
 
-    By cpufreq or the firmware (CPPC), by the model's name ("… @ 2.30GHz"), or the time stamp counter's, which
-    runs at it; bogomips are twice that.
+    Sources, in order: cpufreq or the firmware (CPPC), the model's name ("… @ 2.30GHz"), and the time stamp counter,
+    which runs at the base frequency; bogomips are twice that.
     """
     first = sources.topology.cpus[0] if sources.topology.cpus else 0
     folder = f"{sys}/devices/system/cpu/cpu{first}"

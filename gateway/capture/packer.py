@@ -1,7 +1,7 @@
-"""Samples in, a capture out: distinct frames, stacks and process groups, counted (capture.proto).
+"""Packs samples into a capture: distinct frames, stacks and process groups, with counts (capture.proto).
 
-Pure: nothing here looks at the machine. While sampling everything is an index in order of first sight; packing
-orders frames by place and stacks by their outer frames, so that neighbours resemble each other and compress.
+Pure: nothing here reads the machine. While sampling, each item has an index in order of first use. Packing sorts
+frames by location and stacks by their outer frames, so that neighbours are similar and compress well.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ KERNEL: Final = 2
 BY_FRAME_POINTER: Final = 4
 
 _MAX_DISTANCE: Final = (1 << 32) - 1
-# Beyond these a reader refuses the whole capture (storage/landing/decode.py). A program may lie deeper than any
-# path that the kernel takes, by one relative step after the other, and a mapping's offset may have 64 bits.
+# A reader refuses a capture with longer paths or larger offsets (storage/landing/decode.py). Relative steps can build
+# a path longer than the kernel accepts, and a mapping's offset may have 64 bits.
 _MAX_TEXT: Final = 8192
 _MAX_OFFSET: Final = (1 << 63) - 1
-# Of the last part of a text that is longer so much is kept.
+# Of a longer text this many bytes of its end are kept.
 _MAX_KEPT: Final = 1000
 _ZSTD_LEVEL: Final = 9
 KERNEL_SYMBOLS: Final = "kallsyms"
@@ -39,7 +39,7 @@ PERF_MAP: Final = "perf-map"
 
 
 class Image(NamedTuple):
-    """What a frame points into; `build_id` or else `content_key` names its content. See Mapping."""
+    """Target of a frame; `build_id`, or else `content_key`, identifies its content. See Mapping."""
 
     kind: capture_pb2.Mapping.Kind
     path: str = ""
@@ -52,7 +52,7 @@ UNKNOWN: Final = Image(capture_pb2.Mapping.UNKNOWN)
 
 
 class FrameKey(NamedTuple):
-    """A frame as FrameTable has it; `name` only for code that has no image to find it in."""
+    """A frame as in FrameTable; `name` only for code without an image."""
 
     mapping: int
     offset: int
@@ -62,21 +62,21 @@ class FrameKey(NamedTuple):
 
 
 class GroupKey(NamedTuple):
-    """The labels that processes of one group share."""
+    """The labels shared by the processes of one group."""
 
     identity: Identity
     main_mapping: int
-    """1 + index of the executable's mapping; 0: not known."""
+    """1 + index of the executable's mapping; 0: unknown."""
 
 
 @dataclass(slots=True)
 class SegmentCounts:
-    """Samples of one event over one stretch: `message` holds all but the profiles."""
+    """Counts of one event over one segment: `message` has everything except the profiles."""
 
     message: capture_pb2.Segment
     counts: defaultdict[tuple[int, int], int] = field(default_factory=lambda: defaultdict(int))
     lost_records: int = 0
-    """Of which the kernel said in the ring that they did not fit; some of them may be of the segment before."""
+    """Lost records that the kernel reported in the ring; some may belong to the previous segment."""
 
     @property
     def samples(self) -> int:
@@ -95,7 +95,7 @@ class Packed:
 
 
 class Packer:
-    """Collects one capture. Indexes it gives out are its own, not those of the finished message."""
+    """Collects one capture. Its indexes differ from those of the finished message."""
 
     def __init__(self) -> None:
         self._images: dict[Image, int] = {}
@@ -108,7 +108,7 @@ class Packer:
         self._frames_of_stacks = 0
 
     def text(self, value: str) -> int:
-        """Index into Capture.strings; this one does stay. What is too long is shortened."""
+        """Index into Capture.strings, the same in the finished message. A text that is too long is shortened."""
         if len(value) > _MAX_TEXT:
             value = _shortened(value)
         return self._strings.setdefault(value, len(self._strings))
@@ -131,19 +131,19 @@ class Packer:
         return index
 
     def estimate_bytes(self) -> int:
-        """About how many bytes the capture would have now before compression, rather more than fewer."""
+        """Estimated size of the capture before compression, rather too high than too low."""
         counts = sum(len(segment.counts) for segment in self._segments)
         tables = 14 * len(self._frames) + 3 * self._frames_of_stacks + 4 * len(self._stacks) + 7 * counts
         return tables + 200 * (len(self._images) + len(self._groups)) + 40 * len(self._strings)
 
     def group(self, key: GroupKey, pid: int) -> int:
-        """Index of the group, with one more of its processes noted."""
+        """Index of the group; records `pid` as one of its processes."""
         index = self._groups.setdefault(key, len(self._groups))
         self._processes.setdefault(index, set()).add(pid)
         return index
 
     def samples_by_process(self) -> dict[int, int]:
-        """Samples so far of each group, under the id of one of its processes."""
+        """Samples so far of each group, keyed by one of its processes."""
         pids = [next(iter(self._processes[index])) for index in self._groups.values()]
         samples = dict.fromkeys(pids, 0)
         for segment in self._segments:
@@ -152,24 +152,24 @@ class Packer:
         return samples
 
     def segment(self, message: capture_pb2.Segment) -> SegmentCounts:
-        """A new segment to count into; the caller fills in its message."""
+        """A new segment to count into; the caller completes its message."""
         segment = SegmentCounts(message)
         self._segments.append(segment)
         return segment
 
     @property
     def identities(self) -> list[Identity]:
-        """Who is in the capture so far."""
+        """Identities of the groups so far."""
         return [key.identity for key in self._groups]
 
     def pack(self, capture: capture_pb2.Capture, labels: Mapping[Identity, Labels] | None = None) -> Packed:
-        """Finish the capture: `capture` brings everything that is not about samples.
+        """Finish the capture; `capture` has every field that does not depend on samples.
 
-        `labels` are those of each group; None: what its processes were given.
+        `labels` are the labels of each group; None: those of its identity.
         """
         capture.format = FORMAT
         frame_order = _order(self._frames)
-        # Outer frames first: stacks of one thread function become neighbours with a common ending.
+        # Outer frames first: stacks of the same thread function become neighbours with a common ending.
         stack_order = _order(
             (tuple([frame_order[frame] for frame in reversed(frames)]), end) for frames, end in self._stacks
         )
@@ -204,7 +204,7 @@ class Packer:
         table.mapping.extend([frame.mapping for _, frame in ordered])
         offsets = [frame.offset for _, frame in ordered]
         table.offset.extend([offset if 0 <= offset <= _MAX_OFFSET else 0 for offset in offsets])
-        # A damaged unwind table may claim a function of more than 4 GiB: then no entry covers the frame.
+        # A damaged unwind table may claim a function of more than 4 GiB: such a frame gets no function start.
         into = [frame.into_function for _, frame in ordered]
         table.into_function.extend([distance if 0 < distance <= _MAX_DISTANCE else 0 for distance in into])
         table.flags.extend([frame.flags for _, frame in ordered])
@@ -255,7 +255,7 @@ class Packer:
 
 
 def _shortened(text: str) -> str:
-    """What stands for a text that is too long: its last part, and a digest that tells it from others."""
+    """A replacement for a text that is too long: its end, and a digest that keeps it distinct."""
     digest = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
     return f"{text[: text.startswith('/')]}…{digest}/{text.rpartition('/')[2][-_MAX_KEPT:]}"
 
@@ -274,7 +274,7 @@ def _put_profiles(segment: SegmentCounts, stack_order: list[int]) -> None:
 
 
 def _order(items: Iterable[tuple[Any, ...]]) -> list[int]:
-    """The place of each item after sorting, by its place now."""
+    """The new position of each item after sorting, by its current position."""
     ordered = sorted((item, old) for old, item in enumerate(items))
     places = [0] * len(ordered)
     for new, (_, old) in enumerate(ordered):

@@ -1,4 +1,4 @@
-"""What a capture may use of memory and of bytes; one that has used it ends early, with all that it has seen."""
+"""Limits on memory and bytes of a capture; a capture that reaches one ends early and keeps its samples."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ if TYPE_CHECKING:
 
 _STATM: Final = Path("/proc/self/statm")
 _PAGE: Final = os.sysconf("SC_PAGESIZE")
-# A process that kept this part of its limit after a capture is replaced: Python gives little back.
+# A process above this share of its limit after a capture is replaced: Python returns little memory to the system.
 _RETIRE_SHARE: Final = 0.75
-# Beyond the limit, before allocations fail: what a table read in one go may take, and the reserved but unused
-# stacks of some thirty threads, which count although nothing lies in them.
+# Headroom above the limit before allocations fail: the largest table that is read at once, and the reserved but
+# unused stacks of some thirty threads, which count although they are empty.
 _BACKSTOP_BYTES: Final = 512 << 20
 
 
 class Quota:
-    """Compares what is used with what the operator allows."""
+    """Compares usage with the operator's limits."""
 
     def __init__(self, limits: Limits, statm: Path = _STATM) -> None:
         self._limits = limits
         self._statm = statm
 
     def exceeded(self, raw_bytes: int) -> str:
-        """Which limit a capture has reached that would be of `raw_bytes` now, as a sentence; "" for none."""
+        """The limit that a capture of `raw_bytes` has reached, as a sentence; "" for none."""
         if raw_bytes >= self._limits.max_bytes:
             return f"it had grown to the {_mib(self._limits.max_bytes)} that one capture may have (--max-mib)"
         if resident_memory(self._statm) >= self._limits.max_memory_bytes:
@@ -36,23 +36,23 @@ class Quota:
 
     @property
     def is_nearly_exceeded(self) -> bool:
-        """So much memory is in use between captures that a fresh process should take the next."""
+        """Whether this process holds so much memory between captures that a fresh one should take the next."""
         return resident_memory(self._statm) >= self._limits.max_memory_bytes * _RETIRE_SHARE
 
 
 def resident_memory(statm: Path = _STATM) -> int:
-    """Bytes this process alone has in memory: neither rings nor mapped files, which the kernel can take back.
+    """Bytes of this process's private memory: neither rings nor mapped files, which the kernel can reclaim.
 
-    `statm` is proc(5)'s: pages of the second field less those of the third.
+    `statm` (proc(5)): pages of the second field minus those of the third.
     """
     fields = statm.read_bytes().split()
     return (int(fields[1]) - int(fields[2])) * _PAGE
 
 
 def limit_data(limits: Limits) -> None:
-    """Let allocations fail far above the limit, for growth within one step that nothing can look at.
+    """Make allocations fail far above the limit, for growth within one step that no check sees.
 
-    RLIMIT_DATA and not RLIMIT_AS: rings and mapped binaries are not data.
+    Uses RLIMIT_DATA, not RLIMIT_AS: rings and mapped binaries are not data.
     """
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     wanted = limits.max_memory_bytes + _BACKSTOP_BYTES

@@ -1,8 +1,8 @@
-"""From perf records to counted stacks: follows processes, walks stacks, names places.
+"""Turns perf records into counted stacks: follows processes, walks stacks, resolves frames.
 
-Processes are looked at when their first sample arrives, not all at the start: a capture meets a few dozen of
-hundreds. What starts during the window is followed by FORK, COMM and MMAP2 records, because by the time its
-samples are read it may be gone.
+A process is read at its first sample, not at the start: a capture samples a few dozen of hundreds. FORK, COMM and
+MMAP2 records describe processes that start during the window, because they may have ended before their samples are
+read.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ if TYPE_CHECKING:
     from gateway.process.images import Images
     from gateway.process.walker import Walk, Walker
 
-# The kernel's own idle thread, which /proc does not list, and a task that is being reaped.
+# The kernel's idle thread, which /proc does not list, and a task that is being reaped.
 _IDLE: Final = Identity("swapper", "", "", "", "", "", kernel_thread=True)
 _UNKNOWN_IDENTITY: Final = Identity("", "", "", "", "", "", kernel_thread=False)
 _REAPED: Final = 0xFFFFFFFF
-# Drains between two looks at mappings are doubled up to 2 to the power of this: some 16 s.
+# The number of drains between two reads of mappings doubles up to 2 to the power of this: some 16 s.
 _MAX_FAILED_READS: Final = 6
 _KERNEL_RUNTIME: Final = Image(capture_pb2.Mapping.ANONYMOUS, "[kernel]")
 _VDSO: Final = "[vdso]"
-# Files that are memory only: .NET and others map the code that they make from one, to write it elsewhere.
+# Memory-only files: .NET and others map generated code from one, to write it through a second mapping.
 _MEMORY_FILES: Final = ("/memfd:", "/dev/zero", "/anon_hugepage", "/SYSV")
 _FLAG_BITS: Final = 3
 _FLAGS: Final = (1 << _FLAG_BITS) - 1
@@ -48,13 +48,14 @@ _GUESTS: Final = frozenset({int(Mode.GUEST_KERNEL), int(Mode.GUEST_USER)})
 class _Process:
     """One process of this capture.
 
-    `read_at`: /proc was read then, older records are already in it. `identity` is what is known so far,
-    `executable` the first file that was mapped since it started a program. `next_read` is the number of the
-    drain from which on its mappings may be read once more, `failed_reads` how often that showed nothing new.
-    `frames` has the frame of each address and its flags, `mappings` the index of the mapping at a start address;
-    `generated` has the keys of `frames` whose code has no file, with the address that was looked up for each.
-    `parent` is known of what was started during the window. `early` has samples taken between the start of a
-    program and its first mapping: /proc and the records cannot name the program's file before that.
+    - `read_at`: time at which /proc was read; older records are already included.
+    - `identity`: what is known so far; `executable`: the first file mapped since the last exec.
+    - `next_read`: the drain from which its mappings may be read again; `failed_reads`: reads without a new mapping.
+    - `frames`: the frame of each address and its flags; `mappings`: the mapping index of each start address.
+    - `generated`: keys of `frames` whose code has no file, each with the address looked up.
+    - `parent`: known for processes that started during the window.
+    - `early`: samples between an exec and the first mapping: until then neither /proc nor the records name the
+      program's file.
     """
 
     __slots__ = (
@@ -99,7 +100,7 @@ class _Process:
         self.mappings: dict[int, int] = {}
 
     def forget_frames(self) -> None:
-        """Forget what was found at addresses: other mappings may be there now."""
+        """Drop the frames of all addresses: other mappings may be there now."""
         self.frames.clear()
         self.generated.clear()
         self.mappings.clear()
@@ -108,7 +109,7 @@ class _Process:
 class Recorder:
     """Consumes the records of one capture and counts them into the current segment.
 
-    `kernel` is asked for when the first kernel frame turns up: reading it is the dearest part of a capture.
+    `kernel` is called at the first kernel frame: reading the map is the most expensive part of a capture.
     """
 
     def __init__(
@@ -141,10 +142,10 @@ class Recorder:
         self.lost_records = 0
         self.samples = 0
         self.seen: dict[Image, int] = {}
-        """Files and the vdso that frames lie in, each with a process that ran it."""
+        """Images with frames in the capture, each with one process that mapped it."""
 
     def consumer(self, segment: SegmentCounts) -> Callable[[Record], None]:
-        """What to drain a sampler into, once, so that its samples count in the segment."""
+        """A function for one drain of a sampler that counts its samples in the segment."""
         self._drains += 1
         flat = not segment.message.stacks
 
@@ -168,18 +169,18 @@ class Recorder:
         return consume
 
     def forget_processes(self) -> None:
-        """Look at every process anew; call it when their records were not followed for a while."""
+        """Drop the state of all processes; call it after a gap in their records."""
         self.count_early()
         self._processes.clear()
         self._parents.clear()
         self._jit.close()
 
     def close(self) -> None:
-        """Close what was opened of processes; to be called at the end."""
+        """Close the files opened for processes; call it at the end."""
         self._jit.close()
 
     def notes(self) -> list[str]:
-        """What could not be read, as sentences."""
+        """Everything that could not be read, as sentences."""
         notes = []
         if self._denied:
             notes.append(
@@ -219,7 +220,7 @@ class Recorder:
         return group
 
     def count_early(self) -> None:
-        """Count samples of programs whose start was recorded and their first mapping was not."""
+        """Count samples of programs without a mapping record after their exec."""
         for pid, process in self._processes.items():
             if process.early:
                 self._set_group(pid, process)
@@ -268,12 +269,12 @@ class Recorder:
             return [known[key] for key in keys]
 
     def _refresh_names(self, pid: int, process: _Process) -> None:
-        """Forget the frames whose code has got another name since the last drain."""
+        """Drop the frames whose code has a new name since the last drain."""
         changed = self._jit.refresh(pid, self._drains)
         if changed:
             for key in [key for key, address in process.generated.items() if address in changed]:
                 del process.generated[key]
-                process.frames.pop(key, None)  # frames of flat samples are not kept
+                process.frames.pop(key, None)  # frames of flat samples are not stored
 
     def _walk(self, sample: Sample, process: _Process) -> Walk:
         pid, space = sample.pid, process.space
@@ -283,10 +284,10 @@ class Recorder:
         return walk
 
     def _reread_mappings(self, pid: int, process: _Process) -> bool:
-        """Read the mappings anew; whether that showed any that no record had told of.
+        """Read the mappings again; whether that showed any without a record.
 
-        perf reports mmap and mprotect but not mremap, and nothing while an event is disabled or its ring full.
-        A process is looked at once a drain, and ever more seldom while its walks end nowhere for another reason.
+        perf reports mmap and mprotect but not mremap, and nothing while an event is disabled or its ring is full.
+        A process is read at most once a drain, and less often while its walks fail for another reason.
         """
         if self._drains < process.next_read:
             return False
@@ -316,7 +317,7 @@ class Recorder:
         into = 0
         if place.function_offset is not None:
             into = 1 + place.offset - (0 if exact else 1) - place.function_offset
-        # Run-time code is of no module: then its name tells whether anything is known of it.
+        # Run-time code belongs to no module: its name decides whether it is known at all.
         owner = place.module, bool(place.name)
         mapping = self._kernel_mappings.get(owner)
         if mapping is None:
@@ -333,7 +334,7 @@ class Recorder:
         return Image(capture_pb2.Mapping.KERNEL, "[kernel]", self._kernel_build_id)
 
     def _user_frame(self, pid: int, process: _Process, address: int, *, flags: int) -> int:
-        # A call may be the last instruction of its mapping, so a return address is looked up a byte earlier.
+        # A call may be the last instruction of its mapping, so a return address is looked up one byte earlier.
         lookup = address if flags & EXACT else address - 1
         vma = process.space.find(lookup)
         if vma is None:
@@ -355,9 +356,9 @@ class Recorder:
         return self._packer.frame(FrameKey(mapping, offset, into, flags))
 
     def _is_generated(self, pid: int, vma: Vma) -> bool:
-        """Whether code there was made by the process itself, so that no file can name it."""
+        """Whether the process generated the code itself, so that no file names it."""
         if vma.path.startswith(_MEMORY_FILES):
-            return not self._images.open(pid, vma).is_elf  # a library may be loaded from memory too
+            return not self._images.open(pid, vma).is_elf  # a library may be loaded from memory as well
         return not vma.has_file and vma.path != _VDSO
 
     def _user_image(self, pid: int, vma: Vma) -> Image:
@@ -389,10 +390,10 @@ class Recorder:
         return _Process(space, read_at=now)
 
     def _runs_another_program(self, pid: int, space: AddressSpace) -> bool:
-        """Whether a child runs another program by now, though no record of that has been met yet.
+        """Whether a forked child runs another program although its exec record has not been read.
 
-        Its samples up to that record are of its parent's program, of which it has no mapping any more. While it is
-        being changed it has none at all, nor when it has ended and its parent has not asked for it.
+        Its samples before that record belong to its parent's program, of which it has no mapping left. During exec
+        it has no mapping at all, nor as a zombie.
         """
         parent_pid = self._parents[pid]
         parent = self._processes.get(parent_pid)
@@ -405,7 +406,7 @@ class Recorder:
         return bool(inherited) and inherited.isdisjoint(own)
 
     def _copy_of_parent(self, pid: int) -> _Process:
-        """A process whose own program cannot be looked at, or not any more: what it ran is its parent's."""
+        """State of a process whose program can no longer be read: it ran its parent's program."""
         parent_pid = self._parents.get(pid, _REAPED)
         parent = self._processes.get(parent_pid)
         if parent is not None:
@@ -423,7 +424,7 @@ class Recorder:
         try:
             if identity is None or pid not in (0, _REAPED):
                 now = read_identity(pid, self._own_labels)
-                # What the child of a known program has become is told by a record that is still to come, if none was lost.
+                # If the child of a known program has changed, its exec record is still to come, unless one was lost.
                 if identity is None or identity.exe in {"", now.exe} or self.lost_records:
                     identity = now
         except (ProcessGone, AccessDenied):
@@ -437,7 +438,7 @@ class Recorder:
         return self._packer.group(GroupKey(identity, main), pid)
 
     def _last_known_identity(self, pid: int, process: _Process) -> Identity:
-        """Who a process was that can no longer be asked: by its records, and its control group by its parent."""
+        """Identity of a process that has ended: from its records; its control group from its parent."""
         identity = process.identity or _UNKNOWN_IDENTITY
         if identity.exe:
             return identity
@@ -484,7 +485,7 @@ class Recorder:
         self._jit.forget(record.pid)
         parent = self._processes.get(record.parent)
         if parent is None:
-            # Seldom needed: only if the child is gone before its first sample is read.
+            # Rarely needed: only if the child ends before its first sample is read.
             self._parents[record.pid] = record.parent
             self._processes.pop(record.pid, None)
             return
@@ -510,7 +511,7 @@ class Recorder:
         process = self._processes.get(record.pid)
         if process is not None and record.time < process.read_at:
             return
-        # Another program, in the control group that it was in.
+        # A new program in the same control group.
         before = process.identity if process is not None and process.identity else _UNKNOWN_IDENTITY
         named = replace(before, comm=record.comm, exe="", script="")
         parent = None if process is None else process.parent
