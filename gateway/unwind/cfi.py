@@ -1,10 +1,10 @@
 """One entry of .eh_frame, read and evaluated into rows (DWARF 5 section 6.4, LSB 5 section 10.6).
 
-Bytes in, values out. Only what the walk needs is kept: the CFA, and where rbp, rbx and the return
-address are. An entry is evaluated whole, for its other rows are likely to be met as well.
+Bytes in, values out. A row keeps only what the walk needs: the CFA and the locations of rbp, rbx and the return
+address. An entry is evaluated whole, because its other rows are likely to be needed too.
 
-Every failure is BadImage. Nothing here can run long: each step consumes at least one byte of an entry,
-and an entry has at most `MAX_ENTRY_BYTES` (the largest met in node, libjvm and libLLVM has 3.1 KiB).
+Every failure is BadImage. The run time is bounded: each step consumes at least one byte of an entry, and an entry has
+at most `MAX_ENTRY_BYTES` (the largest seen in node, libjvm and libLLVM has 3.1 KiB).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Entry(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Cie:
-    """What the entries that share a CIE have in common. `row` is the first one."""
+    """The common part of all entries of a CIE. `row` is their first row."""
 
     code_alignment: int
     data_alignment: int
@@ -80,7 +80,7 @@ def entry_length(head: bytes) -> int:
 
 
 def cie_distance(entry: bytes) -> int:
-    """Return how many bytes before an FDE its CIE begins. Raises BadImage for what is no FDE."""
+    """Return the distance in bytes from an FDE back to its CIE. Raises BadImage if the entry is not an FDE."""
     distance = _cie_pointer(entry)
     if not distance:
         raise BadImage("a CIE lies where an FDE should")
@@ -117,7 +117,7 @@ def evaluate(entry: bytes, address: int, cie: Cie) -> Entry:
 
 
 def _cie_pointer(entry: bytes) -> int:
-    """Return the field that tells an FDE from a CIE, where it is 0."""
+    """Return the field that is 0 in a CIE and not 0 in an FDE."""
     if len(entry) < 8:
         raise BadImage("an .eh_frame entry is cut off")
     return int(_U32.unpack_from(entry, 4)[0])
@@ -170,8 +170,8 @@ def _read_cie(entry: bytes, address: int) -> Cie:
 def _run(program: bytes, position: int, cie: Cie, entry: Entry, *, address: int) -> None:
     """Run the instructions from `position` to the end and add every finished row to `entry`.
 
-    `address` is the virtual address of the program's first byte. One loop with the row in local variables:
-    this is where a capture spends its first moment.
+    `address` is the virtual address of the program's first byte. One loop with the row in local variables: a capture
+    spends its first moments here.
     """
     location = entry.start
     starts, rows = entry.starts, entry.rows
@@ -218,7 +218,7 @@ def _run(program: bytes, position: int, cie: Cie, entry: Entry, *, address: int)
             position += 4
         elif byte == 0x0A:  # remember_state
             remembered.append((register, offset, expression, rbp, rbx, return_address))
-        elif byte == 0x0B:  # restore_state; compilers rely on it to bring back the CFA as well
+        elif byte == 0x0B:  # restore_state; compilers rely on it to restore the CFA as well
             if not remembered:
                 raise BadImage("restore_state without remember_state")
             register, offset, expression, rbp, rbx, return_address = remembered.pop()

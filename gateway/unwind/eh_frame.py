@@ -1,8 +1,7 @@
-"""The rule for a file offset, by bisecting .eh_frame_hdr and evaluating one entry.
+"""Finds the unwind rule of a file offset: bisects .eh_frame_hdr and evaluates one entry.
 
-The sorted table of .eh_frame_hdr (LSB 5 section 10.6.2) is the only part held in memory, 8 bytes an
-entry; entries themselves are read when they are met. Every rule found is kept by its offset, which is
-the same in every process that maps the file.
+Memory holds only the sorted table of .eh_frame_hdr (LSB 5 section 10.6.2), 8 bytes an entry; entries are read when
+needed. Rules are cached by file offset, which is the same in every process that maps the file.
 """
 
 from __future__ import annotations
@@ -23,10 +22,10 @@ if TYPE_CHECKING:
 
 # Chrome, the largest program commonly met, has 0.8 M entries.
 MAX_TABLE_BYTES: Final = 16 << 20
-# Kept rules and entries; both are dropped when full, which costs one evaluation each to bring back.
+# Cached rules and entries; a full cache is cleared, which costs one more evaluation of each.
 _MAX_KEPT_RULES: Final = 1 << 15
 _MAX_KEPT_ENTRIES: Final = 1 << 12
-# One read brings all but a handful of the entries of any program.
+# One read covers all but a handful of the entries of any program.
 _ENTRY_BYTES: Final = 512
 # ld.so's _start and _dl_start_user, which have no entry, end 61 bytes after e_entry (glibc 2.36).
 _ENTRY_POINT_BYTES: Final = 64
@@ -36,7 +35,7 @@ _HDR_VERSION: Final = 1
 _UDATA4: Final = 0x03
 _DATA_RELATIVE_SDATA4: Final = 0x3B
 _DATA_RELATIVE_SDATA8: Final = 0x3C
-# Encodings of the pointer to .eh_frame that have 4 and 8 bytes; its value is not needed.
+# Encodings of the pointer to .eh_frame with 4 and 8 bytes; its value is not needed.
 _FRAME_POINTER_BYTES: Final = {
     0x1B: 4,
     0x3B: 4,
@@ -51,17 +50,17 @@ _FRAME_POINTER_BYTES: Final = {
 
 
 class UnwindTable:
-    """The unwind rules of one image, found on demand. Not for use by several threads at once.
+    """The unwind rules of one image, found on demand. Not thread-safe.
 
-    `why` says why there are no rules, for a person; empty: there are. It is settled by the first question
-    asked, for nothing is read before.
+    `why` is the reason, for a person, why there are no rules; empty: there are. It is final after the first query,
+    because nothing is read before.
     """
 
     def __init__(self, layout: ElfLayout | None, read: Read, *, why: str = "", readable: bool = True) -> None:
         """Unwind by `layout`, reading through `read`.
 
-        Without a layout there are no entries. Code of a file that could not be read (`readable` False) may
-        well have entries, so its frames are UNUSABLE; code of what is no ELF file has none: NO_ENTRY.
+        Without a layout there are no entries. Code of an unreadable file (`readable` False) may have entries, so its
+        frames are UNUSABLE; code of a file that is not ELF has none: NO_ENTRY.
         """
         self._layout = layout
         self._read = read
@@ -70,7 +69,7 @@ class UnwindTable:
         self.damaged_entries = 0
         self.table_bytes = 0
         self._rules: dict[int, Rule] = {}
-        # Who asks for a rule asks for the function's start next; the search is dear where memory is cold.
+        # A query for a rule is followed by one for the function's start; the search is expensive in cold memory.
         self._functions: dict[int, int | None] = {}
         self._entries: dict[int, Entry | None] = {}
         self._cies: dict[int, Cie] = {}
@@ -81,7 +80,7 @@ class UnwindTable:
         self._otherwise = NO_ENTRY_RULE if readable else UNUSABLE_RULE
 
     def rule(self, offset: int) -> Rule:
-        """Return the rule for the instruction at a file offset. Never raises for what the file contains."""
+        """Return the rule for the instruction at a file offset. Never raises, whatever the file contains."""
         rule = self._rules.get(offset)
         if rule is None:
             if len(self._rules) >= _MAX_KEPT_RULES:
@@ -91,9 +90,9 @@ class UnwindTable:
         return rule
 
     def function_start(self, offset: int) -> int | None:
-        """Return the file offset at which the entry that covers `offset` begins; None: none covers it.
+        """Return the file offset at which the entry that covers `offset` begins; None: no entry covers it.
 
-        It is never behind `offset`.
+        It is never above `offset`.
         """
         if offset in self._functions:
             return self._functions[offset]
@@ -104,7 +103,7 @@ class UnwindTable:
         if entry is None or self._layout is None:
             return None
         start = self._layout.offset(entry.start)
-        # A hostile file's entry may begin in a segment that lies lower in memory but higher in the file.
+        # An entry of a hostile file may begin in a segment that is lower in memory but higher in the file.
         return start if start is not None and start <= offset else None
 
     def _find(self, offset: int) -> Rule:
@@ -131,7 +130,7 @@ class UnwindTable:
     def _covering(self, offset: int) -> tuple[Entry | None, int] | None:
         """Return the entry that covers a file offset, and the offset's virtual address.
 
-        None: no entry covers it. An entry of None: the one that should cover it is damaged.
+        None: no entry covers it. An entry of None: the covering entry is damaged.
         """
         if not self._loaded:
             self._load()
@@ -154,7 +153,7 @@ class UnwindTable:
         return entry, address
 
     def _evaluate(self, address: int) -> Entry | None:
-        """Evaluate the entry at a virtual address; None, and counted, if it is damaged."""
+        """Evaluate the entry at a virtual address; a damaged one is counted and gives None."""
         self.entries_evaluated += 1
         try:
             data = self._entry(address)
@@ -195,7 +194,7 @@ class UnwindTable:
             self._otherwise = UNUSABLE_RULE
 
     def _scan(self) -> None:
-        """Make the table of a file without .eh_frame_hdr; Go's programs, and C without unwind tables, have no entries."""
+        """Build the table of a file without .eh_frame_hdr. Go programs, and C without unwind tables, have no entries."""
         place = find_eh_frame(self._read)
         if place is None:
             self.why = "no .eh_frame_hdr"

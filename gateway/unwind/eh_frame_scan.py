@@ -1,8 +1,7 @@
-"""The table of entries of a file that has none: .eh_frame itself, read through once.
+"""Builds the table of entries of a file without .eh_frame_hdr: reads .eh_frame once from start to end.
 
-GCC links static programs without .eh_frame_hdr (only `-static-pie` gets it), so nothing that is loaded says
-where .eh_frame lies; the section headers do, which `strip` leaves. A static C program's holds some 1500
-entries, 3 ms.
+GCC links static programs without .eh_frame_hdr (except `-static-pie`), so only the section headers locate .eh_frame;
+`strip` keeps them. The section of a static C program holds some 1500 entries: 3 ms.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from gateway.unwind.leb128 import read_pointer
 if TYPE_CHECKING:
     from gateway.unwind.elf import Read
 
-# 60,000 entries or so, 0.1 s. What is larger was linked with an index.
+# 60,000 entries or so, 0.1 s. A larger section was linked with an index.
 MAX_SECTION_BYTES: Final = 2 << 20
 MAX_SECTIONS: Final = 1024
 _MAX_NAMES_BYTES: Final = 1 << 20
@@ -49,9 +48,9 @@ def find_eh_frame(read: Read) -> tuple[int, int, int] | None:
 
 
 def scan(section: bytes, address: int) -> tuple[array[int], array[int]]:
-    """Return the code's beginning and the place of each FDE, both counted from `address`, sorted by the first.
+    """Return the start of the code and the position of each FDE, both relative to `address`, sorted by the start.
 
-    `address` is the section's. What is damaged ends the scan: behind it no entry's place is known.
+    `address` is the section's. Damage ends the scan: behind it no entry's position is known.
     """
     found: list[tuple[int, int]] = []
     cies: dict[int, Cie | None] = {}
@@ -81,4 +80,4 @@ def _cie(entry: bytes, address: int) -> Cie | None:
     try:
         return read_cie(entry, address)
     except BadImage:
-        return None  # its entries cannot be read, others can
+        return None  # its entries are unreadable, others may not be

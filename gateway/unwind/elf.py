@@ -1,8 +1,8 @@
-"""Where an ELF file keeps what the gateway needs: code segments, .eh_frame_hdr, build ids.
+"""Locates the parts of an ELF file that the gateway needs: code segments, .eh_frame_hdr, build ids.
 
 Sans I/O: the caller passes `read(offset, size) -> bytes`, which may return less at the end of the file.
-Files are read in pieces, never mapped, because a file truncated while mapped kills the reader by SIGBUS.
-Only program headers are looked at: section headers can be stripped, and the loader ignores them.
+Files are read in pieces, never mapped: a file truncated while mapped kills the reader by SIGBUS.
+Only program headers are read: section headers can be stripped, and the loader ignores them.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Segment(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ElfLayout:
-    """What the headers and notes of one ELF file say. Offsets are file offsets, addresses are virtual."""
+    """Headers and notes of one ELF file. Offsets are file offsets, addresses are virtual."""
 
     segments: tuple[Segment, ...]
     # File offset of e_entry; -1 if it lies in no segment.
@@ -84,7 +84,7 @@ class ElfLayout:
 
 
 def read_layout(read: Read) -> ElfLayout:
-    """Read headers and notes. Raises BadImage for what is not a sound 64-bit little-endian x86-64 ELF file."""
+    """Read headers and notes. Raises BadImage unless it is a valid 64-bit little-endian x86-64 ELF file."""
     head = read(0, _HEAD_BYTES)
     if head[:4] != _ELF64_LITTLE_ENDIAN[:4]:
         raise BadImage("not an ELF file")
@@ -133,10 +133,10 @@ def read_layout(read: Read) -> ElfLayout:
 
 
 def _notes(data: bytes) -> Iterator[tuple[bytes, int, bytes]]:
-    """Yield (owner, type, value) of each whole note; a damaged one ends the list.
+    """Yield (owner, type, value) of each complete note; a damaged one ends the list.
 
-    The owner decides what a type means: type 3 is a build id only if the owner is GNU. Xen, FreeBSD and
-    stapsdt use the same numbers for other things.
+    The meaning of a type depends on the owner: type 3 is a build id only for GNU. Xen, FreeBSD and stapsdt use the
+    same numbers for other notes.
     """
     position = 0
     while position + _NOTE.size <= len(data):

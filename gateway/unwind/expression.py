@@ -1,6 +1,6 @@
-"""DWARF expressions as call frame information uses them (DWARF 5 section 2.5).
+"""DWARF expressions in call frame information (DWARF 5 section 2.5).
 
-Met in practice: the PLT (CFA depends on where in the 16-byte stub the program is), realigned stacks
+Seen in practice: the PLT (the CFA depends on the position in the 16-byte stub), realigned stacks
 (`breg6 -8; deref`), and OpenSSL's perlasm (`breg7 n; deref; plus_uconst 8`).
 """
 
@@ -31,7 +31,7 @@ _CONSTANTS: Final = {
 
 
 class CannotEvaluate(GatewayError):
-    """The expression needs a register that is lost, memory that was not copied, or is damaged."""
+    """The expression needs a lost register or memory that was not copied, or it is damaged."""
 
 
 def evaluate(
@@ -40,12 +40,12 @@ def evaluate(
     word: Callable[[int], int],
     initial: int | None = None,
 ) -> int:
-    """Return the 64-bit value an expression leaves on top of its stack.
+    """Return the 64-bit value that an expression leaves on top of its stack.
 
-    `register(n)` gives the value of DWARF register n, `word(address)` eight bytes of the target's memory;
-    both raise CannotEvaluate where they cannot. `initial` is pushed first (the CFA, for register rules).
-    Raises CannotEvaluate also for operations that do not belong into call frame information and after
-    a fixed number of steps, so that a loop in hostile input ends.
+    `register(n)` returns the value of DWARF register n, `word(address)` eight bytes of the target's memory; both
+    raise CannotEvaluate for unknown values. `initial` is pushed first (the CFA, for register rules). Raises
+    CannotEvaluate also for operations that call frame information may not use, and after a fixed number of steps,
+    so that a loop in hostile input ends.
     """
     stack = [] if initial is None else [initial & _MASK]
     try:

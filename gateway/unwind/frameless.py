@@ -1,9 +1,9 @@
-"""Where code without unwind entries has no frame of its own yet, or no more: proved by the instructions themselves.
+"""Detects where code without unwind entries has no frame: the instructions themselves prove it.
 
-At a function's first instruction, at its last and throughout one that needs no frame, rbp is still the caller's, so
-following it leaves the caller out. How far rsp is from the return address at an instruction is the same however the
-program came there. So if the way from it to RET, or to where the frame is made, leaves rsp alone, then rsp points at
-the return address here too.
+At the first and last instruction of a function, and throughout a function without a frame, rbp is still the caller's,
+so a walk by frame pointers skips the caller. The distance from rsp to the return address at an instruction does not
+depend on the path to it. So if the path from the instruction to RET, or to the frame setup, leaves rsp unchanged, rsp
+points at the return address at the instruction too.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Final
 
 from gateway.unwind.instructions import plain_length
 
-# Bytes looked at from the instruction on, and instructions; most ends of functions are nearer.
+# Bytes and instructions examined from the instruction on; most function ends are nearer.
 LOOKED_AT: Final = 96
 _MOST_INSTRUCTIONS: Final = 24
 
@@ -22,10 +22,9 @@ _RETURNS: Final = (b"\xc3", b"\xc2", b"\xf3\xc3", b"\xf2\xc3")
 
 
 def return_address_words(code: bytes, place: int) -> int:
-    """Words from rsp to behind the return address at an instruction: 1, or 2 once rbp is pushed; 0: not known.
+    """Words from rsp to behind the return address at an instruction: 1, or 2 once rbp is pushed; 0: unknown.
 
-    `code` has the instruction at `place`, a byte before it if there is one, and `LOOKED_AT` from it on as far as
-    there are.
+    `code` has the instruction at `place`, one byte before it if there is one, and up to `LOOKED_AT` bytes from it.
     """
     if place and code.startswith(_FRAME_BEGINS, place - 1):
         return 2
@@ -47,7 +46,7 @@ def return_address_words(code: bytes, place: int) -> int:
 
 
 def _jump_target(code: bytes, at: int) -> int | None:
-    """Where a direct jump leads; None: the instruction is none, or cut off."""
+    """Target of a direct jump; None: the instruction is not one, or is cut off."""
     opcode = code[at : at + 1]
     if opcode == b"\xeb" and at + 2 <= len(code):
         return at + 2 + int.from_bytes(code[at + 1 : at + 2], "little", signed=True)

@@ -1,4 +1,4 @@
-"""One step to the caller by a row that is not in the ordinary form; a frame in a thousand needs it."""
+"""One unwind step by a row of the general form; about one frame in a thousand needs it."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from gateway.unwind.rules import AT_CFA, AT_EXPRESSION, CFA_PLUS, REGISTER, Gene
 if TYPE_CHECKING:
     pass
 
-# What a lost rbp or rbx reads as. It is not aligned, so a walk that uses it as an address ends.
+# Value of a lost rbp or rbx. It is not aligned, so a walk that uses it as an address ends.
 LOST: Final = -1
 
-# DWARF register number → place in the order of PERF_SAMPLE_REGS_USER, without rsp, rbp and rip.
+# DWARF register number → index in the order of PERF_SAMPLE_REGS_USER, without rsp, rbp and rip.
 _PLACES: Final = {
     0: 0,
     1: 3,
@@ -39,7 +39,7 @@ _RIP: Final = 16
 
 
 class CannotStep(Exception):
-    """The caller cannot be found; `end` is the `capture_pb2.StackEnd` that says why."""
+    """The caller cannot be found; `end` is the reason, a `capture_pb2.StackEnd`."""
 
     def __init__(self, end: int) -> None:
         super().__init__(end)
@@ -48,10 +48,10 @@ class CannotStep(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What is known in one frame.
+    """The known state of one frame.
 
-    `registers` are all of perf's 20, None in a caller: there only rip, rsp, rbp and rbx are known. `stack` is
-    the copied memory as words from address `origin` on, of which `limit` are valid.
+    `registers` are all 20 of perf's, or None in a caller, where only rip, rsp, rbp and rbx are known. `stack` is the
+    copied memory as words from address `origin` on, of which `limit` are valid.
     """
 
     ip: int
@@ -71,7 +71,7 @@ class Frame:
             else:
                 cfa = self._register(row.register) + row.offset
             distance = cfa - self.origin
-            # Only a leaf may have its return address in a register, and so nothing on the stack.
+            # Only a leaf can have its return address in a register, and thus nothing on the stack.
             if distance & 7 or cfa < self.rsp or (cfa == self.rsp and self.registers is None):
                 raise CannotStep(capture_pb2.STACK_END_BAD_STACK)
             if distance >> 3 > self.limit:
@@ -82,10 +82,10 @@ class Frame:
         return ip, distance >> 3, self._caller(row.rbp, self.rbp, cfa), self._caller(row.rbx, self.rbx, cfa)
 
     def _caller(self, rule: RegisterRule, current: int, cfa: int) -> int:
-        """A saved register's value in the caller, LOST where it cannot be told."""
+        """A saved register's value in the caller; LOST if unknown."""
         how, operand = rule
         if how == AT_CFA and isinstance(operand, int) and cfa + operand < self.rsp:
-            return current  # popped already, see walker
+            return current  # already popped, see walker
         try:
             return self._recover(rule, current, cfa)
         except CannotEvaluate:

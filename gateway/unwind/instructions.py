@@ -1,8 +1,9 @@
-"""How long an x86-64 instruction is, if it is one that leaves rsp alone and goes on to the next.
+"""Length of an x86-64 instruction that leaves rsp unchanged and continues with the next one.
 
-Strategy: a table per opcode map says what follows an opcode. Whatever is not in it (what moves rsp, jumps, traps or
-is privileged, and the few that no compiler writes) has no length here, which is always safe: whoever asks then knows
-nothing. So does an instruction that only may write rsp, as one that names register 4 does in most places.
+Strategy: one table per opcode map gives the bytes that follow an opcode. Opcodes outside the tables (those that move
+rsp, jump, trap or are privileged, and the few that no compiler emits) have no length, which is always safe: the
+caller then knows nothing. The same holds for an instruction that might write rsp, such as one that names register 4
+in most positions.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from typing import Final
 
 LONGEST_INSTRUCTION: Final = 15
 
-# What follows an opcode: ModRM or none, and how many bytes of immediate; _Z: 4, or 2 behind the prefix 66;
-# _V: 8 with REX.W, else as _Z. Added: _TO_REGISTER, ModRM.reg is a general register that is written.
+# What follows an opcode: ModRM or none, and the bytes of the immediate; _Z: 4, or 2 after the prefix 66;
+# _V: 8 with REX.W, else as _Z. _TO_REGISTER: the instruction writes the general register ModRM.reg.
 _NONE: Final = 0
 _IMM8: Final = 1
 _Z: Final = 2
@@ -31,12 +32,12 @@ _ANY: Final = range(8)
 _VECTOR_MAPS_38_3A: Final = (2, 3)
 _ESCAPE, _MAP_38, _MAP_3A = 0x0F, 0x38, 0x3A
 _VEX2, _VEX3, _EVEX = 0xC5, 0xC4, 0x62
-# BMI and other instructions of VEX on general registers begin here in their maps.
+# VEX instructions on general registers (BMI and others) begin here in their maps.
 _GENERAL_FROM: Final = 0xF0
 
 
 def _spread(*rows: tuple[str, int]) -> dict[int, int]:
-    """Opcodes as hex, single or first-last, and what follows them."""
+    """Expand rows of (hex opcodes, single or first-last; what follows them)."""
     table: dict[int, int] = {}
     for opcodes, follows in rows:
         for part in opcodes.split():
@@ -52,7 +53,7 @@ _ONE_BYTE: Final = _spread(
     ("05 0d 15 1d 25 2d 35 3d a9", _Z),
     ("69", _WRITES | _Z),
     ("6b", _WRITES | _IMM8),
-    ("70-7f", _IMM8),  # conditional jumps: what comes next is on one of both ways
+    ("70-7f", _IMM8),  # conditional jumps: execution may continue with the next instruction
     ("80 83 c0-c1", _MODRM | _IMM8),
     ("81", _MODRM | _Z),
     ("d0-d3 d8-df", _MODRM),
@@ -79,17 +80,17 @@ _VECTOR_MAP_1: Final = _spread(
     ("c5", _WRITES | _IMM8),
 )
 _CONDITIONAL_JUMPS: Final = range(0x80, 0x90)
-# Groups of the first map: which values of ModRM.reg are meant. C7 /7 begins a transaction.
+# Groups of the first map: the permitted values of ModRM.reg. C7 /7 begins a transaction.
 _GROUPS: Final = {0xC6: (0,), 0xC7: (0,), 0xFE: (0, 1), 0xFF: (0, 1)}
-# The first two of this group are TEST, which alone has an immediate.
+# The first two of this group are TEST, the only ones with an immediate.
 _GROUP_3: Final = {0xF6: _IMM8, 0xF7: _Z}
 _VECTOR_PAYLOAD: Final = {_VEX2: 1, _VEX3: 2, _EVEX: 3}
 
 
 def plain_length(code: bytes, at: int) -> int:
-    """Bytes of the instruction at `at`; 0: it moves rsp or reads its word, does not go on, is not known, or is cut off.
+    """Bytes of the instruction at `at`; 0: it moves rsp, reads its word, does not continue, or is unknown or cut off.
 
-    Conditional jumps go on.
+    Conditional jumps continue.
     """
     start = at
     operand_bytes = 4
@@ -116,7 +117,7 @@ def plain_length(code: bytes, at: int) -> int:
 
 
 def _escaped_end(code: bytes, at: int, rex: int, operand_bytes: int) -> int:
-    """Where an instruction ends whose opcode begins with 0F and goes on at `at`; 0 as a length of 0. Raises IndexError."""
+    """End of an instruction whose opcode is 0F and continues at `at`; 0: as for `plain_length`. Raises IndexError."""
     opcode = code[at]
     if opcode == _MAP_38:
         follows = _WRITES if code[at + 1] >= _GENERAL_FROM else _MODRM
@@ -124,17 +125,17 @@ def _escaped_end(code: bytes, at: int, rex: int, operand_bytes: int) -> int:
     if opcode == _MAP_3A:
         return _end(code, at + 2, _MODRM | _IMM8, rex, operand_bytes=operand_bytes)
     if opcode in _CONDITIONAL_JUMPS and operand_bytes != 4:
-        return 0  # one vendor's processors read two bytes, another's four
+        return 0  # one vendor's processors read two bytes, the other's four
     return _end(code, at + 1, _TWO_BYTES.get(opcode), rex, operand_bytes=operand_bytes)
 
 
 def _vector_end(code: bytes, at: int, prefix: int) -> int:
-    """As `_escaped_end`, behind the first byte of a VEX or EVEX prefix."""
+    """Like `_escaped_end`, after the first byte of a VEX or EVEX prefix."""
     payload = _VECTOR_PAYLOAD[prefix]
-    # All bits that extend a register's number are inverted; R, X and B have the order that REX gives them.
+    # All bits that extend a register number are inverted; R, X and B have the order of REX.
     rex = (~code[at] >> 5) & (_REX_R if prefix == _VEX2 else _REX_R | _REX_X | _REX_B)
     number = 1 if prefix == _VEX2 else code[at] & (31 if prefix == _VEX3 else 15)
-    second = (~code[at + payload - 1] >> 3) & 15  # a register of VEX that ModRM has no room for
+    second = (~code[at + payload - 1] >> 3) & 15  # VEX's additional register, which ModRM cannot hold
     opcode = code[at + payload]
     at += payload + 1
     if number == 1:
@@ -150,7 +151,7 @@ def _vector_end(code: bytes, at: int, prefix: int) -> int:
 def _end(
     code: bytes, at: int, follows: int | None, rex: int, *, operand_bytes: int = 4, opcode: int = _ESCAPE
 ) -> int:
-    """As `_escaped_end`, behind the opcode; `opcode` only if it is of the first map, as that has the groups."""
+    """Like `_escaped_end`, after the opcode; `opcode` only for the first map, which has the groups."""
     if follows is None:
         return 0
     immediate = follows & _IMMEDIATE
@@ -176,7 +177,7 @@ def _end(
 
 
 def _operand_end(code: bytes, at: int, mode: int, place: int, rex: int) -> int:
-    """Where the rest of an operand ends, behind ModRM; 0: it is the word that rsp points at. Raises IndexError."""
+    """End of an operand after ModRM; 0: the operand is the word at rsp. Raises IndexError."""
     displacement = (0, 1, 4, 0)[mode]
     if mode == 3:
         return at

@@ -23,7 +23,7 @@ _FORMATS: Final = {
 }
 _ULEB: Final = 0x01
 _SLEB: Final = 0x09
-# Ten bytes of seven bits hold any 64-bit value; a longer one is damage.
+# Ten bytes of seven bits hold any 64-bit value; a longer number is damaged.
 _LAST_SHIFT: Final = 63
 
 
@@ -63,8 +63,8 @@ def read_sleb(data: bytes, position: int) -> tuple[int, int]:
 def read_pointer(data: bytes, position: int, encoding: int, *, pc: int) -> tuple[int, int]:
     """Return (value, position after it) of an encoded pointer; `pc` is the virtual address of `position`.
 
-    Absolute and pc-relative values are understood, which is all that x86-64 compilers emit in .eh_frame.
-    Raises BadImage for other bases and for indirect pointers, struct.error at the end of `data`.
+    Supports absolute and pc-relative values, the only ones that x86-64 compilers emit in .eh_frame. Raises BadImage
+    for other bases and for indirect pointers, struct.error at the end of `data`.
     """
     application = encoding & _APPLICATION_MASK
     if encoding & _INDIRECT or application not in {0, _PC_RELATIVE}:
@@ -85,7 +85,7 @@ def read_pointer(data: bytes, position: int, encoding: int, *, pc: int) -> tuple
 
 
 def skip_pointer(data: bytes, position: int, encoding: int) -> int:
-    """Return the position after an encoded pointer whose value does not matter."""
+    """Return the position after an encoded pointer."""
     if encoding == OMITTED:
         return position
     return read_pointer(data, position, encoding & 0x0F, pc=0)[1]

@@ -1,4 +1,4 @@
-"""The few x86-64 byte sequences that tell where code without unwind entries is."""
+"""The few x86-64 byte sequences that identify code without unwind entries."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 LONGEST_CALL: Final = 7
 
 # `mov $15, %eax` in its two encodings, then `syscall`: rt_sigreturn, as the kernel finds it on the stack.
-# musl (restore.s) and Go (runtime.sigreturn__sigaction) give it no entry; gdb knows it by these bytes too.
+# musl (restore.s) and Go (runtime.sigreturn__sigaction) give it no entry; gdb recognizes these bytes too.
 _SIGRETURN: Final = (
     b"\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05",
     b"\xb8\x0f\x00\x00\x00\x0f\x05",
@@ -17,14 +17,14 @@ _SIGRETURN: Final = (
 LONGEST_SIGRETURN: Final = 9
 
 # CPython ≥ 3.12 under `-X perf` calls each Python function through a copy of this (asm_trampoline.S):
-# sub $8,%rsp; call *%rcx; add $8,%rsp; ret. It keeps no frame pointer and has no entry.
+# sub $8,%rsp; call *%rcx; add $8,%rsp; ret. It has neither a frame pointer nor an entry.
 PYTHON_TRAMPOLINE: Final = b"\x48\x83\xec\x08\xff\xd1\x48\x83\xc4\x08\xc3"
-# Where in it the call returns to, and how far above rsp the CFA then is.
+# The call's return offset in it, and the distance from rsp to the CFA there.
 PYTHON_TRAMPOLINE_RETURN: Final = 6
 PYTHON_TRAMPOLINE_CFA: Final = 16
 
-# Stubs of the procedure linkage table, as the linkers write them. GNU ld describes its own by one entry; lld,
-# and what BOLT rewrote, leave them without: 1 in 900 samples of rustc's libLLVM. `plt_words` says what is where.
+# Stubs of the procedure linkage table, as linkers write them. GNU ld describes its own by one entry; lld, and code
+# rewritten by BOLT, has none: 1 in 900 samples of rustc's libLLVM. `plt_words` uses these forms.
 PLT_STUB_BYTES: Final = 16
 _PLT_FORMS: Final = tuple(
     (re.compile(form, re.DOTALL), places)
@@ -46,9 +46,9 @@ _PLT_FORMS: Final = tuple(
 
 
 def plt_words(around: bytes, place: int) -> int:
-    """How many words above rsp the CFA is at an instruction of a PLT stub; 0: it is none.
+    """Words from rsp to the CFA at an instruction of a PLT stub; 0: it is not in a stub.
 
-    `around` is code with the instruction at `place`, and `PLT_STUB_BYTES` on both its sides as far as there are.
+    `around` is code with the instruction at `place`, and up to `PLT_STUB_BYTES` on both sides.
     """
     for form, places in _PLT_FORMS:
         for into, words in places.items():
@@ -58,10 +58,10 @@ def plt_words(around: bytes, place: int) -> int:
 
 
 def follows_call(before: bytes) -> bool:
-    """Whether the last bytes of `before` are a CALL, so that what follows can be a return address.
+    """Whether `before` ends with a CALL, so that a return address may follow.
 
-    `before` is at least `LONGEST_CALL` bytes. Only the near forms are looked for: E8 rel32 and FF /2.
-    Other bytes look like a call about once in 13 times, so this refutes a guess; it does not prove one.
+    `before` has at least `LONGEST_CALL` bytes. Only the near forms are recognized: E8 rel32 and FF /2. Other bytes
+    look like a call about once in 13 times, so the check refutes a guess; it does not prove one.
     """
     if before[-5] == 0xE8:
         return True
@@ -78,7 +78,7 @@ def follows_call(before: bytes) -> bool:
 
 
 def is_sigreturn(code: bytes) -> bool:
-    """Whether `code` begins with the system call that leaves a signal handler."""
+    """Whether `code` begins with the system call that returns from a signal handler."""
     return code.startswith(_SIGRETURN)
 
 

@@ -1,21 +1,21 @@
-"""How a frame's caller is found: the compiled form of one row of call frame information.
+"""The compiled form of one row of call frame information: how to find a frame's caller.
 
-A rule is a plain tuple `(kind, cfa, rbp, rbx, unusual)`, because the walk reads one for every frame and
-a tuple is the cheapest thing Python can take apart. Distances are in 8-byte words:
+A rule is a plain tuple `(kind, cfa, rbp, rbx, general)`, because the walk reads one for every frame and Python
+unpacks a tuple fastest. Distances are in 8-byte words:
 
     FROM_RSP   CFA = rsp + cfa; the return address is the word below the CFA
     FROM_RBP   CFA = rbp + cfa; likewise
-    NO_ENTRY   no entry covers the code: JIT code, hand-written assembly, images without .eh_frame; cfa: as of
-               FROM_RSP by the code itself, negative if it does not tell, 0 before it was asked
-    UNUSABLE   there is, or may be, an entry, but it cannot be read: the walk must end here
+    NO_ENTRY   no entry covers the code: JIT code, hand-written assembly, images without .eh_frame; cfa: as for
+               FROM_RSP by the code's bytes, negative if they do not decide, 0 before they were examined
+    UNUSABLE   an entry exists, or may exist, but is unreadable: the walk must end here
     UNMAPPED   the address lies in no executable mapping
     OUTERMOST  the return address is undefined: the thread started here
     SIGNAL     the kernel's signal frame: all registers are saved above rsp
-    UNUSUAL    anything else; `unusual` says how
+    GENERAL    anything else, described by `general`
 
-`rbp` and `rbx` are where the caller's are saved, in words from the CFA (negative); 0: they are in the
-registers still. rbx is followed because the CFA of ld.so's _dl_runtime_resolve, below which every lazily
-bound function is looked up, is relative to it.
+`rbp` and `rbx` are the locations of the caller's values, in words from the CFA (negative); 0: still in the registers.
+rbx is tracked because the CFA of ld.so's _dl_runtime_resolve, which is below every lazily bound function's lookup,
+is relative to it.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ GENERAL = 7
 
 
 # How a register's value in the caller is found (DWARF 5, section 6.4.1).
-SAME = 0  # it was not touched
+SAME = 0  # unchanged
 AT_CFA = 1  # stored at CFA + offset
 UNDEFINED = 2  # lost; for the return address: there is no caller
-AT_EXPRESSION = 3  # stored at the address that the expression gives
-CFA_PLUS = 4  # it is CFA + offset
-EXPRESSION = 5  # it is what the expression gives
-REGISTER = 6  # it is in another register
+AT_EXPRESSION = 3  # stored at the address that the expression computes
+CFA_PLUS = 4  # the value is CFA + offset
+EXPRESSION = 5  # the value is the expression's result
+REGISTER = 6  # in another register
 
 # One of the above with its operand: an offset in bytes, a register's number, or an expression's bytes.
 RegisterRule: TypeAlias = tuple[int, "int | bytes"]
 
-# A row as it stands in the entry: the CFA's register (DWARF number, or BY_EXPRESSION or NOT_DEFINED), its
-# offset in bytes, its expression, then where rbp, rbx and the return address are. Rows outnumber the rules
-# that are asked for three to one, so they are kept raw and compiled when met.
+# A row as in the entry: the CFA's register (DWARF number, or BY_EXPRESSION or NOT_DEFINED), its offset in bytes, its
+# expression, then the locations of rbp, rbx and the return address. There are three times as many rows as rules that
+# are used, so rows stay raw and are compiled on use.
 Row: TypeAlias = tuple[int, int, bytes, RegisterRule, RegisterRule, RegisterRule]
 
 BY_EXPRESSION = -1
@@ -61,7 +61,7 @@ _NOT_SAVED = frozenset({SAME, UNDEFINED})
 
 @dataclass(frozen=True, slots=True)
 class GeneralRule:
-    """A row that is neither rsp- nor rbp-based in the ordinary way.
+    """A row that is neither rsp- nor rbp-based in the usual form.
 
     Either `expression` computes the CFA, or it is `register` (DWARF number) + `offset` bytes.
     """
@@ -106,9 +106,9 @@ def compile_row(row: Row) -> Rule:
 
 
 def _saved_words(rule: RegisterRule) -> int | None:
-    """Where a register is saved, in words from the CFA; 0: unchanged; None: not said in that form.
+    """Location of a saved register in words from the CFA; 0: unchanged; None: it has another form.
 
-    An undefined register counts as unchanged: a caller that needs it would have had it saved.
+    An undefined register counts as unchanged: a caller that needs it has had it saved.
     """
     how, operand = rule
     if how in _NOT_SAVED:
