@@ -1,1 +1,1 @@
-"""Sampling by perf_event_open(2): what to open, the rings it writes, the records in them."""
+"""Sampling by perf_event_open(2): events, the rings that the kernel writes, and their records."""

@@ -1,7 +1,7 @@
-"""`struct perf_event_attr` and the system calls around it (include/uapi/linux/perf_event.h).
+"""`struct perf_event_attr` and its system calls (include/uapi/linux/perf_event.h).
 
-The structure is the 136-byte layout of Linux 6.3 (PERF_ATTR_SIZE_VER8); an older kernel accepts it as long
-as the fields it does not know are zero, and answers E2BIG otherwise.
+The structure has the 136-byte layout of Linux 6.3 (PERF_ATTR_SIZE_VER8); an older kernel accepts it as long as the
+fields that it does not know are zero, and returns E2BIG otherwise.
 """
 
 import ctypes
@@ -9,7 +9,7 @@ import os
 from enum import IntEnum, IntFlag
 from typing import Final
 
-# x86-64 only, as the registers and the ring's memory order are (see ring.py).
+# x86-64 only, like the registers and the ring's memory order (see ring.py).
 _NR_PERF_EVENT_OPEN: Final = 298
 _PERF_FLAG_PID_CGROUP: Final = 4
 _PERF_FLAG_FD_CLOEXEC: Final = 8
@@ -28,12 +28,12 @@ REGISTER_IP: Final = 8
 
 # The kernel limits one record to 64 KiB, so the stack copy must leave room for the rest of the sample.
 MAX_STACK_BYTES: Final = 65528
-# kernel.perf_event_max_stack as every distribution ships it; asking for more is refused with EOVERFLOW.
+# kernel.perf_event_max_stack as every distribution ships it; a larger value is refused with EOVERFLOW.
 KERNEL_STACK_DEPTH: Final = 127
 
 
 class EventType(IntEnum):
-    """perf_type_id. Every other event source has the number that its folder in /sys/bus/event_source says."""
+    """perf_type_id. Every other event source has the number in its folder of /sys/bus/event_source."""
 
     HARDWARE = 0
     SOFTWARE = 1
@@ -43,7 +43,7 @@ class EventType(IntEnum):
 
 
 class SampleType(IntFlag):
-    """perf_event_sample_format: which fields a sample record holds, in the order the kernel writes them."""
+    """perf_event_sample_format: the fields of a sample record, in the kernel's order."""
 
     IP = 1 << 0
     TID = 1 << 1
@@ -83,7 +83,7 @@ class Flag(IntFlag):
 
 
 class Attributes(ctypes.Structure):
-    """perf_event_attr. Unions are named by the member that is used here."""
+    """perf_event_attr. Unions are named by the member used here."""
 
     _fields_ = (
         ("type", ctypes.c_uint32),
@@ -120,8 +120,8 @@ def open_event(
 ) -> int:
     """A new descriptor for the event, closed on exec; raises OSError with the kernel's errno.
 
-    `pid` −1 with a CPU is everything on that CPU; a thread id with a CPU is that thread while it runs there.
-    `in_cgroup`: `pid` is a descriptor of a control group's directory, and its tasks are meant.
+    `pid` −1 with a CPU: everything on that CPU; a thread id with a CPU: that thread while it runs there.
+    `in_cgroup`: `pid` is a descriptor of a control group's directory; the event counts its tasks.
     """
     attributes.size = ctypes.sizeof(Attributes)
     descriptor: int = _libc.syscall(

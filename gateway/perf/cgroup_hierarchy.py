@@ -1,7 +1,7 @@
-"""Control groups as perf events count them: which hierarchy the kernel means, and the directory of a process's.
+"""The control group hierarchy of perf events, and the directory of a process's group in it.
 
-An event of a control group counts its tasks and those of the groups below it (PERF_FLAG_PID_CGROUP). The kernel
-means the version 1 hierarchy of `perf_event` where one is mounted, else version 2 (perf_event_open(2), cgroups(7)).
+An event of a control group counts its tasks and those of the groups below it (PERF_FLAG_PID_CGROUP). The kernel uses
+the version 1 hierarchy of `perf_event` if it is mounted, else version 2 (perf_event_open(2), cgroups(7)).
 """
 
 import os
@@ -19,26 +19,26 @@ _MAX_BYTES: Final = 64 << 10
 
 @dataclass(frozen=True, slots=True)
 class Hierarchy:
-    """Where it is mounted; `controller` is "perf_event", or "" for version 2."""
+    """A mounted hierarchy; `controller` is "perf_event", or "" for version 2."""
 
     mount: Path
     controller: str
 
     def path_of(self, pid: int, proc: Path = PROC) -> str:
-        """The control group of a process as this hierarchy has it, for `open`; "" where it cannot be told.
+        """The control group path of a process in this hierarchy, for `open`; "" if unknown.
 
-        Anybody may name a group of his own with any bytes; `printable_path` is what may be written of it.
+        Any user can name a group with arbitrary bytes; use `printable_path` for output.
         """
         try:
-            # Bytes: a text file would take a carriage return, which a name may hold, for the end of a line.
+            # Binary: a text file would treat a carriage return, which a name may contain, as the end of a line.
             with (proc / str(pid) / "cgroup").open("rb") as file:
                 return self.parse(os.fsdecode(file.read(_MAX_BYTES)))
         except OSError:
             return ""
 
     def parse(self, text: str) -> str:
-        """Of /proc/PID/cgroup, the path in this hierarchy; "" for one outside what we may see."""
-        # Not splitlines: of all that ends a line there, the kernel forbids only this one in a name.
+        """The path in this hierarchy from the text of /proc/PID/cgroup; "" for a group outside our view."""
+        # Not splitlines: of its line ends the kernel forbids only the newline in a name.
         for line in text.split("\n"):
             _, _, rest = line.partition(":")
             controllers, colon, path = rest.partition(":")
@@ -47,12 +47,12 @@ class Hierarchy:
         return ""
 
     def open(self, path: str) -> int:
-        """A descriptor of the group's directory; raises OSError where it is gone."""
+        """A descriptor of the group's directory; raises OSError if it is gone."""
         return os.open(self.mount / path.lstrip("/"), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
 
 
 def perf_hierarchy(proc: Path = PROC) -> Hierarchy | None:
-    """The hierarchy that perf events mean, by /proc/self/mounts; None: no such is mounted where we see it."""
+    """The hierarchy of perf events, by /proc/self/mounts; None: it is not mounted in our view."""
     try:
         text = os.fsdecode((proc / "self/mounts").read_bytes())
     except OSError:
@@ -61,7 +61,7 @@ def perf_hierarchy(proc: Path = PROC) -> Hierarchy | None:
 
 
 def parse_mounts(text: str) -> Hierarchy | None:
-    r"""Of the text of /proc/self/mounts; blanks in paths are written as `\\040`."""
+    r"""Parse the text of /proc/self/mounts; it encodes blanks in paths as `\\040`."""
     second = None
     for line in text.split("\n"):
         fields = line.split(" ")
@@ -76,14 +76,14 @@ def parse_mounts(text: str) -> Hierarchy | None:
 
 
 def printable_path(path: str) -> str:
-    """A path as text that can be sent: bytes that are no UTF-8 are replaced, as in the groups of processes."""
+    """A path as text: bytes that are not UTF-8 are replaced, as in the groups of processes."""
     return os.fsencode(path).decode("utf-8", "replace")
 
 
 def disjoint_groups(ranked: list[str], most: int) -> list[str]:
-    """The first `most` paths of which none lies in another, nor is the whole machine.
+    """The first `most` paths that neither contain each other nor are the root.
 
-    The sum over control groups must not hold anything twice.
+    So a sum over these control groups counts nothing twice.
     """
     kept: list[str] = []
     for path in ranked:

@@ -1,10 +1,11 @@
-"""Counters read over the window, in groups that the kernel schedules together.
+"""Counters over the capture's window, in groups that the kernel schedules together.
 
-Counters that are divided by each other are one group: they counted at the same moments, however many others
-took turns with them. A group that the hardware cannot hold at once is split. A counter that cannot be had is an
-entry with its status, never a 0: cycles of 0 would be an answer. One that fails on a later CPU has none of the
-earlier ones' readings either, because their sum would look like the machine's. Where groups took turns the raw reading and
-both times are given; value × enabled / running estimates the whole, and nothing is scaled here.
+- Counters that are divided by each other form one group: they count at the same moments, however many take turns.
+- A group that exceeds the hardware's counters is split.
+- An unavailable counter is an entry with its status, never a 0: 0 cycles would be a measurement. If one fails on a
+  CPU, its readings of other CPUs are dropped too, because their sum would look like the machine's.
+- Of groups that took turns, the raw reading and both times are reported; value × enabled / running estimates the whole.
+  Nothing is scaled here.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ if TYPE_CHECKING:
     from gateway.perf.kernel_interface import Kernel
 
 WHOLE_MACHINE: Final = -1
-# Above this a group says that it was enabled before it was opened.
+# Above this a group would have been enabled before it was opened.
 _CLOCK_TOLERANCE_NS: Final = 60 * 1_000_000_000
 _READ_FORMAT: Final = ReadFormat.GROUP | ReadFormat.TOTAL_TIME_ENABLED | ReadFormat.TOTAL_TIME_RUNNING
 
 
 @dataclass(frozen=True, slots=True)
 class CounterScope:
-    """What a group counts: a CPU; a socket, by one of its CPUs; or a control group, on each CPU."""
+    """Scope of a group: a CPU; a socket, by one of its CPUs; or a control group, on each CPU."""
 
     cpu: int = WHOLE_MACHINE
     package: int = -1
@@ -43,7 +44,7 @@ class CounterScope:
 
 
 class Reading(NamedTuple):
-    """One group, read: values in the order of its events, both times in ns since it was opened."""
+    """One reading of a group: values in the order of its events, both times in ns since it was opened."""
 
     enabled: int
     running: int
@@ -58,7 +59,7 @@ class _Group:
     pid: int
     cpu: int
     missed_ns: int = 0
-    """How long its events were enabled, and never ran, in the group that it was split from."""
+    """Time in which its events were enabled but never ran, in the group that it was split from."""
     opened_ns: int = field(default_factory=time.monotonic_ns)
 
     def read(self, kernel: Kernel) -> Reading:
@@ -67,25 +68,25 @@ class _Group:
         _, enabled, running, *values = struct.unpack(f"<{3 + count}Q", read)
         age = time.monotonic_ns() - self.opened_ns
         if enabled > age + _CLOCK_TOLERANCE_NS:
-            # Of a control group the kernel now and then counts both times from boot: seen on 6.18, 44,305 s
-            # in a window of 2 s, beside a right value.
+            # The kernel sometimes counts both times of a control group from boot: seen on 6.18, 44,305 s in a
+            # window of 2 s, with a correct value.
             enabled, running = age, max(0, running - (enabled - age))
         return Reading(self.missed_ns + enabled, running, tuple(values))
 
 
 class Counters:
-    """Open counters of a window. A context manager: it closes all at the end."""
+    """Open counters of a window. A context manager that closes all of them."""
 
     def __init__(self, kernel: Kernel | None = None, most: int | None = None) -> None:
-        """`most` descriptors may be open: a group that would need more is refused on all CPUs. None: any number."""
+        """`most`: limit of open descriptors; a group above it is refused on all CPUs. None: no limit."""
         self._kernel: Final = kernel or PerfEvents()
         self._most: Final = most
         self._groups: list[_Group] = []
-        # By name, CPU and control group.
+        # Keys: name, CPU and control group.
         self._refused: dict[tuple[str, int, str], int] = {}
         self._cgroups: list[int] = []
         self.opened = 0
-        """Descriptors opened so far: what opening and reading costs grows with it."""
+        """Descriptors opened so far; the cost of opening and reading grows with it."""
 
     def __enter__(self) -> Self:
         return self
@@ -99,7 +100,7 @@ class Counters:
         return sum(len(group.descriptors) for group in self._groups) + len(self._cgroups)
 
     def close(self) -> None:
-        """Give the counters back; may be called twice."""
+        """Close all counters; may be called twice."""
         for group in self._groups:
             for descriptor in group.descriptors:
                 self._kernel.close(descriptor)
@@ -108,13 +109,13 @@ class Counters:
             os.close(self._cgroups.pop())
 
     def count_cpus(self, events: Sequence[Event], cpus: Sequence[int]) -> None:
-        """Count a group on every CPU, without those members that this machine does not have."""
+        """Count a group on every CPU, without the members that this machine lacks."""
         if self._has_room(events, len(cpus), ""):
             for cpu in cpus:
                 self._count(events, CounterScope(cpu=cpu), pid=-1, cpu=cpu)
 
     def count_packages(self, events: Sequence[Event], package_of: Callable[[int], int]) -> None:
-        """Count a group of events that belong to a socket, on the CPUs that their source names."""
+        """Count a group of per-socket events on the CPUs that their source names."""
         cpus = events[0].cpus or ()
         for cpu in cpus if self._has_room(events, len(cpus), "") else ():
             self._count(events, CounterScope(package=package_of(cpu)), pid=-1, cpu=cpu)
@@ -126,15 +127,15 @@ class Counters:
             self._count(events, CounterScope(cgroup=path), pid=descriptor, cpu=cpu)
 
     def refuse(self, name: str, code: int) -> None:
-        """Report a counter that was not even tried."""
+        """Report a counter that was not opened."""
         self._refused.setdefault((name, WHOLE_MACHINE, ""), code)
 
     def split_idle(self) -> int:
-        """Split each group that has never run, though it was enabled; how many there were.
+        """Split each group that was enabled and has never run; returns their number.
 
-        The kernel opens a group that fits into free counters; when the watchdog or a hypervisor holds one of
-        them it never gets its turn. Call it once, some tenths of a second after opening. The time that the
-        group was enabled for stays in what its events are given as, so that each is scaled to the same stretch.
+        The kernel opens a group that fits into the counters; if the watchdog or a hypervisor holds one of them, the
+        group never runs. Call it once, some tenths of a second after opening. The group's enabled time is added to
+        that of its parts, so that all events are scaled to the same stretch.
         """
         stuck = []
         for group in self._groups:
@@ -151,10 +152,10 @@ class Counters:
         return len(stuck)
 
     def readings(self) -> Iterator[tuple[CounterScope, tuple[Event, ...], Reading]]:
-        """What each place's groups read so far.
+        """The readings of each scope's groups so far.
 
-        The parts of a socket or a control group are added up where they counted all the time. Where they took
-        turns each part is given, because each has its own share of the time.
+        The parts of a socket or a control group are summed if they counted all the time. If they took turns, each
+        part is reported, because each has its own share of the time.
         """
         parts: defaultdict[tuple[CounterScope, tuple[str, ...]], list[tuple[_Group, Reading]]] = defaultdict(
             list
@@ -164,7 +165,7 @@ class Counters:
             parts[group.place, names].append((group, group.read(self._kernel)))
         for (place, _), several in parts.items():
             whole = [(group, one) for group, one in several if one.enabled == one.running]
-            # A control group that never ran on a CPU has no time there, which is no failure to count.
+            # A control group that never ran on a CPU has no time there; that is not a failure.
             counted = [(group, one) for group, one in whole if one.running]
             if not counted and len(whole) == len(several):
                 counted = whole[:1]
@@ -203,11 +204,11 @@ class Counters:
         return groups + list(failed.values())
 
     def _mark_failed(self, name: str, cgroup: str) -> bool:
-        """Whether it could not be counted on one of the CPUs, for another reason than that it was busy there."""
+        """Whether the event failed on one of the CPUs for a reason other than a busy counter."""
         return (name, WHOLE_MACHINE, cgroup) in self._refused
 
     def _has_room(self, events: Sequence[Event], cpus: int, cgroup: str) -> bool:
-        """Whether so many descriptors may be open. Some CPUs' alone would be no answer."""
+        """Whether that many descriptors may be open. Counting some of the CPUs would give a wrong sum."""
         wanted = [event.name for event in events if not self._mark_failed(event.name, "")]
         if self._most is None or self.held + len(wanted) * cpus <= self._most:
             return True
@@ -229,7 +230,7 @@ class Counters:
             except OSError as error:
                 code = error.errno or errno.EINVAL
                 if together and code == errno.EINVAL:
-                    # It may be that it does not fit beside the others.
+                    # The event may not fit next to the others.
                     try:
                         alone.append((event, self._open(event, pid, cpu, -1, place)))
                         continue
@@ -257,7 +258,7 @@ class Counters:
         return descriptor
 
     def _note(self, name: str, place: CounterScope, cpu: int, code: int) -> None:
-        """What the first CPU does not have none has; what is busy may be free on the next."""
+        """Record a failure. An event that the first CPU lacks is missing on all; a busy one may be free on the next."""
         if support_of(code) == capture_pb2.SUPPORT_BUSY and not place.cgroup:
             self._refused[name, cpu, ""] = code
         else:

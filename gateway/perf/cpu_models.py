@@ -1,8 +1,8 @@
-"""What backs a generic event on a given CPU, where the kernel's own generic event does not say the same.
+"""The CPU events behind generic event names, where the kernel's own generic event means something else.
 
 Encodings are those of the vendors' event lists as perf ships them (tools/perf/pmu-events/arch/x86) and of the
-manuals: Intel SDM volume 3B chapter 20, AMD "Processor Programming Reference" 2.1.13. A CPU that is not listed
-has the events of the kernel's generic list and no others: a wrong event counts something, and nobody would see.
+manuals: Intel SDM volume 3B chapter 20, AMD "Processor Programming Reference" 2.1.13. A CPU that is not listed has the
+kernel's generic events only: a wrong event would count something else unnoticed.
 """
 
 import re
@@ -15,11 +15,11 @@ from typing import Final
 from gateway.machine.topology import PROC
 
 _LINE_LIMIT: Final = 32
-"""Lines of /proc/cpuinfo up to the model; the file has as many again for every CPU, each slow to make."""
+"""Lines of /proc/cpuinfo up to the model; the file repeats them for every CPU, and generating it is slow."""
 
 
 class Microarchitecture(Enum):
-    """A line of microarchitectures that share the events below."""
+    """A group of microarchitectures that share the events below."""
 
     OTHER = "other"
     SANDY_BRIDGE = "Sandy Bridge to Ivy Bridge"
@@ -49,7 +49,7 @@ _ZEN5_FAMILY: Final = 0x1A
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Terms of the CPU's event source, and what one count is."""
+    """Terms of the CPU's event source, and the unit of one count."""
 
     terms: str
     unit: str
@@ -62,9 +62,9 @@ _FROM_MEMORY: Final = Choice("event=0x43,umask=0x48", "count", 100_003)
 _ZEN_L2_MISSES: Final = Choice("event=0x64,umask=0x9", "count", 200_003)  # L2_CACHE_REQ_STAT.IC_DC_MISS_IN_L2
 _L2_MISSES: Final = Choice("event=0x24,umask=0x3f", "count", 200_003)  # L2_RQSTS.MISS
 _L2_LINES_IN: Final = Choice("event=0xf1,umask=0x1f", "count", 200_003)  # L2_LINES_IN.ALL
-# CPU_CLK_UNHALTED.THREAD_ANY: both threads of a core read the core's cycles. Gone since Ice Lake.
+# CPU_CLK_UNHALTED.THREAD_ANY: both threads of a core read the core's cycles. Removed in Ice Lake.
 _ANY: Final = Choice("event=0x3c,any=1", "cycles", 5_000_011)
-# CPU_CLK_UNHALTED.DISTRIBUTED: the core's cycles, shared out among its threads that run.
+# CPU_CLK_UNHALTED.DISTRIBUTED: the core's cycles, divided among its running threads.
 _DISTRIBUTED: Final = Choice("event=0xec,umask=0x2", "cycles", 5_000_011)
 
 CHOICES: Final[Mapping[str, Mapping[Microarchitecture, Choice]]] = {
@@ -102,11 +102,11 @@ CHOICES: Final[Mapping[str, Mapping[Microarchitecture, Choice]]] = {
         Microarchitecture.GOLDEN_COVE: _DISTRIBUTED,
     },
 }
-"""Generic name → core → the event; on a core that is not listed it is the kernel's generic event, if any."""
+"""Generic name → microarchitecture → event; for one that is not listed, the kernel's generic event, if any."""
 
 
 def microarchitecture_of(vendor: str, family: int, model: int) -> Microarchitecture:
-    """The line that a CPU belongs to, by what CPUID says of it."""
+    """The microarchitecture of a CPU, by CPUID's vendor, family and model."""
     if vendor in {"AuthenticAMD", "HygonGenuine"}:
         later = family == _ZEN3_FAMILY and any(model in models for models in _ZEN4_MODELS)
         if later or family == _ZEN5_FAMILY:
@@ -124,7 +124,7 @@ def microarchitecture_of(vendor: str, family: int, model: int) -> Microarchitect
 
 
 def read_microarchitecture(proc: Path = PROC) -> Microarchitecture:
-    """The line of this machine's first CPU; OTHER where /proc/cpuinfo does not say."""
+    """The microarchitecture of this machine's first CPU; OTHER if /proc/cpuinfo does not tell."""
     fields: dict[str, str] = {}
     try:
         with (proc / "cpuinfo").open(errors="replace") as file:

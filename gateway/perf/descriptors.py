@@ -1,14 +1,14 @@
-"""The limit on open descriptors, which many events on many CPUs come close to."""
+"""The limit of open descriptors, which many events on many CPUs can reach."""
 
 import resource
 from typing import Final
 
 _SPARE_DESCRIPTORS: Final = 256
-"""For sockets and images."""
+"""Reserved for sockets and images."""
 
 
 def raise_descriptor_limit() -> int:
-    """Raise the soft limit to the hard one; how many descriptors may be open then."""
+    """Raise the soft limit to the hard one; returns the new limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < hard:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -16,5 +16,5 @@ def raise_descriptor_limit() -> int:
 
 
 def descriptors_for_events(captures: int) -> int:
-    """How many descriptors one of so many captures at once may have for its samplers and counters."""
+    """Descriptors for the samplers and counters of each of `captures` concurrent captures."""
     return max(0, raise_descriptor_limit() - _SPARE_DESCRIPTORS) // captures

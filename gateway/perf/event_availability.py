@@ -1,4 +1,4 @@
-"""Whether this machine has an event, and if not, why not and what to do: never a 0 for what was not counted."""
+"""Whether this machine has an event, and if not, the reason and the fix. A missing event is never reported as 0."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 _SPIN_S: Final = 0.002
-"""Longer than the kernel lets counters take turns for (4 ms at most, 1 ms by default)."""
+"""Longer than the kernel's interval for rotating counters (at most 4 ms, 1 ms by default)."""
 
 _HINTS: Final = {
     capture_pb2.SUPPORT_OK: "",
@@ -36,7 +36,7 @@ _COUNT_IT: Final = "cannot be sampled, but counted: --counter"
 
 @dataclass(frozen=True, slots=True)
 class Availability:
-    """One event here. `support` and `errno` are of sampling it; `counts_only`: counting alone works."""
+    """One event on this machine. `support` and `errno` are those of sampling; `counts_only`: only counting works."""
 
     name: str
     source: str
@@ -46,7 +46,7 @@ class Availability:
     advice: str = ""
 
     def message(self) -> capture_pb2.EventSupport:
-        """As Describe says it."""
+        """The event in the reply to Describe."""
         return capture_pb2.EventSupport(
             event=self.name,
             support=capture_pb2.Support.Name(self.support),
@@ -57,7 +57,7 @@ class Availability:
 
 
 def check_event(name: str, *, own: bool) -> Availability:
-    """Look for the event and open it once or twice; raises BadEventName."""
+    """Find the event and open it once or twice; raises BadEventName."""
     try:
         event = find_event(name)
     except EventUnavailable as reason:
@@ -68,7 +68,7 @@ def check_event(name: str, *, own: bool) -> Availability:
 
 
 def check_found_event(event: Event, *, own: bool) -> Availability:
-    """Open it for sampling, and for counting where that fails for another reason than a privilege."""
+    """Open it for sampling; if that fails for a reason other than privileges, also for counting."""
     code = probe(event, own=own)
     support = support_of(code)
     if not code:
@@ -79,14 +79,14 @@ def check_found_event(event: Event, *, own: bool) -> Availability:
 
 
 def event_support(*, own: bool) -> list[capture_pb2.EventSupport]:
-    """Every generic event, for Describe: some milliseconds at most, and nothing runs meanwhile."""
+    """Every generic event, for Describe; takes some milliseconds."""
     return [check_event(name, own=own).message() for name in GENERIC_NAMES]
 
 
 def check_events(names: Iterable[str], *, own: bool) -> list[Availability]:
-    """The verdicts for a person: of the named events, else of every generic one and the sockets' counters.
+    """The named events, or else every generic event and the sockets' counters, for a person.
 
-    What opens is also let run for a moment, because a hypervisor may grant counters that never count.
+    An event that opens is also run for a moment, because a hypervisor may grant counters that never count.
     """
     named = tuple(names)
     availabilities = [_run(name, own=own) for name in named or GENERIC_NAMES]
@@ -97,7 +97,7 @@ def check_events(names: Iterable[str], *, own: bool) -> list[Availability]:
 
 
 def table(availabilities: Sequence[Availability]) -> Iterator[str]:
-    """Lines of text, columns aligned: event, verdict, what backs it, errno, what to do."""
+    """Lines of text with aligned columns: event, verdict, source, errno, what to do."""
     rows = [("event", "verdict", "source", "errno", "what to do")]
     for availability in availabilities:
         said = capture_pb2.Support.Name(availability.support).removeprefix("SUPPORT_").lower()
@@ -130,14 +130,14 @@ def _run(name: str, *, own: bool) -> Availability:
 
 
 def _runs(event: Event) -> bool:
-    """Whether a counter is ever at work on this thread while it keeps a CPU busy for a moment."""
+    """Whether a counter runs on this thread while it keeps a CPU busy for a moment."""
     attributes = event.attributes()
     attributes.flags = Flag.DISABLED | Flag.EXCLUDE_KERNEL
     attributes.read_format = ReadFormat.TOTAL_TIME_ENABLED | ReadFormat.TOTAL_TIME_RUNNING
     try:
         descriptor = open_event(attributes, pid=0, cpu=-1)
     except OSError:
-        return True  # it opens on CPUs only: nothing is known against it
+        return True  # it opens on whole CPUs only: no evidence against it
     try:
         ioctl(descriptor, IOC_ENABLE, 0)
         until = time.monotonic() + _SPIN_S

@@ -1,7 +1,7 @@
-"""From the name in a plan to the event that stands for it on this machine (DIGEST G8).
+"""Resolves an event name of a plan to this machine's event (DIGEST G8).
 
-Everything is asked when it is needed: a gateway that starts reads nothing of this. A name costs a few small
-files of /sys, and where there are two ways to the same thing one perf_event_open.
+Files are read on demand, never at the gateway's start. A name costs a few small files of /sys, and one
+perf_event_open where there are two sources for it.
 """
 
 import errno
@@ -27,10 +27,10 @@ from gateway.perf.event_names import (
 from gateway.perf.event_sources import find_in_source, has_source
 from gateway.perf.events import COUNT, EVENTS, TRACEPOINT_PERIOD, UNKNOWN_PERIOD, Event, probe
 
-# The CPU's own counters; a hybrid CPU has a source for each kind of core, and the first is that of the large ones.
+# The CPU's own counters; a hybrid CPU has a source for each kind of core, the first for the large ones.
 _CPU_SOURCES: Final = ("cpu", "cpu_core")
 _MSR: Final = "msr"
-# Model-specific registers that the kernel offers as counters: actual and nominal cycles not halted, and time.
+# Model-specific registers that the kernel exposes as counters: actual and nominal unhalted cycles, and time.
 _MSR_EVENTS: Final = {"aperf": "cycles", "mperf": "cycles", "tsc": "cycles"}
 # The nominal cycles of a CPU whose PMU does not count them (AMD before Zen 4, or Linux before 6.10).
 _SUGGESTIONS: Final = {"ref-cycles": "mperf"}
@@ -42,9 +42,9 @@ GENERIC_NAMES: Final = tuple(dict.fromkeys((*EVENTS, *CHOICES, *_MSR_EVENTS)))
 def find_event(
     text: str, *, sys: Path = SYS, proc: Path = PROC, mounts: Sequence[Path] = tracefs.MOUNTS
 ) -> Event:
-    """The event of that name here. It was not opened yet: what the kernel says then is for the capture.
+    """This machine's event of that name, not opened yet: the capture opens it and handles the kernel's errors.
 
-    Raises BadEventName for what no event is ever called, and EventUnavailable where this machine cannot have it.
+    Raises BadEventName for an invalid name, and EventUnavailable if this machine lacks the event.
     """
     match parse_event_name(text):
         case GenericName(name):

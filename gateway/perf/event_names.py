@@ -1,13 +1,13 @@
-"""The names that an event may have in a plan (gateway.proto, EventPlan.event), text in, values out.
+"""Parses event names of a plan (gateway.proto, EventPlan.event): text in, values out.
 
-Strategy: a name is taken apart without looking at any machine; whether something goes by it here is asked
-afterwards (registry.py). The text itself stays the event's name in the capture and the store.
+Strategy: parsing reads nothing of the machine; event_lookup.py finds the event afterwards. The text itself stays the
+event's name in the capture and the store.
 
     cpu                                  generic: lower-case words joined by "-"
     tracepoint:sched:sched_switch        a kernel tracepoint by subsystem and name
-    raw:0x1c2                            the CPU's own event, as its manual encodes it
-    pmu:uncore_imc_0:event=0x4,umask=3   any event source of the kernel, in its own terms
-    pmu:msr:tsc                          … or by a name that the event source has for it
+    raw:0x1c2                            a CPU event by the encoding in its manual
+    pmu:uncore_imc_0:event=0x4,umask=3   any event source of the kernel, by its own terms
+    pmu:msr:tsc                          … or by the name of one of the source's events
 """
 
 import re
@@ -18,7 +18,7 @@ from gateway.errors import BadEventName
 
 LONGEST_NAME: Final = 200
 _GENERIC: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-# Each becomes the name of a file, so there is neither "/" nor a leading "." in it.
+# Each becomes a file name, so it contains no "/" and does not begin with ".".
 _FILE: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 _NUMBER: Final = re.compile(r"0[xX][0-9a-fA-F]{1,16}|[0-9]{1,20}")
 _RAW: Final = re.compile(r"0[xX][0-9a-fA-F]{1,16}")
@@ -27,14 +27,14 @@ _LARGEST: Final = (1 << 64) - 1
 
 @dataclass(frozen=True, slots=True)
 class GenericName:
-    """One of the catalogue's names, or of no event at all."""
+    """A name in the generic form; the catalogue may lack it."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class TracepointName:
-    """A place in the kernel that is marked for tracing."""
+    """A kernel tracepoint."""
 
     subsystem: str
     name: str
@@ -49,7 +49,7 @@ class RawName:
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """`name=value`, or `name` alone (None): a flag, or the name of an event."""
+    """`name=value`, or `name` alone (value None): a flag, or the name of an event."""
 
     name: str
     value: int | None
@@ -67,7 +67,7 @@ EventName = GenericName | TracepointName | RawName | SourceName
 
 
 def parse_event_name(text: str) -> EventName:
-    """Take a name apart; raises BadEventName with a sentence that says what one looks like."""
+    """Parse a name; raises BadEventName with an example of a valid one."""
     if len(text) > LONGEST_NAME:
         raise BadEventName(f"an event's name has at most {LONGEST_NAME} characters, not {len(text)}")
     kind, colon, rest = text.partition(":")
@@ -93,7 +93,7 @@ def parse_event_name(text: str) -> EventName:
 
 
 def parse_terms(text: str) -> tuple[Term, ...]:
-    """`event=0x3c,umask=0` as in a plan, and in the files of an event source's `events` folder."""
+    """Parse `event=0x3c,umask=0`, as in a plan and in the files of an event source's `events` folder."""
     terms: list[Term] = []
     for part in text.split(","):
         name, equals, value = part.partition("=")

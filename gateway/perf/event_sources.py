@@ -1,7 +1,7 @@
-"""Event sources ("PMUs") as /sys/bus/event_source/devices describes them: folder in, events out.
+"""Event sources ("PMUs") in /sys/bus/event_source/devices: folder in, events out.
 
-A source has a number (`type`), the places of its terms (`format/*`), events of its own by name (`events/*`,
-with `.scale` and `.unit` beside), and, if it is not one of each CPU's, the CPUs to open it on (`cpumask`).
+A source has a number (`type`), the bit positions of its terms (`format/*`), named events (`events/*`, with `.scale`
+and `.unit`), and, unless it belongs to each CPU, the CPUs to open it on (`cpumask`).
 """
 
 import errno
@@ -16,12 +16,12 @@ from gateway.perf.event_names import SourceName, Term, parse_terms
 from gateway.perf.events import COUNT, UNKNOWN_PERIOD, Event
 from gateway.perf.sysfs_formats import WORDS, Field, parse_format, parse_id, parse_scale, parse_unit
 
-# `format` files of a CPU's PMU are a few bytes; a longer one is not of this kind.
+# `format` files of a CPU's PMU have a few bytes; a longer file is not one.
 _MAX_BYTES: Final = 4096
 
 
 def sources_folder(sys: Path = SYS) -> Path:
-    """Where the kernel lists its event sources."""
+    """The kernel's folder of event sources."""
     return sys / "bus/event_source/devices"
 
 
@@ -31,9 +31,9 @@ def has_source(source: str, sys: Path = SYS) -> bool:
 
 
 def find_in_source(name: SourceName, called: str, sys: Path = SYS) -> Event:
-    """The event under the name `called`; raises EventUnavailable where this machine has none such.
+    """The event, named `called`; raises EventUnavailable if this machine lacks it.
 
-    `Event.source` is what `perf stat -e` calls it: "cpu/event=0x3c,any=1/".
+    `Event.source` has the form of `perf stat -e`: "cpu/event=0x3c,any=1/".
     """
     folder = sources_folder(sys) / name.source
     try:
@@ -79,7 +79,7 @@ def _find(folder: Path, name: SourceName, called: str) -> Event:
 
 @dataclass(slots=True)
 class _EncodedTerms:
-    """Terms at their places so far; a later one of the same name takes the place of an earlier."""
+    """Terms encoded so far; a later term overrides an earlier one of the same name."""
 
     fields: dict[str, Field]
     words: dict[str, int]
@@ -93,7 +93,7 @@ class _EncodedTerms:
 
 
 def _expand(folder: Path, event: str, encoded: _EncodedTerms) -> tuple[str, float]:
-    """The terms that `events/EVENT` stands for; its unit, and what one count is in it."""
+    """Add the terms of `events/EVENT`; returns its unit and the value of one count in it."""
     path = folder / "events" / event
     try:
         terms = parse_terms(_read(path).strip())
@@ -112,7 +112,7 @@ def _expand(folder: Path, event: str, encoded: _EncodedTerms) -> tuple[str, floa
 
 
 def _cpus(folder: Path) -> tuple[int, ...] | None:
-    """Of `cpumask`; a CPU's PMU has none, and `cpus` of a hybrid one says which cores are of its kind."""
+    """CPUs in `cpumask`. A CPU's PMU has no such file; a hybrid one's `cpus` names the cores of its kind."""
     try:
         listed = parse_cpu_list(_read(folder / "cpumask"))
     except FileNotFoundError:

@@ -1,10 +1,9 @@
-"""What an event is, the generic ones and what backs each (DIGEST G8), and what an errno of opening one means.
+"""Events: the generic ones with their sources (DIGEST G8), and the meaning of errno when opening one.
 
-`cpu` is the kernel's per-CPU timer and counts nanoseconds on every machine, so that core-seconds of a fleet
-add up; `cycles` and the other hardware events exist beside it where there is a PMU, in their own units. Where
-the kernel's own generic event means different things on different CPUs (its "cache-misses" are of the last
-level on Intel and of the second on AMD), the catalogue names the CPU's event instead. docs/events.md says what
-each one means on each platform.
+`cpu` is the kernel's per-CPU timer and counts nanoseconds on every machine, so that core-seconds of a fleet add up;
+`cycles` and the other hardware events exist where there is a PMU, in their own units. Where the kernel's generic event
+differs between CPUs (its "cache-misses" are those of the last level on Intel and of the second on AMD), the catalogue
+names the CPU's event instead. docs/events.md describes each event on each platform.
 """
 
 import errno
@@ -25,12 +24,13 @@ COUNT: Final = "count"
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """An event as the kernel opens it: its fleet-wide name, what backs it here, and what one unit of it is.
+    """An event as the kernel opens it: its fleet-wide name, its source on this machine, and its unit.
 
-    `default_period` is used where a plan names neither rate nor period: some hundred samples a second of a busy
-    CPU. They are prime, because a loop that does the same hundred things would be sampled at one of them.
-    `in_kernel`: it happens in the kernel only, so without the kernel's part nothing of it is left.
-    `cpus` are those an uncore event must be opened on; None: on every CPU. A count times `scale` is in `unit`.
+    - `default_period`: used if a plan has neither rate nor period: some hundred samples a second of a busy CPU. It is
+      prime: a loop that repeats a hundred steps would otherwise be sampled always at the same one.
+    - `in_kernel`: it happens only in the kernel, so it is empty without kernel samples.
+    - `cpus`: the CPUs that an uncore event must be opened on; None: every CPU.
+    - `scale`: a count times `scale` is in `unit`.
     """
 
     name: str
@@ -47,11 +47,11 @@ class Event:
 
     @property
     def counts_time(self) -> bool:
-        """A rate in Hz can be turned into a period: nanoseconds, or cycles at the nominal frequency."""
+        """Whether a rate in Hz can be converted to a period: for nanoseconds, or cycles at the nominal frequency."""
         return self.unit in {NANOSECONDS, CYCLES}
 
     def attributes(self) -> Attributes:
-        """The kernel's form of which event it is, and nothing of what to record of it."""
+        """The kernel's identification of the event, without what to record."""
         return Attributes(type=self.type, config=self.config, config1=self.config1, config2=self.config2)
 
 
@@ -94,18 +94,18 @@ _CATALOGUE: Final = (
 EVENTS: Final[Mapping[str, Event]] = MappingProxyType({event.name: event for event in _CATALOGUE})
 
 DEFAULT_RATE_HZ: Final = 99.0
-"""For events that count time, where a plan names neither rate nor period."""
+"""For events that count time, if a plan has neither rate nor period."""
 TRACEPOINT_PERIOD: Final = 97
 UNKNOWN_PERIOD: Final = 1_000_003
-"""Default period of the CPU's own events, of which nothing is known but their number."""
+"""Default period of the CPU's own events, of which only the number is known."""
 
-# A period that no probe lives to see the end of.
+# A period too long to elapse during a probe.
 _NEVER: Final = 1 << 40
 
 _SUPPORT_BY_ERRNO: Final = {
     errno.EACCES: capture_pb2.SUPPORT_DENIED,
     errno.EPERM: capture_pb2.SUPPORT_DENIED,
-    errno.ENOSYS: capture_pb2.SUPPORT_DENIED,  # what a seccomp filter commonly answers
+    errno.ENOSYS: capture_pb2.SUPPORT_DENIED,  # the usual errno of a seccomp filter
     errno.EMFILE: capture_pb2.SUPPORT_DENIED,  # RLIMIT_NOFILE
     errno.EBUSY: capture_pb2.SUPPORT_BUSY,
     errno.ENFILE: capture_pb2.SUPPORT_BUSY,
@@ -114,7 +114,7 @@ _SUPPORT_BY_ERRNO: Final = {
 
 
 def support_of(code: int) -> capture_pb2.Support:
-    """The verdict that an errno of perf_event_open stands for; 0 is SUPPORT_OK."""
+    """The meaning of an errno of perf_event_open; 0 is SUPPORT_OK."""
     if code == 0:
         return capture_pb2.SUPPORT_OK
     return _SUPPORT_BY_ERRNO.get(code, capture_pb2.SUPPORT_UNSUPPORTED)
@@ -123,8 +123,8 @@ def support_of(code: int) -> capture_pb2.Support:
 def probe(event: Event, *, own: bool, sampling: bool = True) -> int:
     """Open the event and close it at once: 0, or the errno of the refusal.
 
-    `own`: as an unprivileged user may, on the calling thread and without the kernel's part. `sampling` False:
-    for counting only, which many hypervisors' PMUs and all uncore events allow where sampling is refused.
+    `own`: as an unprivileged user, on the calling thread and without kernel samples. `sampling` False: for counting
+    only, which many hypervisors' PMUs and all uncore events allow where they refuse sampling.
     """
     attributes = event.attributes()
     attributes.sample_period = _NEVER if sampling else 0

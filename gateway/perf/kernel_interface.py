@@ -1,4 +1,4 @@
-"""What counting asks of the kernel, and the kernel that runs here."""
+"""The kernel's interface for counters: a protocol, and its implementation by perf_event_open."""
 
 import os
 from fcntl import ioctl
@@ -8,30 +8,30 @@ from gateway.perf.attributes import IOC_ENABLE, Attributes, open_event
 
 
 class Kernel(Protocol):
-    """What counting needs of perf events; a test has its own."""
+    """The system calls that counters use; tests implement it too."""
 
     def open(self, attributes: Attributes, *, pid: int, cpu: int, group: int, in_cgroup: bool) -> int:
         """A descriptor; raises OSError."""
 
     def enable(self, leader: int) -> None:
-        """Let a group count."""
+        """Start a group."""
 
     def read(self, leader: int, length: int) -> bytes:
-        """The group's reading as read_format lays it out."""
+        """The group's reading in the layout of read_format."""
 
     def close(self, descriptor: int) -> None:
-        """Give a counter back."""
+        """Close a counter."""
 
 
 class PerfEvents:
-    """The kernel that runs here."""
+    """The running kernel."""
 
     def open(self, attributes: Attributes, *, pid: int, cpu: int, group: int, in_cgroup: bool) -> int:
         """perf_event_open."""
         return open_event(attributes, pid=pid, cpu=cpu, group=group, in_cgroup=in_cgroup)
 
     def enable(self, leader: int) -> None:
-        """Of the leader alone: its siblings were never disabled."""
+        """Enable the leader only: its siblings were never disabled."""
         ioctl(leader, IOC_ENABLE, 0)
 
     def read(self, leader: int, length: int) -> bytes:
@@ -39,5 +39,5 @@ class PerfEvents:
         return os.read(leader, length)
 
     def close(self, descriptor: int) -> None:
-        """And with it its mapping and its place in the group."""
+        """Closing also unmaps it and removes it from its group."""
         os.close(descriptor)

@@ -1,8 +1,8 @@
 """Records of the perf ring: bytes in, values out (perf_event_open(2), "MMAP layout").
 
-Strategy: a record's type picks its parser. Every event here is opened with the same sample type but for what
-`SampleLayout` says, and with `sample_id_all`, so each record that is not a sample ends in (pid, tid, time).
-Types that are not needed give None. Nothing is copied: a sample's stack is a view of the ring and ends with it.
+Strategy: a record's type selects its parser. All events are opened with the same sample type, except as `SampleLayout`
+says, and with `sample_id_all`, so each record that is not a sample ends in (pid, tid, time). Unneeded types give None.
+Nothing is copied: a sample's stack is a view of the ring and ends with it.
 """
 
 import struct
@@ -13,7 +13,7 @@ from gateway.perf.attributes import REGISTER_IP, USER_REGISTER_COUNT, SampleType
 
 
 class Mode(IntEnum):
-    """Where the CPU was (PERF_RECORD_MISC_CPUMODE_MASK). Guests are machines inside this one."""
+    """Mode of the CPU (PERF_RECORD_MISC_CPUMODE_MASK). Guests are machines inside this one."""
 
     UNKNOWN = 0
     KERNEL = 1
@@ -24,7 +24,7 @@ class Mode(IntEnum):
 
 
 class Sample(NamedTuple):
-    """One sample. `kernel` is innermost first; `registers` is empty where there is no user part."""
+    """One sample. `kernel` is innermost first; `registers` is empty without a user part."""
 
     pid: int
     tid: int
@@ -38,11 +38,11 @@ class Sample(NamedTuple):
     stack: memoryview
     """Copied part of the user stack from its pointer up, as 8-byte words."""
     stack_bytes: int
-    """Bytes of it that are real."""
+    """Number of valid bytes in it."""
 
 
 class Mapped(NamedTuple):
-    """An executable mapping was made."""
+    """A new executable mapping."""
 
     pid: int
     time: int
@@ -56,7 +56,7 @@ class Mapped(NamedTuple):
 
 
 class Forked(NamedTuple):
-    """A thread or process was started; a thread has its parent's pid."""
+    """A thread or process started; a thread has its parent's pid."""
 
     pid: int
     parent: int
@@ -65,7 +65,7 @@ class Forked(NamedTuple):
 
 
 class Exited(NamedTuple):
-    """A thread ended; the process too when tid == pid is its last."""
+    """A thread ended; with tid == pid, the process's first thread."""
 
     pid: int
     tid: int
@@ -73,7 +73,7 @@ class Exited(NamedTuple):
 
 
 class Renamed(NamedTuple):
-    """A thread changed its name; `executed`: by starting another program, so its mappings are gone."""
+    """A thread changed its name; `executed`: by exec, which removed its mappings."""
 
     pid: int
     tid: int
@@ -83,13 +83,13 @@ class Renamed(NamedTuple):
 
 
 class Lost(NamedTuple):
-    """The kernel could not write `records` of them; only written before the next one that fits."""
+    """The kernel dropped `records` records; written only before the next one that fits."""
 
     records: int
 
 
 class Throttled(NamedTuple):
-    """The kernel stops the event on one CPU until its next tick, because its interrupts came too fast."""
+    """The kernel stopped the event on one CPU until its next tick, because interrupts came too fast."""
 
     time: int
 
@@ -125,14 +125,14 @@ _NO_STACK: Final = memoryview(b"").cast("Q")
 _PROT_EXEC: Final = 4
 _DELETED: Final = " (deleted)"
 
-# Plain numbers: `&` of enum's flags costs a microsecond, on every record.
+# Plain numbers: `&` of an enum's flags costs a microsecond for every record.
 _CALLCHAIN: Final = int(SampleType.CALLCHAIN)
 FLAT: Final = int(SampleType.IP | SampleType.TID | SampleType.TIME)
 STACKS: Final = FLAT | int(SampleType.CALLCHAIN | SampleType.REGS_USER | SampleType.STACK_USER)
 
 
 def time_of(record: memoryview) -> int:
-    """When the record was written, ns of the event's clock; 0 for one that is too short to say."""
+    """Time of the record, ns of the event's clock; 0 for one that is too short."""
     kind, _, size = _header(record)
     at = _SAMPLE_TIME_AT if kind == _SAMPLE else size - 8
     try:
@@ -143,7 +143,7 @@ def time_of(record: memoryview) -> int:
 
 
 def parse(record: memoryview, layout: int) -> Record | None:
-    """The value of one record with its header; None for types that nothing here needs, and for a damaged one."""
+    """Parse one record with its header; None for unneeded types and for damaged records."""
     try:
         return _parse(record, layout)
     except (struct.error, TypeError, OverflowError):
@@ -222,5 +222,5 @@ def _text(record: memoryview, start: int, size: int) -> str:
 
 
 def user_ip(sample: Sample) -> int:
-    """Instruction pointer of the user part: the registers' if they are there."""
+    """Instruction pointer of the user part: from the registers if present."""
     return sample.registers[REGISTER_IP] if sample.registers else sample.ip

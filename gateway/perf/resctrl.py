@@ -1,7 +1,7 @@
-"""Memory traffic by the L3's own monitor, through resctrl (Documentation/filesystems/resctrl.rst).
+"""Memory traffic by the L3's monitor, through resctrl (Documentation/filesystems/resctrl.rst).
 
-The root group's `mbm_total_bytes` counts what all CPUs of an L3 moved that are in no monitoring group of their
-own. It is read twice; nothing is opened, and nothing is set up: a machine that mounts no resctrl has none.
+The root group's `mbm_total_bytes` counts the traffic of all CPUs of an L3 that are in no monitoring group of their own.
+It is read twice; nothing is opened or set up: a machine without a mounted resctrl has no reading.
 """
 
 import re
@@ -23,7 +23,7 @@ class BytesMoved:
     by_domain: Mapping[int, int]
 
     def since(self, earlier: "BytesMoved") -> dict[int, int]:
-        """Bytes between two readings; a domain that went backwards was started anew and is left out."""
+        """Bytes between two readings; a domain whose counter decreased was reset and is omitted."""
         passed = {
             domain: now - earlier.by_domain[domain]
             for domain, now in self.by_domain.items()
@@ -33,14 +33,14 @@ class BytesMoved:
 
 
 def read_moved(sys: Path = SYS) -> BytesMoved:
-    """Now; empty where resctrl is not mounted or not readable, or the L3 has no such monitor."""
+    """The current reading; empty if resctrl is not mounted or readable, or the L3 has no monitor."""
     found: dict[int, int] = {}
     try:
         domains = [(match, entry) for entry in _entries(sys) if (match := _DOMAIN.fullmatch(entry.name))]
     except OSError:
         return BytesMoved({})
     for match, entry in domains:
-        # "Unavailable" and "Error" are what the file says then.
+        # The file may contain "Unavailable" or "Error".
         number = _number(entry / "mbm_total_bytes")
         if number >= 0:
             found[int(match[1])] = number
@@ -48,7 +48,7 @@ def read_moved(sys: Path = SYS) -> BytesMoved:
 
 
 def package_of_domain(domain: int, cpus: list[int], sys: Path = SYS) -> int:
-    """The package that the L3 of this number belongs to; −1: not known."""
+    """The package of the L3 with this number; −1: unknown."""
     for cpu in cpus:
         if _number(sys / f"devices/system/cpu/cpu{cpu}/cache/index3/id") == domain:
             return package_of_cpu(cpu, sys)
@@ -56,12 +56,12 @@ def package_of_domain(domain: int, cpus: list[int], sys: Path = SYS) -> int:
 
 
 def package_of_cpu(cpu: int, sys: Path = SYS) -> int:
-    """The socket that a CPU is in; −1: not known."""
+    """The socket of a CPU; −1: unknown."""
     return _number(sys / f"devices/system/cpu/cpu{cpu}/topology/physical_package_id")
 
 
 def _number(file: Path) -> int:
-    """What it says; −1 where that is no number."""
+    """The number in a file; −1 if there is none."""
     try:
         return int(file.read_text(errors="replace"))
     except (OSError, ValueError):

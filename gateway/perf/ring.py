@@ -1,10 +1,10 @@
 """The ring buffer that the kernel writes samples into (perf_event_open(2), "MMAP layout").
 
-One header page, then a power of two of data bytes. `data_head` is the kernel's, `data_tail` ours; both only
-grow. The header's words are read and written through ctypes, one aligned load or store each: `struct` copies
-byte by byte and may see half of an update. x86-64 keeps loads in order and stores in order, so the compiler's
-order is enough; arm64 would need a load-acquire of head and a store-release of tail, which Python cannot
-express: `host.require_supported` refuses such machines.
+One header page, then a power of two of data bytes. The kernel advances `data_head`, the reader `data_tail`. The
+header's words are read and written through ctypes, one aligned load or store each: `struct` copies byte by byte and
+may see half of an update. x86-64 keeps loads in order and stores in order, so the compiler's order is enough; arm64
+would need a load-acquire of head and a store-release of tail, which Python cannot express:
+`host.require_supported` refuses such machines.
 """
 
 import contextlib
@@ -24,10 +24,10 @@ _size: Final = struct.Struct("<H").unpack_from
 
 
 class Ring:
-    """The mapped ring of one descriptor. Records are read in place and given back by `release`."""
+    """The mapped ring of one descriptor. Records are read in place and freed by `release`."""
 
     def __init__(self, descriptor: int, data_bytes: int) -> None:
-        """Map it; OSError EPERM where RLIMIT_MEMLOCK is spent. `data_bytes` is a power of two of pages."""
+        """Map it; OSError EPERM if RLIMIT_MEMLOCK is exhausted. `data_bytes` is a power of two of pages."""
         page = mmap.PAGESIZE
         self.data_bytes: Final = data_bytes
         self._mask: Final = data_bytes - 1
@@ -75,7 +75,7 @@ class Ring:
         return self._tail.value
 
     def close(self) -> None:
-        """Unmap it. While a view given out by `records` lives, as in the traceback of an error, so does the memory."""
+        """Unmap it. A view from `records` that is still referenced, as by a traceback, keeps the memory mapped."""
         del self._head, self._tail
         with contextlib.suppress(BufferError):
             self._data.release()

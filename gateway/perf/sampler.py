@@ -1,7 +1,7 @@
-"""Samplers: one opened event, its rings, and its records in the order in which they happened.
+"""Samplers: one opened event, its rings, and its records in order of time.
 
-`MachineSampler` sees everything on each CPU. `UnprivilegedSampler` is what kernel.perf_event_paranoid = 2 leaves to a
-user without CAP_PERFMON: the threads of the user's own processes, without the kernel's part.
+`MachineSampler` samples everything on each CPU. `UnprivilegedSampler` samples what kernel.perf_event_paranoid = 2
+permits a user without CAP_PERFMON: the threads of the user's own processes, without kernel samples.
 """
 
 import contextlib
@@ -34,35 +34,35 @@ from gateway.perf.records import FLAT, STACKS, Record, parse, time_of
 from gateway.perf.ring import Ring
 
 # At 99 Hz with 16 KiB stacks a busy CPU fills 1 MiB in 0.6 s: it is drained every 0.3 s, one of 2 MiB every 0.5 s.
-# 512 KiB is what the kernel lets anybody lock per CPU (kernel.perf_event_mlock_kb = 516) when RLIMIT_MEMLOCK
-# grants nothing more.
+# 512 KiB is what the kernel lets every user lock per CPU (kernel.perf_event_mlock_kb = 516) if RLIMIT_MEMLOCK grants
+# nothing more.
 RING_BYTES: Final = 1 << 20
 SMALL_RING_BYTES: Final = 512 << 10
 _FLAT_RING_BYTES: Final = 64 << 10
-# At a higher rate 1 MiB is soon full: at 499 Hz in 0.12 s, and on a machine with more to run than CPUs the
-# reader was seen to come 0.4 s late. So a ring holds a second, within these bounds of one and of all of a capture.
+# At a higher rate 1 MiB fills up faster: at 499 Hz in 0.12 s, and on an overloaded machine the reader was seen to be
+# 0.4 s late. So a ring holds a second of samples, within limits for one ring and for all rings of a capture.
 _LARGEST_RING_BYTES: Final = 8 << 20
 _ALL_RINGS_BYTES: Final = 64 << 20
 _RING_HOLDS_S: Final = 1.0
-# So late may the reader come before samples are lost, where the ring is large enough.
+# How late the reader may be before samples are lost, if the ring is large enough.
 _MAX_DELAY_S: Final = 0.75
 
 # Besides the stack copy: header, registers, a kernel call chain of common depth.
 _SAMPLE_OVERHEAD_BYTES: Final = 600
-# Between drains others use the caches, so each drain begins by fetching some MiB of the interpreter and its tables
-# again. What twice as many drains would cost was estimated, not measured.
+# Between drains other programs use the caches, so each drain first fetches some MiB of the interpreter and its tables
+# again. The cost of twice as many drains was estimated, not measured.
 _MAX_WAIT_S: Final = 0.5
 _MIN_WAIT_S: Final = 0.01
-# Of an event whose rate is not known beforehand: nothing worse than a burst fits between two looks.
+# For an event of unknown rate: at worst a burst overflows between two drains.
 _FIRST_WAIT_S: Final = 0.02
 _TIMES: Final = ReadFormat.TOTAL_TIME_ENABLED | ReadFormat.TOTAL_TIME_RUNNING
 _NO_WAKEUP: Final = 1 << 63
 
 
 def max_ring_bytes(cpus: int) -> int:
-    """Bytes that all rings of one capture may have on so many CPUs.
+    """Memory limit for all rings of one capture on so many CPUs.
 
-    Two small rings a CPU are always granted. CAP_IPC_LOCK lifts the kernel's own limit, so this one is the only one.
+    Two small rings a CPU are always granted. CAP_IPC_LOCK lifts the kernel's own limit, so this is the only one.
     """
     return max(_ALL_RINGS_BYTES, 2 * SMALL_RING_BYTES * cpus)
 
@@ -76,14 +76,14 @@ class Sampling:
     stacks: bool = True
     stack_bytes: int = 16384
     follow: bool = True
-    """Also record forks, execs and mappings: wanted of one sampler among those that run together."""
+    """Also record forks, execs and mappings: needed from one of several concurrent samplers."""
     together: int = 1
-    """Samplers that run together; each has its own rings."""
+    """Number of concurrent samplers; each has its own rings."""
 
     def attributes(self) -> Attributes:
-        """The kernel's form. It starts disabled, by CLOCK_MONOTONIC, without idle time and without wakeups."""
-        # PERF_SAMPLE_PERIOD must stay out: with it the kernel takes every software event, whatever the period.
-        # attr.freq likewise: for software events it reaches a quarter of the rate that was asked for.
+        """The kernel's form. The event starts disabled, uses CLOCK_MONOTONIC, excludes idle time, causes no wakeups."""
+        # Without PERF_SAMPLE_PERIOD: with it the kernel samples every software event, whatever the period.
+        # Without attr.freq: for software events it reaches a quarter of the requested rate.
         attributes = self.event.attributes()
         attributes.sample_period = self.period
         attributes.sample_type = STACKS if self.stacks else FLAT
@@ -92,12 +92,12 @@ class Sampling:
         attributes.clockid = time.CLOCK_MONOTONIC
         flags = Flag.DISABLED | Flag.SAMPLE_ID_ALL | Flag.WATERMARK | Flag.USE_CLOCKID
         if self.event.type <= EventType.RAW:
-            # Event sources of other kinds refuse every event that leaves something out.
+            # Other event sources refuse every event with an exclude flag.
             flags |= Flag.EXCLUDE_HV | Flag.EXCLUDE_IDLE
         if self.follow:
             flags |= Flag.TASK | Flag.COMM | Flag.COMM_EXEC | Flag.MMAP | Flag.MMAP2
         if self.stacks:
-            # The kernel's own user chain follows frame pointers, which almost no program keeps.
+            # The kernel's own user call chain follows frame pointers, which almost no program keeps.
             flags |= Flag.EXCLUDE_CALLCHAIN_USER
             attributes.sample_regs_user = USER_REGISTERS
             attributes.sample_stack_user = self.stack_bytes
@@ -106,10 +106,11 @@ class Sampling:
         return attributes
 
     def wait(self, ring_bytes: int, seen_bytes_per_s: float | None) -> float:
-        """Seconds that a ring may be left alone: at most half of it fills, of a fully busy CPU.
+        """Seconds until the next drain: on a fully busy CPU at most half of the ring fills.
 
-        More than a quarter fills only where the rest still holds `_MAX_DELAY_S`. How often an event happens that counts no time is not known beforehand: then what the fullest ring
-        was `seen` to take a second decides, None before the first look.
+        More than a quarter fills only if the rest still holds `_MAX_DELAY_S`. The rate of an event that does not
+        count time is unknown in advance: then the bytes per second `seen` in the fullest ring decide; None before
+        the first drain.
         """
         if self.event.counts_time:
             holds_s = ring_bytes / self._bytes_per_second()
@@ -123,8 +124,8 @@ class Sampling:
     def ring_bytes(self, cpus: int) -> int:
         """Bytes of the ring of each of so many CPUs: a power of two.
 
-        One sampler's is at least `RING_BYTES`. Several together share `max_ring_bytes`, down to a size that holds
-        thirty stacks or a thousand leaves; no more of them run together than have room then (limits.py).
+        A single sampler's ring has at least `RING_BYTES`. Several share `max_ring_bytes`, down to a size that holds
+        thirty stacks or a thousand leaves; limits.py runs no more together than fit.
         """
         limit = min(_LARGEST_RING_BYTES, max_ring_bytes(cpus) // cpus // self.together)
         size = RING_BYTES
@@ -137,19 +138,19 @@ class Sampling:
         return size
 
     def _bytes_per_second(self) -> float:
-        """What a fully busy CPU writes, for an event that counts time."""
+        """Bytes per second of a fully busy CPU, for an event that counts time."""
         sample = _SAMPLE_OVERHEAD_BYTES + (self.stack_bytes if self.stacks else 0)
-        # Cycles pass at some GHz: the estimate of one unit per nanosecond is low by a factor of at most six.
+        # Cycles pass at some GHz: the estimate of one unit per nanosecond is too low by at most a factor of six.
         pace = 1.0 if self.event.unit == NANOSECONDS else 1 / 6
         return sample * 1e9 / (self.period * pace)
 
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What the kernel says of an event since it was opened.
+    """The kernel's totals of an event since it was opened.
 
-    `lost`: samples that did not fit, per CPU; empty before Linux 6.0. Both times in ns over all CPUs: enabled,
-    and really counting, which is less where several hardware events take turns on the counters.
+    `lost`: lost samples per CPU; empty before Linux 6.0. Both times are in ns over all CPUs: enabled, and actually
+    counting, which is less if several hardware events take turns on the counters.
     """
 
     lost: tuple[int, ...] = ()
@@ -157,7 +158,7 @@ class Totals:
     running_ns: int = 0
 
     def since(self, earlier: "Totals") -> "Totals":
-        """What came between."""
+        """The difference of two readings."""
         before = earlier.lost or (0,) * len(self.lost)
         return Totals(
             tuple(now - then for now, then in zip(self.lost, before, strict=True)),
@@ -167,7 +168,7 @@ class Totals:
 
 
 class Sampler(ABC):
-    """An opened event with one ring per CPU. Use it as a context manager: it frees everything at the end."""
+    """An opened event with one ring per CPU. A context manager: it frees everything at the end."""
 
     def __init__(self, sampling: Sampling, cpus: Sequence[int]) -> None:
         self.sampling: Final = sampling
@@ -191,7 +192,7 @@ class Sampler(ABC):
 
     @abstractmethod
     def totals(self) -> Totals:
-        """What the kernel counted of the event so far, `lost` in the order of `cpus`."""
+        """The kernel's totals of the event so far, `lost` in the order of `cpus`."""
 
     def enable(self) -> None:
         """Start sampling on every CPU."""
@@ -199,7 +200,7 @@ class Sampler(ABC):
             ioctl(descriptor, IOC_ENABLE, 0)
 
     def disable(self) -> None:
-        """Stop sampling; what is in the rings stays."""
+        """Stop sampling; records in the rings stay."""
         for descriptor in self.descriptors():
             ioctl(descriptor, IOC_DISABLE, 0)
 
@@ -209,10 +210,10 @@ class Sampler(ABC):
             ioctl(descriptor, IOC_PERIOD, struct.pack("=Q", period))
 
     def drain(self, consume: Callable[[Record], None], *, everything: bool = False) -> None:
-        """Hand out all records in order of time across CPUs, and give back the space of each behind it.
+        """Pass all records to `consume` in order of time across CPUs, and free the space of each.
 
-        Records younger than this call stay for the next one, because a CPU that was looked at earlier may
-        still write something older. `everything`: the event is disabled, nothing younger will come.
+        Records younger than this call stay for the next one, because a CPU whose ring was read earlier may still
+        write an older one. `everything`: the event is disabled, so no younger record will come.
         """
         until = _NO_WAKEUP if everything else time.monotonic_ns()
         batch: list[tuple[int, Ring, int, memoryview]] = []
@@ -222,8 +223,8 @@ class Sampler(ABC):
                 stamp = time_of(record)
                 if stamp > until:
                     break
-                # An interrupt may write its record before an older one that it interrupted. Within a ring
-                # the order stays, because space is given back in that order.
+                # An interrupt may write its record before the older one that it interrupted. Within a ring the
+                # order is kept, because space is freed in that order.
                 latest = max(latest, stamp)
                 batch.append((latest, ring, position, record))
         batch.sort(key=itemgetter(0))
@@ -249,7 +250,7 @@ class Sampler(ABC):
 
     @property
     def bytes_read(self) -> int:
-        """Bytes of records handed out so far."""
+        """Bytes of records consumed so far."""
         return sum(ring.tail for ring in self._rings)
 
     def close(self) -> None:
@@ -258,9 +259,9 @@ class Sampler(ABC):
         self._resources.close()
 
     def _map(self, descriptors: Sequence[int]) -> None:
-        """Map a ring for each descriptor, all of one size: the largest that RLIMIT_MEMLOCK allows all of them.
+        """Map a ring for each descriptor, all of the largest size that RLIMIT_MEMLOCK allows for all of them.
 
-        What the kernel lets a user lock is one sum over CPUs, so the first could leave nothing for the others.
+        The limit applies to the sum over CPUs, so the first ring could leave nothing for the others.
         """
         size = self.sampling.ring_bytes(len(self.cpus))
         while True:
@@ -284,7 +285,7 @@ class Sampler(ABC):
             self._rings.pop().close()
 
     def _open(self, attributes: Attributes, *, pid: int, cpu: int) -> int:
-        """Open, without PERF_FORMAT_LOST where the kernel does not know it. Closed with the sampler."""
+        """Open, without PERF_FORMAT_LOST if the kernel does not know it. Closed with the sampler."""
         try:
             descriptor = open_event(attributes, pid=pid, cpu=cpu)
         except OSError as error:
@@ -297,7 +298,7 @@ class Sampler(ABC):
 
 
 class MachineSampler(Sampler):
-    """Everything that runs on the given CPUs: needs CAP_PERFMON, or kernel.perf_event_paranoid ≤ 0."""
+    """Samples everything on the given CPUs: needs CAP_PERFMON, or kernel.perf_event_paranoid ≤ 0."""
 
     def __init__(self, sampling: Sampling, cpus: Sequence[int]) -> None:
         """Open and map; raises EventUnavailable with nothing left open."""
@@ -330,9 +331,9 @@ class MachineSampler(Sampler):
 
 
 def read_totals(descriptor: int) -> Totals:
-    """Of one event, opened with both times and, where the kernel has it, PERF_FORMAT_LOST as read_format.
+    """Read the totals of one event, opened with both times and, if supported, PERF_FORMAT_LOST as read_format.
 
-    A LOST record alone is only written before the next record that fits.
+    A LOST record alone does not suffice: it is written only before the next record that fits.
     """
     read = os.read(descriptor, 32)
     _, enabled, running, *lost = struct.unpack(f"<{len(read) // 8}Q", read)

@@ -1,7 +1,7 @@
-"""How an event source wants its terms encoded, and what its counts mean: texts of sysfs in, values out.
+"""How an event source encodes its terms, and the unit of its counts: texts of sysfs in, values out.
 
-Strategy: one function a kind of file, each pure; a text that means nothing raises BadFormat. The files are
-described in Documentation/ABI/testing/sysfs-bus-event_source-devices-format and …-events.
+Strategy: one pure function per kind of file; an invalid text raises BadFormat. The files are described in
+Documentation/ABI/testing/sysfs-bus-event_source-devices-format and …-events.
 """
 
 import math
@@ -16,7 +16,7 @@ _FIELD: Final = re.compile(r"(config[12]?):(\d{1,2}(?:-\d{1,2})?(?:,\d{1,2}(?:-\
 _SCALE: Final = re.compile(r"(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,3})?")
 _DECIMAL: Final = re.compile(r"[0-9]{1,10}")
 _WORD_BITS: Final = 64
-# Units that the kernel's files have, and what one is in ours. Counts of an unknown unit stay as they are.
+# Units in the kernel's files, each with its value in our unit. Counts of an unknown unit are not converted.
 _UNITS: Final = {
     "joules": ("joules", 1.0),
     "bytes": ("bytes", 1.0),
@@ -28,18 +28,18 @@ _UNITS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """Where the bits of a term go: (first, last) bit of `word`, lowest bits of the value first."""
+    """Bit positions of a term: (first, last) bit of `word`, lowest bits of the value first."""
 
     word: str
     ranges: tuple[tuple[int, int], ...]
 
     @property
     def width(self) -> int:
-        """Bits of the value."""
+        """Number of bits."""
         return sum(last - first + 1 for first, last in self.ranges)
 
     def place(self, value: int) -> int:
-        """The value's bits at their places in the word; raises BadFormat when it has more than there are."""
+        """The value's bits in their positions; raises BadFormat if it has too many."""
         if value >> self.width:
             raise BadFormat(f"{value:#x} has more than {self.width} bits")
         placed = 0
@@ -51,12 +51,12 @@ class Field:
 
     @property
     def mask(self) -> int:
-        """All its bits."""
+        """All bits of the field."""
         return self.place((1 << self.width) - 1)
 
 
 def parse_format(text: str) -> Field:
-    """`config:0-7,32-35` of a file in `format`."""
+    """Parse `config:0-7,32-35` of a file in `format`."""
     match = _FIELD.fullmatch(text.strip())
     if not match:
         raise BadFormat(f"{text.strip()!r} is no place of a term")
@@ -74,7 +74,7 @@ def parse_format(text: str) -> Field:
 
 
 def parse_scale(text: str) -> float:
-    """A `.scale` file: what one count is worth, a positive number."""
+    """Parse a `.scale` file: the value of one count, a positive number."""
     scale = float(text.strip()) if _SCALE.fullmatch(text.strip()) else math.nan
     if not math.isfinite(scale) or scale <= 0:
         raise BadFormat(f"{text.strip()!r} is no scale")
@@ -82,7 +82,7 @@ def parse_scale(text: str) -> float:
 
 
 def parse_unit(text: str) -> tuple[str, float]:
-    """A `.unit` file as our unit and the factor to it: "MiB" is 1048576 bytes; one we do not know is kept."""
+    """A `.unit` file as our unit and the factor to it: "MiB" is 1048576 bytes; an unknown unit is returned unchanged."""
     unit = text.strip()
     if not unit or not unit.isprintable() or len(unit) > _WORD_BITS:
         raise BadFormat(f"{unit[:_WORD_BITS]!r} is no unit")
@@ -90,7 +90,7 @@ def parse_unit(text: str) -> tuple[str, float]:
 
 
 def parse_id(text: str) -> int:
-    """The number in a tracepoint's `id` file, or in `type`."""
+    """Parse the number in a tracepoint's `id` file, or in `type`."""
     number = text.strip()
     if not _DECIMAL.fullmatch(number) or int(number) >= 1 << 32:
         raise BadFormat(f"{number[:_WORD_BITS]!r} is no number of an event")

@@ -1,7 +1,7 @@
-"""The kernel's numbers of its tracepoints, by tracefs (Documentation/trace/events.rst).
+"""Numbers of the kernel's tracepoints, by tracefs (Documentation/trace/events.rst).
 
-tracefs is at /sys/kernel/tracing, on older systems at /sys/kernel/debug/tracing only. Both belong to root with
-mode 0700: another user needs CAP_DAC_READ_SEARCH, or cannot even tell whether it is mounted.
+tracefs is mounted at /sys/kernel/tracing, on older systems only at /sys/kernel/debug/tracing. Both belong to root with
+mode 0700: another user needs CAP_DAC_READ_SEARCH, or cannot even see whether it is mounted.
 """
 
 import errno
@@ -21,7 +21,7 @@ _MAX_ID_BYTES: Final = 64
 
 
 def tracepoint_id(name: TracepointName, mounts: Sequence[Path] = MOUNTS) -> int:
-    """`perf_event_attr.config` of the tracepoint; raises EventUnavailable that says what to do."""
+    """`perf_event_attr.config` of the tracepoint; raises EventUnavailable with the fix."""
     mounted, code = False, errno.ENOENT
     for mount in mounts:
         try:
@@ -31,7 +31,7 @@ def tracepoint_id(name: TracepointName, mounts: Sequence[Path] = MOUNTS) -> int:
         except BadFormat as reason:
             raise _unavailable(name, errno.EINVAL, str(reason)) from reason
         except OSError as error:
-            # The first mount that is there and closed to us decides; a missing one says nothing.
+            # The first mount that exists and is closed to us decides; a missing one is no evidence.
             if error.errno not in {errno.ENOENT, errno.ENOTDIR} and code == errno.ENOENT:
                 code = error.errno or errno.EIO
     if code in {errno.EACCES, errno.EPERM}:

@@ -1,8 +1,8 @@
-"""Counters that belong to a socket, not to a CPU: memory traffic and energy, where this machine has them.
+"""Uncore counters, which belong to a socket and not to a CPU: memory traffic and energy, where available.
 
-Memory: Intel's integrated memory controllers (uncore_imc*), AMD's (amd_umc*, since Linux 6.8 on Zen 4; on Zen
-to Zen 3 the data fabric, amd_df), or the L3's monitor by resctrl. Energy: RAPL (`power`). The kernel says for
-each which CPU to open it on, what one count is worth, and in what unit.
+Memory: Intel's integrated memory controllers (uncore_imc*); AMD's (amd_umc*, since Linux 6.8 on Zen 4; on Zen to
+Zen 3 the data fabric, amd_df); or the L3's monitor by resctrl. Energy: RAPL (`power`). For each the kernel gives the
+CPU to open it on, the value of one count and its unit.
 """
 
 import re
@@ -21,11 +21,11 @@ from gateway.perf.events import Event
 READ: Final = "memory-read"
 WRITTEN: Final = "memory-written"
 TRANSFERRED: Final = "memory-moved"
-"""Read and written together, where only that is counted."""
+"""Reads and writes together, where they are not counted separately."""
 
 _IMC: Final = re.compile(r"uncore_imc(_[0-9]+)?")
 _UMC: Final = re.compile(r"amd_umc_[0-9]+")
-# Since Granite Rapids a memory controller counts its two halves apart.
+# Since Granite Rapids a memory controller counts its two halves separately.
 _IMC_HALVES: Final = ("", "_sch0", "_sch1")
 _LINE_BYTES: Final = 64.0
 # DRAM_CHANNEL_DATA_CONTROLLER_0…7 of AMD's data fabric, lines of 64 bytes each.
@@ -38,7 +38,7 @@ _ENERGY: Final = {
 
 
 def uncore_groups(sys: Path = SYS, proc: Path = PROC) -> list[tuple[Event, ...]]:
-    """Groups to read together; none where the machine, its kernel or its hypervisor shows none."""
+    """Groups to read together; empty if the machine, its kernel or its hypervisor offers none."""
     folder = sources_folder(sys)
     try:
         names = sorted(entry.name for entry in folder.iterdir())

@@ -1,9 +1,8 @@
 """Sampling without privileges: the user's own processes (kernel.perf_event_paranoid ≤ 2, no CAP_PERFMON).
 
-A pid in perf_event_open(2) is one thread, so there is one event per thread and CPU. One ring per CPU serves
-them all: each event is redirected into it (PERF_EVENT_IOC_SET_OUTPUT), because a ring of its own for each
-would pass the limit on locked memory at a few dozen threads. Threads and processes that a sampled thread
-starts are inherited by the kernel; a rescan finds the others.
+A pid in perf_event_open(2) is one thread, so there is one event per thread and CPU. All events of a CPU share one ring
+(PERF_EVENT_IOC_SET_OUTPUT): with a ring each, a few dozen threads would exceed the limit on locked memory. The kernel
+extends the events to threads and processes that a sampled thread starts; a rescan finds the others.
 """
 
 import errno
@@ -24,16 +23,16 @@ from gateway.perf.sampler import Sampler, Sampling, Totals, read_totals
 _SOFTWARE_DUMMY: Final = 9
 # Descriptors left for sockets, images and the rest of the process.
 _SPARE_DESCRIPTORS: Final = 200
-# A thread that ended, or that belongs to another user after all.
+# The thread has ended, or belongs to another user.
 _SKIPPED: Final = frozenset({errno.ESRCH, errno.EACCES, errno.EPERM})
 
 
 class UnprivilegedSampler(Sampler):
-    """The threads of this user's processes, user code only."""
+    """Samples the threads of this user's processes, user code only."""
 
     def __init__(self, sampling: Sampling, cpus: Sequence[int], *, proc: Path = Path("/proc")) -> None:
-        """Open a ring per CPU and the threads there are; raises EventUnavailable with nothing left open."""
-        # Refused to every thread it would look like threads of others, which are passed over.
+        """Open a ring per CPU and all current threads; raises EventUnavailable with nothing left open."""
+        # Refused for every thread, it would look like other users' threads, which are skipped.
         if code := probe(sampling.event, own=True):
             raise unavailable(sampling.event, code)
         super().__init__(sampling, cpus)
@@ -41,8 +40,8 @@ class UnprivilegedSampler(Sampler):
         self._attributes = sampling.attributes()
         self._attributes.flags |= Flag.EXCLUDE_CALLCHAIN_KERNEL | Flag.INHERIT
         if not sampling.event.in_kernel:
-            # What happens in the kernel only would open, and never be seen: an answer of 0 that is none. Let
-            # the kernel refuse it instead, or grant it where kernel.perf_event_paranoid is 1.
+            # An event that happens only in the kernel would open and show 0 samples. Let the kernel refuse it
+            # instead, or grant it if kernel.perf_event_paranoid is 1.
             self._attributes.flags |= Flag.EXCLUDE_KERNEL
         self._outputs: dict[int, int] = {}
         self._events: list[tuple[int, int]] = []
@@ -77,7 +76,7 @@ class UnprivilegedSampler(Sampler):
         super().disable()
 
     def totals(self) -> Totals:
-        """Summed over threads: an event whose record did not fit counts it itself."""
+        """Totals summed over threads: an event whose record did not fit counts the loss itself."""
         lost = dict.fromkeys(self.cpus, 0)
         enabled = running = 0
         for cpu, descriptor in self._events:
@@ -91,15 +90,15 @@ class UnprivilegedSampler(Sampler):
     def rescan(self, consume: Callable[[Record], None]) -> None:
         """Add the threads that no sampled thread started.
 
-        The scan comes before the drain: whatever it saw and the kernel inherited has its FORK record in the
-        ring by then, so it is known and not opened twice.
+        The scan runs before the drain: a thread that it saw and that the kernel added to the events has its FORK
+        record in the ring by then, so it is known and not opened twice.
         """
         seen = list(self._threads())
         self.drain(consume)
         self._add([tid for tid in seen if tid not in self._known])
 
     def drain(self, consume: Callable[[Record], None], *, everything: bool = False) -> None:
-        """Like any sampler's, and remembers which threads the kernel has added."""
+        """Drain like any sampler, and note the threads that the kernel has added."""
 
         def follow(record: Record) -> None:
             if isinstance(record, Forked):
@@ -156,5 +155,5 @@ class UnprivilegedSampler(Sampler):
                 self._events.append((cpu, descriptor))
                 if self._enabled:
                     ioctl(descriptor, IOC_ENABLE, 0)
-                # What was refused may be granted later: a program that is being started, for one.
+                # A refused thread may be permitted later: for example a program during exec.
                 self._known.add(tid)

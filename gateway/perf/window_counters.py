@@ -1,7 +1,7 @@
-"""What is counted over every window, what a plan adds to it, and the control groups that ran most.
+"""Counters of every window, those that a plan adds, and those of the busiest control groups.
 
-The standing groups are what CPI, APU, DVFS and the models of interference divide by each other (DIGEST A2, D1):
-on a CPU with four counters of its own besides the fixed ones they take turns; docs/events.md says what it costs.
+The standing groups are the ones that CPI, APU, DVFS and the interference models divide by each other (DIGEST A2, D1).
+On a CPU with four counters besides the fixed ones they take turns; docs/events.md has their cost.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ STANDING: Final = (
     ("page-faults", "context-switches", "cpu-migrations"),
 )
 OF_CGROUPS: Final = ("cycles", "instructions")
-# CPU time of the tasks themselves, which a software event tells on any machine.
+# CPU time of the tasks, a software event on every machine.
 TASK_CLOCK: Final = Event("task-clock", "task-clock", EventType.SOFTWARE, 1, NANOSECONDS)
 
 
 class WindowCounters:
-    """The counters of one capture, from `open` to `read`. A context manager."""
+    """The counters of one capture, opened on entry. A context manager."""
 
     def __init__(
         self,
@@ -57,9 +57,9 @@ class WindowCounters:
         proc: Path = PROC,
         kernel: Kernel | None = None,
     ) -> None:
-        """`requested` are counted besides the standing groups, each in a group of its own.
+        """`requested` events are counted besides the standing groups, each in a group of its own.
 
-        `most` descriptors are opened; None: as many as a single capture may have.
+        `most`: limit of descriptors; None: the limit of a single capture.
         """
         self._cpus: Final = tuple(cpus)
         self._standing: Final = STANDING if standing else ()
@@ -72,7 +72,7 @@ class WindowCounters:
         self._began = 0
 
     def __enter__(self) -> Self:
-        """Open the standing groups, those asked for, and those of the sockets."""
+        """Open the standing groups, the requested ones, and the uncore ones."""
         try:
             self._open()
         except BaseException:
@@ -85,13 +85,13 @@ class WindowCounters:
 
     @property
     def opened(self) -> int:
-        """Descriptors that were opened."""
+        """Descriptors opened so far."""
         return self._counters.opened
 
     def count_cgroups(self, samples: Mapping[int, int], most: int) -> list[str]:
-        """Count the control groups of the processes that were sampled most, of those that lie apart.
+        """Count the control groups of the most sampled processes, without nested groups.
 
-        `samples` has the samples of a process by its id. Gives what could not be done, as sentences.
+        `samples` maps a process id to its samples. Returns what failed, as sentences.
         """
         hierarchy = perf_hierarchy(self._proc)
         if hierarchy is None:
@@ -101,7 +101,7 @@ class WindowCounters:
             if path := hierarchy.path_of(pid, self._proc):
                 by_path[path] = by_path.get(path, 0) + count
         ranked = sorted(by_path, key=lambda path: (-by_path[path], path))
-        # Besides the counters one descriptor is of the control group itself.
+        # One more descriptor is that of the control group itself.
         room = (self._most - self._counters.held) // ((len(OF_CGROUPS) + 1) * len(self._cpus) + 1)
         chosen = disjoint_groups(ranked, min(most, max(0, room)))
         events = [*self._found(OF_CGROUPS), TASK_CLOCK]
@@ -109,7 +109,7 @@ class WindowCounters:
             try:
                 descriptor = hierarchy.open(path)
             except OSError:
-                continue  # its last process ended
+                continue  # its last process has ended
             self._counters.count_cgroup(events, self._cpus, printable_path(path), descriptor)
         if room < min(most, len(ranked)):
             return [
@@ -118,7 +118,7 @@ class WindowCounters:
         return []
 
     def split_idle(self) -> None:
-        """Split groups that get no turn; once, some tenths of a second after opening."""
+        """Split groups that get no turn; call it once, some tenths of a second after opening."""
         self._counters.split_idle()
 
     def read(self, text: Callable[[str], int]) -> list[capture_pb2.CounterGroup]:
