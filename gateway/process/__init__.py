@@ -1,4 +1,4 @@
-"""What the kernel says of a process: its executable memory, the files behind it, who it is.
+"""A process as the kernel describes it: its executable memory, the files behind it, its identity.
 
 Everything here is read from `/proc` while the process runs and may vanish at any moment.
 """

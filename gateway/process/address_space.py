@@ -1,4 +1,4 @@
-"""Executable memory of one process at a moment, kept current from mmap, fork and exec events."""
+"""Executable memory of one process, kept current from mmap, fork and exec records."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 class AddressSpace:
     """Executable mappings, sorted and without overlap.
 
-    `rules` and `return_sites` are the walker's memory of this process: what it found for an address.
-    They are forgotten with every new mapping. An exec is a new AddressSpace, a fork a `copy`.
+    `rules` and `return_sites` cache the walker's results by address; every new mapping clears them. An exec is a new
+    AddressSpace, a fork a `copy`.
     """
 
     __slots__ = ("_may_run_python", "_starts", "_vmas", "return_sites", "rules")
@@ -38,16 +38,16 @@ class AddressSpace:
 
     @property
     def may_run_python(self) -> bool:
-        """Whether an image here is CPython by its name, so that its trampolines are worth looking for."""
+        """Whether an image's name contains "python", so that CPython's trampolines may occur."""
         if self._may_run_python is None:
             self._may_run_python = any("python" in vma.path for vma in self._vmas)
         return self._may_run_python
 
     def map(self, vma: Vma) -> None:
-        """Add a mapping. What it covers is replaced; the parts of others that stick out are kept.
+        """Add a mapping. It replaces what it covers; the uncovered parts of other mappings stay.
 
-        Dropping a whole mapping for an overlap lost 735 of 815 stacks of clang: its loader maps the file
-        once over the full range and then the parts over it.
+        Dropping each overlapped mapping as a whole lost 735 of 815 stacks of clang: its loader maps the file once over
+        the full range and then the parts over it.
         """
         if vma.start >= vma.end:
             return
@@ -72,9 +72,9 @@ class AddressSpace:
             self.return_sites = {}
 
     def refresh(self, vmas: Iterable[Vma]) -> bool:
-        """Take over mappings read anew; whether there was any that was not known.
+        """Merge mappings that were read again; whether any was new.
 
-        For walks that end in no mapping: of memory that mremap moves perf reports nothing.
+        For walks that end without a mapping: perf does not report memory that mremap moves.
         """
         known = {(vma.start, vma.end, vma.offset, vma.inode) for vma in self._vmas}
         new = [vma for vma in vmas if (vma.start, vma.end, vma.offset, vma.inode) not in known]
@@ -83,14 +83,14 @@ class AddressSpace:
         return bool(new)
 
     def copy(self) -> AddressSpace:
-        """The address space of a child at its fork."""
+        """The address space of a forked child."""
         child = AddressSpace(())
         child._vmas = self._vmas.copy()
         child._starts = self._starts.copy()
         return child
 
     def find(self, address: int) -> Vma | None:
-        """Return the mapping an address lies in; None: it lies in none that is executable."""
+        """Return the mapping of an address; None: no executable mapping contains it."""
         index = bisect_right(self._starts, address) - 1
         if index < 0:
             return None

@@ -1,7 +1,7 @@
-"""What the bytes of code tell of its frame where no unwind entry covers it.
+"""Unwinding by the bytes of the code, where no unwind entry covers it.
 
-Of a file they are as they were; memory is read from the process, up to half a second after the sample. So no address
-in memory is refuted as a return address by the bytes before it: code of a JIT moves while it runs.
+Bytes of a file are those that ran; anonymous memory is read from the process up to half a second after the sample. So
+the bytes before an address never refute it as a return address in anonymous memory: JIT code moves while it runs.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ if TYPE_CHECKING:
     from gateway.process.images import Images
     from gateway.process.maps import Vma
 
-# Distinct addresses remembered of one process, of each kind; they are dropped when full.
+# Limit of cached addresses of one process, of each kind; a full cache is cleared.
 MAX_REMEMBERED: Final = 1 << 15
-# Of a return address: only if no frame is above it, as rbp is 0 then.
+# A return address that is valid only in the outermost frame, where rbp is 0.
 IF_OUTERMOST: Final = -1
-# In the place of the words to the caller: the code was looked at, and does not tell.
+# Instead of the words to the caller: the code was examined and does not decide.
 _FRAMED: Final = -1
 _NO_UNWIND: Final = int(capture_pb2.STACK_END_NO_UNWIND)
 _NO_MAPPING: Final = int(capture_pb2.STACK_END_NO_MAPPING)
 
 
 class CodeBytes:
-    """Reads the code of processes, files by `images`. Not for use by several threads at once."""
+    """Reads the code of processes, files through `images`. Not thread-safe."""
 
     def __init__(self, images: Images) -> None:
         self._images = images
 
     def known_rule(self, pid: int, space: AddressSpace, vma: Vma, address: int) -> Rule | None:
-        """Return the rule of code that has no entry but is known by its bytes. `address` is looked up."""
+        """Return the rule of code without an entry that its bytes identify. `address` is inside the instruction."""
         if vma.has_file:
             image = self._images.open(pid, vma)
             offset = address - vma.start + vma.offset
@@ -64,10 +64,11 @@ class CodeBytes:
     def words_to_caller(
         self, pid: int, space: AddressSpace, ip: int, rbp: int, at_rsp: memoryview[int]
     ) -> int:
-        """Words from rsp to the caller's at an instruction that no entry covers; 0: only by frame pointer, if at all.
+        """Words from rsp to the caller's at an instruction without an entry; 0: unknown, use the frame pointer.
 
-        rbp is then the caller's. `at_rsp` are the one or two words there. The code is looked at only if what lies
-        there can be a return address, as in most samples it cannot; what was found is kept as the address's rule.
+        If they are known, rbp is the caller's. `at_rsp` holds the one or two words at rsp. The code is examined only
+        if one of them may be a return address, which is false for most samples; the result is cached in the address's
+        rule.
         """
         words = 2 if at_rsp[0] == rbp else 1
         return_address = at_rsp[words - 1] if words <= len(at_rsp) else 0
@@ -84,7 +85,7 @@ class CodeBytes:
         return words if words == known else 0
 
     def _words_by_code(self, pid: int, space: AddressSpace, ip: int) -> int:
-        """Words from rsp to behind the return address by the code's own bytes; 0: they do not tell."""
+        """Words from rsp to behind the return address by the code's bytes; 0: they do not decide."""
         vma = space.find(ip)
         if vma is None:
             return 0
@@ -97,9 +98,9 @@ class CodeBytes:
         return return_address_words(code, ip - first)
 
     def check_return_address(self, pid: int, space: AddressSpace, address: int) -> int:
-        """Return 0 if an address found without an entry can be a return address, else how the walk ends.
+        """Return 0 if an address found without an entry may be a return address, else the end of the walk.
 
-        `IF_OUTERMOST`: it can if it is the last one.
+        `IF_OUTERMOST`: it may be one in the outermost frame only.
         """
         verdict = space.return_sites.get(address)
         if verdict is None:
@@ -113,7 +114,7 @@ class CodeBytes:
         if vma is None:
             return _NO_MAPPING
         if not vma.has_file:
-            return 0  # JIT code moves while it runs: its bytes now say nothing about then
+            return 0  # JIT code moves while it runs: its current bytes are no evidence
         offset = address - vma.start + vma.offset
         before = self._images.open(pid, vma).read(offset - LONGEST_CALL, LONGEST_CALL)
         if len(before) < LONGEST_CALL:

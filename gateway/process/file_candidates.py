@@ -1,11 +1,10 @@
-"""Opening the file behind a mapping: the right inode, or none.
+"""Opens the file behind a mapping: the right inode, or none.
 
-/proc/PID/map_files leads to the very inode that is mapped, whatever happened to its path and whichever
-mount namespace the process lives in, but needs CAP_CHECKPOINT_RESTORE. By path, inside the process's root
-or in the gateway's own (for a process that has just ended), another file may have taken the place, so a
-file opened by path counts only if its inode or its build id is the mapping's. A path is followed only where
-all that it may lead through was mounted by root or by the gateway's own user: of other file systems each
-look for a name may have to wait.
+/proc/PID/map_files leads to the mapped inode itself, whatever happened to its path and in any mount namespace, but
+needs CAP_CHECKPOINT_RESTORE. A path, inside the process's root or in the gateway's own (for a process that has just
+ended), may lead to another file by now; a file opened by path counts only if its inode or build id is the mapping's. A
+path is followed only if every mount on it was made by root or by the gateway's own user: on other file systems each
+look-up of a name may block.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Signature(NamedTuple):
-    """What tells one content of a file from another without reading it."""
+    """Identifies a file's content without reading it."""
 
     device: int
     inode: int
@@ -35,7 +34,7 @@ class Signature(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """An open file that may be the mapped one. `certain`: it is; else the build id must decide."""
+    """An open file that may be the mapped one. `certain`: it is; otherwise the build id decides."""
 
     descriptor: int
     signature: Signature
@@ -45,21 +44,21 @@ class Candidate(NamedTuple):
 def candidates(pid: int, vma: Vma) -> Iterator[Candidate]:
     """Yield open files that may be behind a mapping, best first; the caller closes each one.
 
-    What `untrusted_file` refuses is passed over, and nothing else is tried for a mapping whose very file it refuses.
+    Files that `untrusted_file` refuses are skipped; if it refuses the mapped inode itself, nothing else is tried.
     """
     with suppress(FileRefused):
         yield from _candidate(pinned(f"/proc/{pid}/map_files/{vma.start:x}-{vma.end:x}", pid=pid), None)
         if vma.deleted:
             return
         with suppress(OSError, FileRefused), pinned(f"/proc/{pid}/root", pid=pid) as root:
-            # In this order: a process can leave the gateway's user namespace, and never comes back to it.
+            # In this order: a process can leave the gateway's user namespace but never return to it.
             if trusts_mounts_of(pid):
                 yield from _candidate(pinned_by_walk(vma.path, pid=pid, folder=root), vma)
         yield from _candidate(pinned_by_walk(vma.path), vma)
 
 
 def _candidate(file: AbstractContextManager[int], expected: Vma | None) -> Iterator[Candidate]:
-    """Yield the file that is looked at, if it can be opened; `expected` is the mapping to compare it with.
+    """Yield the pinned file if it can be opened; `expected` is the mapping to compare it with.
 
     Raises FileRefused.
     """

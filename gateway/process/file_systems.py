@@ -1,10 +1,10 @@
-"""Which files the kernel serves itself, so that opening one, or reading a page of one, ends.
+"""Which files the kernel serves itself, so that opening one, or reading a page of one, cannot block on a program.
 
-Any user can have a program of his serve a file system (FUSE), lay an overlay over it in a user namespace of his own,
-and map a file of it. Whoever opens that file, looks for a name beside it or reads a page of the mapping waits until
-the program answers, and cannot even be killed meanwhile: no process may be asked for such a page, and no such file is
-opened. The kernel keeps others from FUSE itself (fuse_allow_current_process), but not from overlays over it, which
-read as the user who mounted them, nor from mapped pages.
+Any user can serve a file system with a program (FUSE), mount an overlay over it in a user namespace, and map a file of
+it. A process that opens such a file, looks up a name next to it or reads a page of the mapping blocks until the program
+answers, and cannot be killed meanwhile. So no such page is read and no such file is opened. The kernel denies other
+users access to FUSE itself (fuse_allow_current_process), but not to overlays over it, which read as the mounting user,
+nor to mapped pages.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
     Device = tuple[int, int]
 
-# Those that read other file systems and that a user may mount in a user namespace (FS_USERNS_MOUNT; Debian, Ubuntu).
+# File systems over others that a user may mount in a user namespace (FS_USERNS_MOUNT; Debian, Ubuntu).
 _OVER_OTHERS: Final = frozenset({b"overlay", b"shiftfs", b"aufs"})
 _INIT: Final = 1
 _FUSE_CONNECTIONS: Final = "/sys/fs/fuse/connections"
 _NS_GET_OWNER_UID: Final = 0xB704  # linux/nsfs.h
-# linux/stat.h, linux/fcntl.h: struct statx, and to fill it from what is known without a request to the file system.
+# linux/stat.h, linux/fcntl.h: struct statx, and flags to fill it without a request to the file system.
 _STATX_BYTES: Final = 256
 _STATX_DEVICE: Final = struct.Struct("=136x2I")
 _AT_STATX_DONT_SYNC: Final = 0x4000
@@ -49,11 +49,11 @@ UNKNOWN: Final = "the kernel does not say which file system it is on"
 
 
 def served_by_kernel(pid: int) -> Callable[[Device], bool]:
-    """Whether the files on a device (major, minor) that a process maps are served by the kernel, or may not be.
+    """Whether the kernel serves the files on a device (major, minor) that a process maps; False if unknown.
 
-    A device with a major number is a block device, which only root mounts. Of the others those count that are
-    mounted where the gateway lives, or where the process does; but not the latter if the process has a user
-    namespace of its own, where it can mount an overlay over whatever it likes.
+    A device with a major number is a block device, which only root mounts. Others count if they are mounted in the
+    gateway's namespace or in the process's; the latter not if the process has a user namespace of its own, in which it
+    can mount an overlay over anything.
     """
     process_mounts: frozenset[Device] | None = None
 
@@ -69,13 +69,13 @@ def served_by_kernel(pid: int) -> Callable[[Device], bool]:
 
 
 def why_not_served(descriptor: int, pid: int) -> str:
-    """Why a call on the file might have to wait for a user's program; "": the kernel serves it.
+    """The reason why a call on the file may block on a user's program; "": the kernel serves it.
 
-    `descriptor` may be by O_PATH; the file is one that process `pid` sees. Nothing is asked of its file system. What root mounted counts
-    as the kernel's, and what the gateway's own user did.
+    `descriptor` may be opened with O_PATH; process `pid` sees the file. No request goes to the file system. Mounts of
+    root and of the gateway's own user are trusted.
     """
     device = _device(descriptor)
-    # Disks of root's (as in `served_by_kernel`). An overlay's file has its disk's number only where it is opened from that alone.
+    # Root's disks (as in `served_by_kernel`). A file seen through an overlay has its disk's number only if opened below it.
     if device is not None and device[0]:
         return ""
     if not (number := mount_id(descriptor)):
@@ -84,10 +84,10 @@ def why_not_served(descriptor: int, pid: int) -> str:
         return "" if is_trusted(own) else USERS_PROGRAM
     process_mounts = mounts_of(pid).get(number)
     if process_mounts is None:
-        # Of no namespace: memory (memfd_create(2)), or unmounted while in use. The open file keeps its device's number.
+        # In no namespace: memory (memfd_create(2)), or unmounted while in use. The open file keeps its device number.
         known = device is not None and (device in own_devices() or device == _memory_device())
         return "" if known else UNKNOWN
-    # After its mounts were read: a process can leave the gateway's user namespace, and never comes back to it.
+    # Only after its mounts were read: a process can leave the gateway's user namespace but never return to it.
     if shares_user_namespace(pid):
         return "" if is_trusted(process_mounts) else USERS_PROGRAM
     if trusts_mounts_of(pid):
@@ -104,7 +104,7 @@ def why_not_served(descriptor: int, pid: int) -> str:
 
 
 def shares_user_namespace(pid: int) -> bool:
-    """Whether a process lives in the gateway's user namespace; False also if that cannot be told."""
+    """Whether a process lives in the gateway's user namespace; False if unknown."""
     try:
         process_mounts, ours = os.stat(f"/proc/{pid}/ns/user"), os.stat("/proc/self/ns/user")  # noqa: PTH116 - Path is dearer
     except OSError:
@@ -113,10 +113,10 @@ def shares_user_namespace(pid: int) -> bool:
 
 
 def trusts_mounts_of(pid: int) -> bool:
-    """Whether what a process sees was mounted by root, or by the gateway's own user; False if that cannot be told.
+    """Whether root or the gateway's own user made every mount that a process sees; False if unknown.
 
-    In a user namespace everybody mounts; one that root made may be for others (a container's). The gateway's own user can stop
-    the gateway anyway: `fleetprof up` without root over containers without root.
+    In a user namespace every user mounts; one that root created may serve others (a container's). The gateway's own
+    user can stop the gateway anyway: `fleetprof up` without root over rootless containers.
     """
     if shares_user_namespace(pid):
         return True
@@ -134,28 +134,29 @@ def trusts_mounts_of(pid: int) -> bool:
 
 
 def is_trusted(mount: Mount) -> bool:
-    """Whether the kernel serves it, or a program of root's or of the gateway's own user's; by the ids of the gateway's namespace."""
+    """Whether the kernel serves it, or a program of root or of the gateway's user; ids of the gateway's namespace."""
     if not mount.kind.startswith(SERVED_BY_A_PROGRAM):
         return True
     return any(f"user_id={user}".encode() in mount.options.split(b",") for user in (0, os.geteuid()))
 
 
 def _is_mounted_by_root(device: Device) -> bool:
-    """Whether an overlay is one that the machine's root mounted, in the gateway's namespace or in that of process 1.
+    """Whether the machine's root mounted an overlay, in the gateway's namespace or in that of process 1.
 
-    So are those of containers that a root's engine gives a user namespace. Nobody makes another file system with that number.
+    That includes overlays of containers that root's engine puts in a user namespace. The device number is unique.
     """
     return device in own_devices() or (shares_user_namespace(_INIT) and device in devices_of(_INIT))
 
 
 def _no_user_serves() -> bool:
-    """Whether no user but root and the gateway's own has a program that serves a file system, in whatever namespace.
+    """Whether, in every namespace, only root and the gateway's own user serve file systems by programs.
 
-    Each has a folder, which its user owns, as long as anything lies over it (Documentation/filesystems/fuse.rst).
+    Each such file system has a folder, owned by its user, as long as anything lies over it
+    (Documentation/filesystems/fuse.rst).
     """
     mounts = own_mounts().values()
     if not any(mount.kind == b"fusectl" and mount.point == _FUSE_CONNECTIONS.encode() for mount in mounts):
-        # A kernel that knows no FUSE has no place for them.
+        # A kernel without FUSE has no such folder.
         return not os.path.exists(_FUSE_CONNECTIONS) and os.path.exists("/sys/fs")  # noqa: PTH110
     try:
         with os.scandir(_FUSE_CONNECTIONS) as entries:
@@ -165,7 +166,7 @@ def _no_user_serves() -> bool:
 
 
 def _device(descriptor: int) -> Device | None:
-    """The device of an open file without a request to its file system; None: this C library or kernel has no statx(2)."""
+    """The device of an open file, without a request to its file system; None: no statx(2) here."""
     status = ctypes.create_string_buffer(_STATX_BYTES)
     try:
         failed = _libc.statx(descriptor, b"", _AT_EMPTY_PATH | _AT_STATX_DONT_SYNC, 0, status)
@@ -178,7 +179,7 @@ def _device(descriptor: int) -> Device | None:
 
 
 def _memory_device() -> Device | None:
-    """The device that memory files of all processes are on."""
+    """The device of the memory files of all processes."""
     try:
         memory = os.memfd_create("fleetprof")
     except OSError:

@@ -1,4 +1,4 @@
-"""Who a process is: its names, its control group, and the script that an interpreter runs."""
+"""The identity of a process: its names, its control group, and the script that an interpreter runs."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
 
 _MAX_FILE_BYTES: Final = 16 << 10
 _PF_KTHREAD: Final = 0x00200000
-# Field of /proc/PID/stat that holds the flags, counted from the state behind the name in parentheses.
+# Index of the flags in /proc/PID/stat, counted from the state after the name in parentheses.
 _FLAGS_FIELD: Final = 6
 _DELETED: Final = " (deleted)"
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a process is called. Text is decoded with replacement; empty: there is none, or not readable.
+    """The names of a process. Text is decoded with replacement; empty: none, or unreadable.
 
-    `exe` is the path as the process sees it, `script` a base name, module or main class, `cgroup` the path
-    below the hierarchy's mount, `container` hex digits, `unit` systemd's unit that the process is in, `labels` what it
-    was given in its environment and the operator allows.
+    - `exe`: the path as the process sees it; `script`: a base name, module or main class.
+    - `cgroup`: the path below the hierarchy's mount; `container`: hex digits; `unit`: its systemd unit.
+    - `labels`: variables of its environment that the operator allows as labels.
     """
 
     comm: str
@@ -43,12 +43,12 @@ class Identity:
 
 
 def no_labels(_pid: int) -> Labels:
-    """For whoever asks no process for labels of its own."""
+    """No labels from the process's environment."""
     return ()
 
 
 def read_identity(pid: int, own_labels: Callable[[int], Labels] = no_labels) -> Identity:
-    """Read who a process is. Raises ProcessGone; AccessDenied where /proc hides the process (hidepid)."""
+    """Read the identity of a process. Raises ProcessGone; AccessDenied if /proc hides it (hidepid)."""
     stat = _read(pid, "stat", required=True)
     comm = stat[stat.find(b"(") + 1 : stat.rfind(b")")].decode("utf-8", "replace")
     fields = stat[stat.rfind(b")") + 1 :].split()

@@ -1,8 +1,8 @@
 """The images that processes run: one per file, opened when a sample first lies in it.
 
-Files are read by pread and only where needed: a mapped file that is truncated kills the reader by SIGBUS,
-and copies of whole tables would not fit the gateway's memory. Between captures `close_files` gives all
-descriptors back, so that the gateway holds no deleted file's space and no file system's unmounting.
+Files are read by pread and only where needed: a mapped file that is truncated kills the reader by SIGBUS, and copies of
+whole tables would not fit the gateway's memory. Between captures `close_files` closes all descriptors, so that the
+gateway holds no deleted file's space and blocks no unmount.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 VDSO: Final = "[vdso]"
 _MAX_IMAGES: Final = 256
 _MAX_TABLE_BYTES: Final = 16 << 20
-# A binary without any build id is named by its SHA-256; hashing this much costs some 0.1 s, once.
+# A binary without any build id is identified by its SHA-256; hashing this much takes some 0.1 s, once.
 MAX_HASHED_BYTES: Final = 64 << 20
 _MAX_HASHES: Final = 4096
 _HASH_PIECE_BYTES: Final = 1 << 20
@@ -39,10 +39,10 @@ _Key: TypeAlias = tuple[tuple[int, int], int, bytes, str]
 
 
 class Image:
-    """An executable file, the vdso, or memory that has no file.
+    """An executable file, the vdso, or memory without a file.
 
-    `why` says, for a person, why it has no unwind rules (or fewer); empty: it has. `build_id` is the GNU
-    build id, empty where there is none; `entry_offset` the file offset of e_entry, −1 where there is none.
+    `why` is the reason, for a person, for missing unwind rules; empty: none is missing. `build_id` is the GNU build id,
+    empty if there is none; `entry_offset` is the file offset of e_entry, −1 if there is none.
     """
 
     __slots__ = (
@@ -79,22 +79,22 @@ class Image:
 
     @property
     def pid(self) -> int:
-        """The process through which it was last looked at."""
+        """The process through which it was last opened."""
         return self._source[0]
 
     @property
     def why(self) -> str:
-        """Why there are no unwind rules, or fewer than there should be; empty: there are all."""
+        """The reason why unwind rules are missing; empty: none is missing."""
         return self.rules.why
 
     @property
     def is_elf(self) -> bool:
-        """Whether it could be read as an ELF file of this machine."""
+        """Whether it is a readable ELF file of this machine."""
         return self._layout is not None
 
     @property
     def is_go(self) -> bool:
-        """Whether Go's linker made it."""
+        """Whether Go's linker built it."""
         return self._layout is not None and bool(self._layout.go_build_id)
 
     @property
@@ -109,17 +109,17 @@ class Image:
 
     @property
     def content_key(self) -> str:
-        """A name of the content for a file without GNU build id: `go:<id>` or `sha256:<hex>`.
+        """Identifier of the content of a file without GNU build id: `go:<id>` or `sha256:<hex>`.
 
-        Empty where there is a build id, or where the file is no ELF file, cannot be read, or is too large
-        to hash. Computed when first asked for.
+        Empty if there is a build id, or if the file is not ELF, unreadable, or too large to hash. Computed on first
+        use.
         """
         if self._content_key is None:
             self._content_key = self._find_content_key()
         return self._content_key
 
     def read(self, offset: int, size: int) -> bytes:
-        """Return up to `size` bytes of the file at `offset`; fewer at its end, none if it cannot be read."""
+        """Return up to `size` bytes of the file at `offset`; fewer at its end, none if unreadable."""
         if offset < 0:
             return b""
         if self.memory:
@@ -134,11 +134,11 @@ class Image:
             return b""
 
     def used_by(self, pid: int, vma: Vma) -> None:
-        """Note a process through which the file can be opened again."""
+        """Record a process through which the file can be opened again."""
         self._source = (pid, vma)
 
     def close(self) -> None:
-        """Give the descriptor back; a later `read` opens the file again."""
+        """Close the descriptor; a later `read` opens the file again."""
         if self.descriptor >= 0:
             os.close(self.descriptor)
             self.descriptor = -1
@@ -152,10 +152,10 @@ class Image:
 
 
 class Images:
-    """All images met so far, the least recently used dropped first. Not for use by several threads at once.
+    """A cache of images, which drops the least recently used first. Not thread-safe.
 
-    An image is found by the mapping's device, inode and build id. Where the kernel did not tell a build
-    id, the inode may have got another content since, so the file is looked at again after `close_files`.
+    The key is the mapping's device, inode and build id. If the kernel reported no build id, the inode's content may
+    have changed, so the file is checked again after `close_files`.
     """
 
     def __init__(
@@ -165,7 +165,7 @@ class Images:
         max_images: int = _MAX_IMAGES,
         max_table_bytes: int = _MAX_TABLE_BYTES,
     ) -> None:
-        """Open files through `open_files`, keep at most so many images and bytes of their tables."""
+        """Open files through `open_files`; the limits are images and bytes of their tables."""
         self._open_files = open_files
         self._max_images = max_images
         self._max_table_bytes = max_table_bytes
@@ -181,7 +181,7 @@ class Images:
         return self._entries_of_dropped + sum(image.rules.entries_evaluated for image in self._distinct())
 
     def open(self, pid: int, vma: Vma) -> Image:
-        """Return the image behind a mapping; never raises: what cannot be read has no rules and a `why`."""
+        """Return the image of a mapping; never raises: an unreadable one has no rules and a `why`."""
         key: _Key = (vma.device, vma.inode, vma.build_id, "" if vma.inode else vma.path)
         known = self._images.get(key)
         if known is not None and self._still_holds(known, key, pid, vma):
@@ -198,10 +198,10 @@ class Images:
         return image
 
     def read_memory(self, pid: int, address: int, size: int) -> bytes:
-        """Return bytes of a process's executable memory without a file, none where that is not possible.
+        """Return bytes of a process's executable memory without a file; none if impossible.
 
-        A program may serve a file that is mapped there, and let whoever reads it wait; so the mapping is looked
-        at right before. What a process maps between the two, or serves by userfaultfd, still has to be waited for.
+        A program may serve a file that is mapped there and block its readers; so the mapping is checked right before.
+        A mapping made in between, or memory served by userfaultfd, can still block.
         """
         if not is_anonymous(pid, address, size):
             return b""
@@ -215,14 +215,14 @@ class Images:
             return b""
 
     def close_files(self) -> None:
-        """Close every file. Call it when a capture ends; the next one opens what it needs again."""
+        """Close every file. Call it at the end of a capture; the next one reopens what it needs."""
         for image in self._distinct():
             image.close()
         self._checked.clear()
         forget_other_mounts()
 
     def reopen(self, image: Image, pid: int, vma: Vma) -> bool:
-        """Open an image's file again; False: it is not to be had any more, or has another content."""
+        """Open an image's file again; False: the file is gone or its content has changed."""
         for candidate in self._open_files(pid, vma):
             if candidate.signature == image.signature:
                 image.descriptor = candidate.descriptor
@@ -231,7 +231,7 @@ class Images:
         return False
 
     def sha256(self, image: Image) -> str:
-        """Return `sha256:<hex>` of an image's file, empty above `MAX_HASHED_BYTES` or if it cannot be read."""
+        """Return `sha256:<hex>` of an image's file; empty above `MAX_HASHED_BYTES` or if unreadable."""
         signature = image.signature
         if signature is None or signature.size > MAX_HASHED_BYTES:
             return ""
@@ -251,10 +251,10 @@ class Images:
         return known
 
     def _still_holds(self, image: Image, key: _Key, pid: int, vma: Vma) -> bool:
-        """Whether an image found earlier is what the mapping shows."""
+        """Whether a cached image is the one that the mapping shows."""
         if image.signature is not None:
             return bool(vma.build_id) or key in self._checked
-        # It could not be opened through one process that may have been ending; another may do.
+        # It could not be opened through one process, perhaps an ending one; another process may work.
         return not vma.has_file or (key in self._checked and image.pid == pid)
 
     def _open_image(self, pid: int, vma: Vma) -> Image:
@@ -304,7 +304,7 @@ class Images:
         )
 
     def _vdso(self, source: tuple[int, Vma]) -> Image:
-        """The vdso is the same in every process, so the gateway's own is read."""
+        """The gateway's own vdso: it is the same in every process."""
         try:
             memory = own_vdso()
             layout = read_layout(lambda offset, size: memory[offset : offset + size])
@@ -313,7 +313,7 @@ class Images:
         return Image(self, source, memory=memory, layout=layout)
 
     def _distinct(self) -> list[Image]:
-        """Several mappings lead to one image where only some of them told the build id."""
+        """Distinct images: mappings with and without a reported build id may share one."""
         return list({id(image): image for image in self._images.values()}.values())
 
     def _shrink(self) -> None:
@@ -324,7 +324,7 @@ class Images:
             self._close_image(image)
 
     def _close_image(self, image: Image) -> None:
-        """Let go of an image that one mapping no longer leads to, unless another does."""
+        """Close an image that lost a mapping, unless another mapping uses it."""
         if any(other is image for other in self._images.values()):
             return
         self._entries_of_dropped += image.rules.entries_evaluated

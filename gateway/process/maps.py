@@ -1,7 +1,7 @@
 """The executable mappings of a live process.
 
-Linux 6.11 and later answer PROCMAP_QUERY on /proc/PID/maps with one executable mapping after the other
-and its build id, half the price of parsing the text; older kernels get the text parsed.
+Since Linux 6.11 PROCMAP_QUERY on /proc/PID/maps returns one executable mapping after the other with its build id, at
+half the cost of parsing the text; on older kernels the text is parsed.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from gateway.process.file_systems import served_by_kernel
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-# A process can have 65,530 mappings by default; one with more executable ones than this is taken as far
-# as here, and what lies beyond ends walks as "no mapping".
+# A process can have 65,530 mappings by default; of one with more executable mappings only this many are read, and
+# walks that reach another one end as "no mapping".
 MAX_MAPPINGS: Final = 8192
 _MAX_TEXT_BYTES: Final = 16 << 20
 
@@ -40,9 +40,9 @@ _ESCAPED: Final = re.compile(rb"\\([0-7]{3})")
 class Vma:
     """One executable mapping: [start, end) of a process shows `path` from file offset `offset` on.
 
-    `path` is as the process sees it, undecodable bytes replaced; "" or in brackets: no file. `device`
-    (major, minor) and `inode` are 0 where there is no file or where they are not known; `build_id` is
-    empty where the kernel did not tell it. `deleted`: the path no longer leads to the file.
+    `path` is as the process sees it, with undecodable bytes replaced; "" or in brackets: no file. `device`
+    (major, minor) and `inode` are 0 if there is no file or they are unknown; `build_id` is empty if the kernel did not
+    report it. `deleted`: the path no longer leads to the file.
     """
 
     start: int
@@ -56,7 +56,7 @@ class Vma:
 
     @property
     def has_file(self) -> bool:
-        """Whether a file is behind it; memory without one is anonymous (JIT code), or the kernel's (vdso)."""
+        """Whether it maps a file; other memory is anonymous (JIT code), or the kernel's (vdso)."""
         # perf calls anonymous memory "//anon".
         return self.path.startswith("/") and not self.path.startswith("//")
 
@@ -109,9 +109,9 @@ def read_executable_maps(pid: int) -> list[Vma]:
 
 
 def parse_maps(text: bytes) -> list[Vma]:
-    """Parse the text of /proc/PID/maps and keep what is executable. A line out of form is passed over."""
+    """Parse the text of /proc/PID/maps; returns the executable mappings and skips malformed lines."""
     found: list[Vma] = []
-    # Not splitlines: of all that ends a line there, the kernel escapes only this one in a path.
+    # Not splitlines: of its line ends the kernel escapes only the newline in a path.
     for line in text.split(b"\n"):
         fields = line.split(None, 5)
         if len(fields) < 5 or fields[1][2:3] != b"x" or len(found) == MAX_MAPPINGS:
@@ -136,14 +136,14 @@ def parse_maps(text: bytes) -> list[Vma]:
 
 
 def is_anonymous(pid: int, address: int, size: int) -> bool:
-    """Whether executable memory of a process has no file behind it now, so that reading it does not wait for one."""
+    """Whether executable memory of a process maps no file now, so that reading it cannot block on one."""
     try:
         descriptor = os.open(f"/proc/{pid}/maps", os.O_RDONLY | os.O_CLOEXEC)
         try:
             try:
                 vma = next(_query(descriptor, lambda _: False, address), None)
             except OSError as reason:
-                if reason.errno != errno.ENOTTY:  # a path too long is a path
+                if reason.errno != errno.ENOTTY:  # the path is too long, so there is one
                     raise
                 covering = (vma for vma in parse_maps(_read(descriptor)) if vma.end > address)
                 vma = next(covering, None)
@@ -160,9 +160,9 @@ def is_anonymous(pid: int, address: int, size: int) -> bool:
 
 
 def _query(descriptor: int, served: Callable[[tuple[int, int]], bool], address: int = 0) -> Iterator[Vma]:
-    """Yield executable mappings from an address on by PROCMAP_QUERY. Raises OSError; ENOTTY where the kernel does not know it.
+    """Yield executable mappings from an address on by PROCMAP_QUERY. Raises OSError; ENOTTY on older kernels.
 
-    For a build id Linux ≥ 6.12 reads the file if it must, and waits for it: it is asked for only of files on a
+    For a build id Linux ≥ 6.12 reads the file if necessary, and waits for it: it is requested only for files on a
     device that is `served` by the kernel.
     """
     name = ctypes.create_string_buffer(_NAME_BYTES)
@@ -171,7 +171,7 @@ def _query(descriptor: int, served: Callable[[tuple[int, int]], bool], address: 
     query.name_address = ctypes.addressof(name)
     query.address = address
     for _ in range(MAX_MAPPINGS):
-        # Both sizes are in and out: the room there is, then what was used.
+        # Both sizes are in and out: the available size, then the used one.
         query.name_size = _NAME_BYTES
         query.build_id_size = 0
         query.build_id_address = 0
@@ -200,7 +200,7 @@ def _vma(
     *, start: int, end: int, offset: int, name: bytes, build_id: bytes, device: tuple[int, int], inode: int
 ) -> Vma:
     path = name.decode("utf-8", "replace")
-    # A file can be called "x (deleted)"; the kernel's text does not tell them apart.
+    # A file can be named "x (deleted)"; the kernel's text does not distinguish the two.
     deleted = path.startswith("/") and path.endswith(_DELETED)
     return Vma(
         start, end, offset, path.removesuffix(_DELETED) if deleted else path, build_id, device, inode, deleted

@@ -1,4 +1,4 @@
-"""What is mounted, by /proc/PID/mountinfo (proc(5)), and through which mount a file was opened."""
+"""Mounts by /proc/PID/mountinfo (proc(5)), and the mount through which a file was opened."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _MAX_BYTES: Final = 8 << 20
 _MOST_WATCHED: Final = 32
 SERVED_BY_A_PROGRAM: Final = b"fuse"
-"""What the kinds of file systems that a program serves begin with."""
+"""Prefix of the types of file systems that a program serves."""
 
 
 class Mount(NamedTuple):
@@ -28,14 +28,14 @@ class Mount(NamedTuple):
 
 
 class _MountTable:
-    """The mounts of a mount namespace as a process sees them, read again once they have changed.
+    """The mounts of a mount namespace as a process sees them, read again after each change.
 
-    The kernel says of an open mountinfo whether it has changed since the last poll(2). So a live mount that is found here by
-    its id is that mount: an id is given again only after its mount is gone. An open mountinfo keeps its namespace alive.
+    poll(2) on an open mountinfo reports whether it has changed since the last poll. So an id found here belongs to
+    that mount: an id is reused only after its mount is gone. An open mountinfo keeps its namespace alive.
     """
 
     def __init__(self, process: str) -> None:
-        """`process` is its folder in /proc. Raises OSError."""
+        """`process` is the process's folder in /proc. Raises OSError."""
         self._descriptor = os.open(f"/proc/{process}/mountinfo", os.O_RDONLY | os.O_CLOEXEC)
         self._changed = select.poll()
         self._changed.register(self._descriptor, select.POLLERR | select.POLLPRI)
@@ -43,17 +43,17 @@ class _MountTable:
         self._read()
 
     def __del__(self) -> None:
-        with suppress(AttributeError, OSError):  # it was never opened
+        with suppress(AttributeError, OSError):  # __init__ failed
             os.close(self._descriptor)
 
     def mounts(self) -> dict[bytes, Mount]:
-        """By id, as of now."""
+        """The current mounts by id."""
         if self._changed.poll(0):
             self._read()
         return self._mounts
 
     def devices(self) -> frozenset[Device]:
-        """The devices that no program serves, as of now."""
+        """The current devices that no program serves."""
         self.mounts()
         return self._devices
 
@@ -67,7 +67,7 @@ class _MountTable:
 
 
 class _MountTables(threading.local):
-    """What one thread watches: the gateway's own mounts, and those of processes that live in other namespaces."""
+    """The mount tables that one thread watches: the gateway's own, and those of processes in other namespaces."""
 
     def __init__(self) -> None:
         self._pid = 0
@@ -75,8 +75,8 @@ class _MountTables(threading.local):
         self._others: OrderedDict[tuple[int, str], _MountTable] = OrderedDict()
 
     def own(self) -> _MountTable | None:
-        """None: they cannot be read."""
-        # A forked process shares the descriptors, and each poll would take the change from the other.
+        """The gateway's own; None: unreadable."""
+        # A forked process shares the descriptors, and each poll would consume the other's change.
         if self._pid != os.getpid():
             self._others.clear()
             try:
@@ -87,10 +87,10 @@ class _MountTables(threading.local):
         return self._own
 
     def of(self, pid: int) -> _MountTable | None:
-        """None: the process has ended or may not be looked at."""
+        """Those of a process; None: the process has ended or may not be read."""
         self.own()
         try:
-            # mountinfo leaves out what lies outside of the process's root (proc(5)).
+            # mountinfo omits mounts outside the process's root (proc(5)).
             seen_from = (os.stat(f"/proc/{pid}/ns/mnt").st_ino, os.readlink(f"/proc/{pid}/root"))  # noqa: PTH115, PTH116 - Path is dearer
             watched = self._others.pop(seen_from, None) or _MountTable(str(pid))
         except OSError:
@@ -108,19 +108,19 @@ _tables: Final = _MountTables()
 
 
 def own_mounts() -> dict[bytes, Mount]:
-    """The gateway's own, by id, as of now."""
+    """The gateway's own mounts by id, as of now."""
     own = _tables.own()
     return {} if own is None else own.mounts()
 
 
 def own_devices() -> frozenset[Device]:
-    """The devices, of those of the gateway's own mounts, that no program serves, as of now."""
+    """Devices of the gateway's own mounts that no program serves, as of now."""
     own = _tables.own()
     return frozenset() if own is None else own.devices()
 
 
 def mounts_of(pid: int) -> dict[bytes, Mount]:
-    """The mounts that a process sees, by id, as of now; none if it has ended or may not be looked at.
+    """The mounts that a process sees, by id, as of now; none if it has ended or may not be read.
 
     They are watched until `forget_other_mounts`, at most 32 namespaces at a time: reading and parsing them for each
     file took 0.4 ms with the 63 mounts of a container.
@@ -130,20 +130,20 @@ def mounts_of(pid: int) -> dict[bytes, Mount]:
 
 
 def devices_of(pid: int) -> frozenset[Device]:
-    """The devices, of those of the mounts that a process sees, that no program serves, as of now."""
+    """Devices of a process's mounts that no program serves, as of now."""
     watched = _tables.of(pid)
     return frozenset() if watched is None else watched.devices()
 
 
 def forget_other_mounts() -> None:
-    """Watch no other namespace any longer: else one whose processes have ended would stay."""
+    """Stop watching other namespaces: a watched one would outlive its processes."""
     _tables.forget_others()
 
 
 def parse_mounts(text: bytes) -> dict[bytes, Mount]:
-    """The mounts in the text of /proc/PID/mountinfo by their ids. A line out of form is passed over."""
+    """Parse the text of /proc/PID/mountinfo into mounts by id; skips malformed lines."""
     found: dict[bytes, Mount] = {}
-    # Of what could end a line or a field, the kernel escapes no more than these in a path.
+    # Of the characters that end a line or a field, the kernel escapes only these in a path.
     for line in text.split(b"\n"):
         before, _, after = line.partition(b" - ")
         fields, about = before.split(b" "), after.split(b" ", 2)
@@ -155,16 +155,16 @@ def parse_mounts(text: bytes) -> dict[bytes, Mount]:
 
 
 def devices(mounts: dict[bytes, Mount]) -> frozenset[Device]:
-    """The devices of these mounts that no program serves."""
+    """Devices of these mounts that no program serves."""
     return frozenset(
         mount.device for mount in mounts.values() if not mount.kind.startswith(SERVED_BY_A_PROGRAM)
     )
 
 
 def mount_id(descriptor: int) -> bytes:
-    """The id, in decimal, of the mount through which a file was opened; empty: the kernel does not say.
+    """The id, in decimal, of the mount through which a file was opened; empty: unknown to the kernel.
 
-    A file bind-mounted into a folder has another than the folder.
+    A file that is bind-mounted into a folder has another id than the folder.
     """
     try:
         with open(f"/proc/self/fdinfo/{descriptor}", "rb", buffering=0) as file:  # noqa: PTH123 - Path costs twice the read

@@ -1,7 +1,7 @@
 """The options of node(1), versions 12 to 24, by whether the next argument is their value.
 
-From the tables that node itself reads its command line by (src/node_options.cc; `internalBinding('options')`).
-Options of V8 never take the next argument. What is in neither table has a value only if one is joined by "=".
+From node's own command line tables (src/node_options.cc; `internalBinding('options')`). Options of V8 never take the
+next argument. An option in neither table has a value only if "=" joins one.
 """
 
 from __future__ import annotations
@@ -46,6 +46,6 @@ _VALUED: Final = """
     --network-family-autoselection-attempt-timeout --use-largepages --allow-fs-read --allow-fs-write --localstorage-file
 """
 ALONE: Final = frozenset(_ALONE.split())
-"""Options without a value, or that have one only by "="."""
+"""Options without a value, or with one only after "="."""
 VALUED: Final = frozenset(_VALUED.split())
-"""Options whose value is joined by "=", or the next argument."""
+"""Options with a value after "=" or in the next argument."""

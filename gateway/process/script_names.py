@@ -1,14 +1,15 @@
-"""The name of what an interpreter runs, from its command line.
+"""The name of the script, module or class that an interpreter runs, from its command line.
 
-Arguments hold secrets, and a command line leaves the machine in no other way. What leaves is the base name of the script, a module
-or a class: the first argument that is no option, or what an option like `-m` names, which by the interpreter's grammar is what it runs,
-whatever it is called (`python3 /usr/bin/gunicorn`). That holds only if each argument before it is understood, so these have no name:
+Arguments hold secrets, and nothing else of a command line leaves the machine. The name is the base name of the script,
+a module or a class: the first argument that is not an option, or the value of an option like `-m`. By the
+interpreter's grammar that is what runs, whatever its name (`python3 /usr/bin/gunicorn`). It is certain only if every
+argument before it is understood, so there is no name for:
 
-- code (`-c`, `-e`) and standard input (`-`, nothing at all), whatever follows;
-- what stands behind an option that is not known here: it might be that option's value;
-- in Java what stands behind an @file of arguments, which may hold the class already. As the value of an option, where
-  it has a class path in it (`-cp @/app/jib-classpath-file`), such a file counts as that value;
-- what does not look like a name: `NAME` says what does. Code and URLs do not.
+- code (`-c`, `-e`) and standard input (`-`, no argument), whatever follows;
+- an argument after an unknown option: it may be that option's value;
+- in Java an argument after an @file of arguments, which may contain the class. As the value of an option that takes a
+  class path (`-cp @/app/jib-classpath-file`), such a file counts as the value;
+- text that does not match `NAME`. Code and URLs do not.
 
 Sources: python(1), node(1) and `node --v8-options`, ruby(1), perlrun(1), java(1) and IsWhiteSpaceOption in JDK's java.c.
 """
@@ -33,7 +34,7 @@ _JAVA_NAME: Final = re.compile(
 
 
 class _Value(Enum):
-    """Where an option's value is, if it is not a pattern of what may be joined to it."""
+    """Where an option's value is, unless a pattern describes the joined value."""
 
     NEXT = "joined to it, or else the next argument"
     NAMED = "likewise, and it is what is run"
@@ -45,12 +46,12 @@ _Letters = dict[str, re.Pattern[str] | _Value]
 
 @dataclass(frozen=True, slots=True)
 class _Interpreter:
-    """How one interpreter's command line reads up to its script.
+    """The grammar of one interpreter's command line up to its script.
 
-    `alone` are options that have no value, `valued` those that have it behind "=" or as the next argument, `named` likewise,
-    but it is what is run; what begins with one of `prefixes` is an option with its value. `letters` are short options that
-    may be joined to each other. `code` are options that bring code, and the names of commands of its own. `equals`: of others it is
-    certain that what is joined by "=" is all of their value. `dashes`: "--" ends the options.
+    - `alone`: options without a value; `valued`: with one after "=" or in the next argument; `named`: likewise, and the
+      value is what runs; `prefixes`: an option that begins with one includes its value.
+    - `letters`: short options that may be joined; `code`: options with code, and the interpreter's own commands.
+    - `equals`: for other options, a value after "=" is complete. `dashes`: "--" ends the options.
     """
 
     program: re.Pattern[str]
@@ -66,7 +67,7 @@ class _Interpreter:
 
 
 def _letters(alone: str, valued: str, joined: Mapping[str, str], named: str = "") -> _Letters:
-    """`joined` has patterns of what may be joined to a letter, behind which others go on."""
+    """`joined` maps a letter to the pattern of text that may be joined to it, before further letters."""
     found: _Letters = dict.fromkeys(alone, _NOTHING)
     found |= dict.fromkeys(valued, _Value.NEXT) | dict.fromkeys(named, _Value.NAMED)
     return found | {letter: re.compile(pattern, re.DOTALL) for letter, pattern in joined.items()}
@@ -132,24 +133,24 @@ _INTERPRETERS: Final = (
 
 
 def script_name(exe: str, command_line: bytes) -> str:
-    """Return the script, module or main class that an interpreter runs; empty: no interpreter, or none that is certain.
+    """Return the script, module or main class that an interpreter runs; empty: no interpreter, or uncertain.
 
-    `command_line` is /proc/PID/cmdline. A process that has overwritten it, as setproctitle does, has no
-    separate arguments any more, and so no script. The last argument counts only if it is whole.
+    `command_line` is /proc/PID/cmdline. A process that overwrote it, as setproctitle does, has no separate arguments
+    and so no script. The last argument counts only if it is complete.
     """
     program = exe.rpartition("/")[2]
     for interpreter in _INTERPRETERS:
         if interpreter.program.match(program):
             arguments = command_line.decode("utf-8", "replace").split("\0")
             name = _find(interpreter, iter(arguments[1:-1]))
-            # Of Java's `module/class` the class.
+            # The class of Java's `module/class`.
             base = name.rstrip("/").rpartition("/")[2]
             return base if interpreter.name.fullmatch(base) else ""
     return ""
 
 
 def _find(interpreter: _Interpreter, rest: Iterator[str]) -> str:
-    """What is run, as the command line has it; "-" or empty: that is not certain."""
+    """What runs, as written on the command line; "-" or empty: uncertain."""
     for argument in rest:
         if argument == "--":
             return next(rest, "") if interpreter.dashes else ""
@@ -166,13 +167,13 @@ def _find(interpreter: _Interpreter, rest: Iterator[str]) -> str:
 
 
 def _read(interpreter: _Interpreter, argument: str) -> tuple[re.Pattern[str] | _Value | None, str]:
-    """Where the option's value is, and what is joined to it; None: it is not known, or code.
+    """The kind of the option's value, and the text joined to the option; None: unknown, or code.
 
-    Of options that are joined the last is meant: `-Im` is `-m` with nothing yet, `-Xdev` is `-X` with dev.
+    For joined options the last one decides: `-Im` is `-m` without a value so far, `-Xdev` is `-X` with dev.
     """
     option, equals, value = argument.partition("=")
     if option.startswith("--"):
-        option = option.replace("_", "-")  # node takes either
+        option = option.replace("_", "-")  # node accepts both
     if option in interpreter.code:
         return None, ""
     if option in interpreter.named:

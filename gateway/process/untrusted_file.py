@@ -1,13 +1,14 @@
-"""The one way to files that other users own or choose: programs, perf maps, containers' state, secrets that are mounted.
+"""The only module that opens files that other users own or choose: programs, perf maps, container state, secrets.
 
-What can be in store for a reader with the gateway's rights, and what stands against it:
+Threats to a reader with the gateway's rights, and the defence:
 
-- A FIFO blocks it, a device may do something: a file is looked at by O_PATH, by which nothing happens, and only a regular one is opened.
-- Its owner may hold a lease (F_SETLEASE in fcntl(2)), for whose end open(2) waits up to /proc/sys/fs/lease-break-time, 45 s; seen,
-  with a perf map, in the thread that drains the rings. O_NONBLOCK makes that EWOULDBLOCK, and the file is refused.
-- A program may serve its file system (FUSE), beneath an overlay too: `file_systems` is asked before any call that such a program
-  could see. The look for a name in a folder is one: `pinned_by_walk` is for paths that lead through folders of others.
-- Another file may take its place: what was looked at is what is opened, by /proc/self/fd.
+- A FIFO blocks, opening a device may have effects: O_PATH has no side effect; only a regular file is opened.
+- The owner may hold a lease (F_SETLEASE in fcntl(2)), for whose end open(2) waits up to
+  /proc/sys/fs/lease-break-time, 45 s; seen with a perf map, in the thread that drains the rings. With O_NONBLOCK open
+  returns EWOULDBLOCK, and the file is refused.
+- A program may serve the file system (FUSE), also below an overlay: `file_systems` is checked before any call that such
+  a program could see. Looking up a name in a folder is one: use `pinned_by_walk` for paths through others' folders.
+- Another file may take its place: the checked file itself is opened, by /proc/self/fd.
 - It may be endless: `read_untrusted` has a limit.
 """
 
@@ -36,10 +37,10 @@ NO_REGULAR_FILE: Final = "it is no regular file"
 def pinned(
     path: str | Path, *, pid: int | None = None, folder: int | None = None, flags: int = 0
 ) -> Iterator[int]:
-    """Look at a file or folder without opening it: a descriptor by O_PATH, which may be asked for its status, and looked up in.
+    """Pin a file or folder without opening it: an O_PATH descriptor, valid for fstat and as the folder of a look-up.
 
-    `pid` is the process that sees it, None: this one; `folder` a pinned one that a relative path begins in; `flags`
-    may be O_NOFOLLOW and O_DIRECTORY. Raises FileRefused for what a user's program may serve, OSError, ValueError.
+    `pid` is the process that sees it, None: this one; `folder` is a pinned folder that a relative path begins in;
+    `flags` may be O_NOFOLLOW and O_DIRECTORY. Raises FileRefused if a user's program may serve it, OSError, ValueError.
     """
     descriptor = os.open(path, _LOOK | flags, dir_fd=folder)
     try:
@@ -52,10 +53,10 @@ def pinned(
 
 @contextmanager
 def pinned_by_walk(path: str, *, pid: int | None = None, folder: int | None = None) -> Iterator[int]:
-    """As `pinned`, for a path that somebody else chose: each folder is looked at before a name is looked for in it.
+    """Like `pinned`, for an untrusted path: each folder is checked before a name is looked up in it.
 
-    The look for a name below a mount of a user's program waits for that program (seen, with one that is mounted
-    `allow_other` in the gateway's own namespace). `path` begins in `folder`, else in the root. Links are not followed: the kernel
+    A look-up below a mount that a user's program serves waits for that program (seen with one mounted `allow_other` in
+    the gateway's own namespace). `path` begins in `folder`, else in the root. Links are not followed: the kernel
     writes paths of mappings without them. Raises FileRefused, OSError, ValueError.
     """
     viewer = os.getpid() if pid is None else pid
@@ -79,7 +80,7 @@ def pinned_by_walk(path: str, *, pid: int | None = None, folder: int | None = No
 
 
 def open_pinned(descriptor: int) -> int:
-    """A descriptor for reading of a pinned regular file, which the caller closes. Raises FileRefused, OSError."""
+    """Open a pinned regular file for reading; the caller closes it. Raises FileRefused, OSError."""
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         raise FileRefused(NO_REGULAR_FILE)
     try:
@@ -91,13 +92,13 @@ def open_pinned(descriptor: int) -> int:
 
 
 def open_untrusted(path: str | Path, *, pid: int | None = None, flags: int = 0) -> int:
-    """A descriptor for reading of the regular file at a path, which the caller closes; parameters and errors as of `pinned`."""
+    """Open the regular file at a path for reading; the caller closes it. Parameters and errors as for `pinned`."""
     with pinned(path, pid=pid, flags=flags) as found:
         return open_pinned(found)
 
 
 def read_untrusted(path: str | Path, limit: int, *, flags: int = 0) -> bytes:
-    """All of the regular file at a path. Raises FileRefused, also above `limit` bytes, OSError, ValueError."""
+    """The content of the regular file at a path. Raises FileRefused, also above `limit` bytes, OSError, ValueError."""
     descriptor = open_untrusted(path, flags=flags)
     try:
         return read_opened(descriptor, limit)
@@ -106,7 +107,7 @@ def read_untrusted(path: str | Path, limit: int, *, flags: int = 0) -> bytes:
 
 
 def read_opened(descriptor: int, limit: int) -> bytes:
-    """All of an open file from where it stands. Raises FileRefused above `limit` bytes, OSError."""
+    """The content of an open file from its position on. Raises FileRefused above `limit` bytes, OSError."""
     pieces: list[bytes] = []
     size = 0
     while piece := os.read(descriptor, min(_PIECE_BYTES, limit + 1 - size)):

@@ -1,8 +1,8 @@
-"""Walk one copied stack: registers and bytes in, return addresses out.
+"""Walks one copied stack: registers and bytes in, return addresses out.
 
-A walk never guesses silently. It follows unwind entries where there are any. Where code has none, it takes
-one step by what the code itself tells (code.py); else by frame pointer, marks the frame so found, and only if
-the address found lies in an executable mapping and, in a file, after a CALL. Anything else ends the walk with a reason.
+A walk never guesses silently. It follows unwind entries. Where code has none, it takes one step by the code's bytes
+(code_bytes.py); else it follows the frame pointer and marks the frame so found, but only if the address lies in an
+executable mapping and, in a file, follows a CALL. Any other state ends the walk with a reason.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from gateway.process.images import Images
     from gateway.process.maps import Vma
 
-# Places in the 20 registers that perf delivers on x86-64 (asm/perf_regs.h, without segments).
+# Indexes in the 20 registers that perf delivers on x86-64 (asm/perf_regs.h, without segments).
 RBX: Final = 1
 RBP: Final = 6
 RSP: Final = 7
@@ -40,7 +40,7 @@ RIP: Final = 8
 _SIGNAL_FRAME_WORDS: Final = 22
 _SIGNAL_REGISTERS: Final = (18, 16, 19, 17, 14, 13, 15, 20, 21, 0, 0, 0, 5, 6, 7, 8, 9, 10, 11, 12)
 
-# A frame pointer further above rsp than the usual stack limit is no frame pointer.
+# A frame pointer further above rsp than the usual stack limit is not one.
 _STACK_LIMIT_WORDS: Final = (8 << 20) >> 3
 _COMPLETE: Final = int(capture_pb2.STACK_END_COMPLETE)
 _TRUNCATED: Final = int(capture_pb2.STACK_END_TRUNCATED)
@@ -54,11 +54,11 @@ _NONE: Final[tuple[int, ...]] = ()
 
 
 class Walk(NamedTuple):
-    """A walked stack. A named tuple, as making one is a tenth of the cost of a short walk.
+    """A walked stack. A named tuple, because creating it is a tenth of the cost of a short walk.
 
-    `addresses` are of the process, leaf first. Those at the positions in `exact` are of the instruction
-    itself (the leaf, and what a signal interrupted); all others are return addresses. Those at the
-    positions in `by_frame_pointer` were found by frame pointer. `end` is a `capture_pb2.StackEnd`.
+    `addresses` are the process's, leaf first. Those at the positions in `exact` are of the instruction itself (the
+    leaf, and code that a signal interrupted); all others are return addresses. Those at the positions in
+    `by_frame_pointer` were found by frame pointer. `end` is a `capture_pb2.StackEnd`.
     """
 
     addresses: list[int]
@@ -68,7 +68,7 @@ class Walk(NamedTuple):
 
 
 class Walker:
-    """Walks stacks by the unwind tables of `images`. Not for use by several threads at once."""
+    """Walks stacks by the unwind tables of `images`. Not thread-safe."""
 
     def __init__(self, images: Images, *, max_depth: int = 256) -> None:
         self._images = images
@@ -92,7 +92,7 @@ class Walker:
         origin = regs[RSP]
         rbp = regs[RBP]
         rbx = regs[RBX]
-        rbx_at = -1  # where rbx is saved, read when it is asked for, which is rare; < 0: `rbx` is its value
+        rbx_at = -1  # where rbx is saved; read on use, which is rare; < 0: `rbx` is its value
         ip = regs[RIP]
         limit = min(size >> 3, len(stack))
         known = space.rules.get
@@ -186,7 +186,7 @@ class Walker:
                 back = 0
                 exact += (len(addresses),)
                 if distance & 7 or not 0 <= distance >> 3 <= limit:
-                    # The handler ran on a stack of its own (sigaltstack); the other was not copied.
+                    # The handler ran on its own stack (sigaltstack); the other was not copied.
                     append(ip)
                     end = _TRUNCATED
                     break
@@ -195,7 +195,7 @@ class Walker:
             elif kind == UNMAPPED:
                 end = _NO_MAPPING
                 if not back:
-                    append(ip)  # where the program was, wherever that is; a return address there is bogus
+                    append(ip)  # the interrupted address, wherever it is; a return address there is bogus
                 break
             else:
                 append(ip)
@@ -223,13 +223,13 @@ class Walker:
                 end = _COMPLETE
                 break
         else:
-            # The next frame was judged already, but there is no room for it.
+            # The next frame is valid, but exceeds the depth limit.
             exact = tuple([place for place in exact if place < self._max_depth])
             guessed = tuple([place for place in guessed if place < self._max_depth])
         return Walk(addresses, end, exact, guessed)
 
     def function_start(self, pid: int, vma: Vma, lookup_offset: int) -> int | None:
-        """Return the file offset where the unwind entry that covers an offset begins; None: none does.
+        """Return the file offset where the unwind entry that covers an offset begins; None: there is none.
 
         `lookup_offset` is a file offset inside the instruction: one byte before a return address.
         """
@@ -251,10 +251,10 @@ class Walker:
         return rule
 
     def _leaf_frame(self, pid: int, space: AddressSpace, address: int) -> int:
-        """How a walk ends whose frame pointer leads off the copied stack.
+        """The end of a walk whose frame pointer leads off the copied stack.
 
-        Go keeps frame pointers in all its code, and runs its collector on the thread's stack for a goroutine
-        on another (runtime.systemstack): that one was not copied.
+        Go keeps frame pointers in all its code, and runs its collector on the thread's stack for a goroutine on
+        another (runtime.systemstack), which was not copied.
         """
         vma = space.find(address)
         is_go = vma is not None and vma.has_file and self._images.open(pid, vma).is_go
