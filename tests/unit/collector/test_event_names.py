@@ -59,6 +59,6 @@ def test_both_know_which_generic_events_count_time(name: str):
 
 def test_both_have_the_same_limits():
     assert event_names.LONGEST_NAME == of_gateway.LONGEST_NAME
-    assert plan.MAX_CGROUPS == limits.MAX_CGROUPS
-    assert plan.MAX_EVENTS == limits.MAX_EVENTS
-    assert plan.MAX_COUNTERS == limits.MAX_COUNTERS
+    assert plan.MOST_CGROUPS == limits.MAX_CGROUPS
+    assert plan.MOST_EVENTS == limits.MAX_EVENTS
+    assert plan.MOST_COUNTERS == limits.MAX_COUNTERS
