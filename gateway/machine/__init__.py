@@ -1,1 +1,1 @@
-"""The machine and its state, from /proc and /sys: what is not there is not known, never 0."""
+"""The machine and its state, from /proc and /sys. A missing file means unknown, never 0."""

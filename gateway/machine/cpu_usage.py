@@ -1,6 +1,6 @@
 """CPU time of every logical CPU, from /proc/stat (proc(5)).
 
-The kernel counts in ticks of 1/100 s, so a reading over less than about 0.1 s says little.
+The kernel counts in ticks of 1/100 s, so intervals below about 0.1 s are imprecise.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from gateway.machine.topology import CpuLocation
 
-# At least user, nice, system and idle; the others came with Linux 2.6.
+# At least user, nice, system and idle; Linux 2.6 added the others.
 _LINE: Final = re.compile(r"cpu(\d{1,5})((?: +\d{1,20}){4,})\s*$", re.ASCII)
 _UINT32_MAX: Final = (1 << 32) - 1
 _MIN_INTERVAL_S: Final = 0.2
@@ -29,7 +29,7 @@ _MAX_INTERVAL_S: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class CpuTimes:
-    """Ticks of one CPU since boot. Guests are part of user, as the kernel has it; softirq is part of irq."""
+    """Ticks of one CPU since boot. Guest time is part of user, as in the kernel; softirq is part of irq."""
 
     user: int
     system: int
@@ -44,7 +44,7 @@ class CpuTimes:
         return self.user + self.system + self.idle + self.iowait + self.irq + self.steal
 
     def __sub__(self, earlier: CpuTimes) -> CpuTimes:
-        """Ticks between two readings. The kernel's idle and iowait may run backwards: never below 0."""
+        """Ticks between two readings, never negative: the kernel's idle and iowait may decrease."""
         return CpuTimes(
             max(0, self.user - earlier.user),
             max(0, self.system - earlier.system),
@@ -57,7 +57,7 @@ class CpuTimes:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """All CPUs at one moment (CLOCK_MONOTONIC seconds)."""
+    """All CPUs at one time (CLOCK_MONOTONIC seconds)."""
 
     at: float
     cpus: Mapping[int, CpuTimes]
@@ -73,7 +73,7 @@ class Reading:
 
 
 def parse_stat(text: str) -> dict[int, CpuTimes]:
-    """The `cpuN` lines of /proc/stat; a line that is damaged is left out."""
+    """The `cpuN` lines of /proc/stat, without damaged ones."""
     cpus = {}
     for line in text.splitlines():
         match = _LINE.match(line)
@@ -89,8 +89,8 @@ def parse_stat(text: str) -> dict[int, CpuTimes]:
 
 
 def read(proc: Path = PROC) -> Reading:
-    """Now; no CPU is in it where the file cannot be read."""
-    # Behind the CPUs comes one number per interrupt; on a large machine that is most of the file.
+    """The current reading; without CPUs if the file is unreadable."""
+    # After the CPUs comes one number per interrupt; on a large machine that is most of the file.
     lines = []
     try:
         with (proc / "stat").open(errors="replace") as file:
@@ -104,14 +104,14 @@ def read(proc: Path = PROC) -> Reading:
 
 
 class UtilisationMeter:
-    """How busy the machine has been lately, without looking at it while nobody asks."""
+    """Recent utilisation of the machine, measured only when queried."""
 
     def __init__(self, take: Callable[[], Reading] = read) -> None:
         self._take = take
         self._last = take()
 
     def recent(self) -> float:
-        """Mean busy share since the last question; over 0.2 s now if that is longer than a minute ago."""
+        """Mean busy share since the previous call; over the next 0.2 s if that was more than a minute ago."""
         last, now = self._last, self._take()
         if now.at - last.at > _MAX_INTERVAL_S:
             last = now
@@ -125,9 +125,9 @@ class UtilisationMeter:
 def usage(
     before: Reading, after: Reading, locations: Mapping[int, CpuLocation]
 ) -> list[capture_pb2.CpuUsage]:
-    """Time of each CPU between two readings, with where it sits, ascending.
+    """Time of each CPU between two readings, with its location, ascending.
 
-    A CPU that came or went meanwhile is left out, and so is one whose counters leapt by weeks.
+    CPUs that came or went meanwhile are omitted, and so are CPUs whose counters jumped by weeks.
     """
     tick_ms = 1000 / os.sysconf("SC_CLK_TCK")
     rows = []

@@ -1,7 +1,7 @@
-"""How fast each logical CPU runs, and what bounds it (Linux: admin-guide/pm/cpufreq).
+"""The frequency of each logical CPU and its limits (Linux: admin-guide/pm/cpufreq).
 
-A frequency is reported only where something measures or sets it. Without cpufreq, /proc/cpuinfo prints the
-frequency that the kernel found at boot, whatever the clock does now, unless the CPU has APERF and MPERF.
+A frequency is reported only if something measures or sets it. Without cpufreq, /proc/cpuinfo shows the frequency at
+boot, whatever the clock does now, unless the CPU has APERF and MPERF.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _POLICY: Final = re.compile(r"policy\d+$")
 _MHZ: Final = re.compile(
     r"^(?:processor\s*:\s*(\d{1,6})|cpu MHz\s*:\s*(\d{1,6}(?:\.\d{1,6})?))\s*$", re.MULTILINE
 )
-# Since Linux 6.15, by hardware counters over the last tick; scaling_cur_freq is that too on x86, and elsewhere
-# what the governor asked for last.
+# Since Linux 6.15: by hardware counters over the last tick. scaling_cur_freq is the same on x86; elsewhere it is the
+# governor's last request.
 _CURRENT: Final = ("cpuinfo_avg_freq", "scaling_cur_freq")
 _FASTEST_KHZ: Final = 100_000_000
 _MAX_CPUINFO_BYTES: Final = 8 << 20
@@ -29,7 +29,7 @@ _MAX_CPUINFO_BYTES: Final = 8 << 20
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What the governor keeps to; MHz, 0: not known."""
+    """The governor's limits in MHz, 0: unknown."""
 
     governor: str
     min_mhz: float
@@ -38,14 +38,14 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """CPUs that cpufreq sets together. `folder` has the files, `current` is the one with the frequency now; "": none."""
+    """CPUs with a common cpufreq policy. `current` is the file with the current frequency in `folder`; "": none."""
 
     folder: str
     cpus: tuple[int, ...]
     current: str
 
     def bounds(self) -> Bounds:
-        """The governor and its limits now."""
+        """The current governor and its limits."""
         return Bounds(
             read_line(f"{self.folder}/scaling_governor"),
             megahertz(f"{self.folder}/scaling_min_freq"),
@@ -55,17 +55,17 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Frequencies:
-    """What tells frequencies on this machine, found once."""
+    """The machine's sources of frequencies, found once."""
 
     policies: tuple[Policy, ...] = ()
     cpuinfo: str = ""
-    """/proc/cpuinfo, where it is measured and cpufreq says nothing; "": do not read it."""
+    """/proc/cpuinfo, if it is measured and cpufreq has no frequency; "": do not read it."""
     driver: str = ""
     hardware: tuple[float, float] = field(default=(0.0, 0.0))
-    """Lowest and highest that the hardware can run at, MHz; 0: not known."""
+    """The hardware's lowest and highest frequency in MHz; 0: unknown."""
 
     def read(self) -> dict[int, float]:
-        """MHz of each CPU now; CPUs of which nothing is known are not there."""
+        """Current MHz of each CPU; CPUs with unknown frequency are omitted."""
         found: dict[int, float] = {}
         for policy in self.policies:
             if policy.current and (now := megahertz(policy.current)):
@@ -81,12 +81,12 @@ class Frequencies:
 
 
 def find_frequencies(flags: str, proc: Path = PROC, sys: Path = SYS) -> Frequencies:
-    """Look what there is; `flags` are the CPU's by /proc/cpuinfo."""
+    """Find the sources; `flags` are the CPU's in /proc/cpuinfo."""
     root = f"{sys}/devices/system/cpu/cpufreq"
     policies = []
     for name in names_in(root):
         folder = f"{root}/{name}"
-        # related_cpus has those offline too.
+        # related_cpus includes offline CPUs.
         cpus = tuple(parse_cpu_list(read_text(f"{folder}/affected_cpus"))) if _POLICY.match(name) else ()
         if cpus:
             files = set(names_in(folder))
@@ -108,7 +108,7 @@ def find_frequencies(flags: str, proc: Path = PROC, sys: Path = SYS) -> Frequenc
 
 
 def parse_cpuinfo(text: str) -> dict[int, float]:
-    """MHz of each processor of /proc/cpuinfo that has a figure above 0."""
+    """MHz of each processor in /proc/cpuinfo with a value above 0."""
     found: dict[int, float] = {}
     cpu = -1
     for number, mhz in _MHZ.findall(text):
@@ -120,6 +120,6 @@ def parse_cpuinfo(text: str) -> dict[int, float]:
 
 
 def megahertz(path: str) -> float:
-    """MHz from a file of cpufreq, which holds kHz; 0: not known."""
+    """MHz from a cpufreq file, which holds kHz; 0: unknown."""
     kilohertz = read_number(path)
     return kilohertz / 1000 if 0 < kilohertz < _FASTEST_KHZ else 0.0

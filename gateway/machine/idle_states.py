@@ -1,7 +1,7 @@
-"""How long each logical CPU was in which idle state (C-state), by cpuidle (Linux: admin-guide/pm/cpuidle).
+"""Time of each logical CPU in each idle state (C-state), by cpuidle (Linux: admin-guide/pm/cpuidle).
 
-The kernel adds a stay when the CPU leaves the state, so a reading is exact to the length of one stay. While `cpu`
-is sampled by cpu-clock, every CPU wakes at the sampling rate, and a stay is at most one period long.
+The kernel adds the time of a stay when the CPU leaves the state, so a reading is exact to the length of one stay. While
+`cpu` is sampled by cpu-clock, every CPU wakes at the sampling rate, and a stay is at most one period long.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _UINT32_MAX: Final = (1 << 32) - 1
 
 @dataclass(frozen=True, slots=True)
 class IdleStates:
-    """The states of this machine's CPUs, shallowest first, and the files with the time in each, by CPU."""
+    """The idle states of this machine's CPUs, shallowest first, and for each CPU the files with the time in each."""
 
     states: tuple[tuple[str, int], ...] = ()
-    """Name, and µs to leave it."""
+    """Name, and exit latency in µs."""
     files: tuple[tuple[int, tuple[str, ...]], ...] = ()
 
     def read(self) -> dict[int, tuple[int, ...]]:
-        """µs in each state since boot, by CPU; a CPU with an unreadable one is not there."""
+        """µs in each state since boot, by CPU; CPUs with an unreadable file are omitted."""
         found = {}
         for cpu, paths in self.files:
             times = tuple(map(read_number, paths))
@@ -40,7 +40,7 @@ class IdleStates:
         return found
 
     def messages(self) -> list[capture_pb2.IdleState]:
-        """As the wire has them."""
+        """The states as wire messages."""
         return [
             capture_pb2.IdleState(name=name, exit_latency_us=min(latency, _UINT32_MAX))
             for name, latency in self.states
@@ -48,7 +48,7 @@ class IdleStates:
 
 
 def find_idle_states(cpus: Iterable[int], sys: Path = SYS) -> IdleStates:
-    """Look what there is. CPUs whose states are fewer or more than the first one's are left out."""
+    """Find the idle states. CPUs whose number of states differs from the first CPU's are omitted."""
     states: tuple[tuple[str, int], ...] = ()
     numbers: list[int] = []
     files = []
@@ -64,7 +64,7 @@ def find_idle_states(cpus: Iterable[int], sys: Path = SYS) -> IdleStates:
         if mine and mine == numbers:
             files.append((cpu, tuple(f"{folder}/state{n}/time" for n in numbers)))
         if not states:
-            break  # cpuidle is the same on every CPU: the first has none, so nobody has
+            break  # cpuidle is the same on every CPU: if the first has none, no CPU has
     return IdleStates(states, tuple(files))
 
 
@@ -73,8 +73,8 @@ def residency(
 ) -> dict[int, list[int]]:
     """Ms in each state between two readings, by CPU.
 
-    A stay that began before the window counts whole when it ends within it; then the states together would be
-    longer than the window and are shortened in proportion.
+    A stay that began before the window and ends within it counts in full; if the states' sum then exceeds the window,
+    all are scaled down in proportion.
     """
     found = {}
     for cpu in before.keys() & after.keys():

@@ -1,8 +1,8 @@
-"""Small files of /proc and /sys. What is missing, forbidden or damaged is "not known", never an error.
+"""Small files of /proc and /sys. A missing, forbidden or damaged file means unknown, never an error.
 
-A CPU may go offline between the listing of a folder and the reading of its files, a driver may answer with
-EBUSY or EAGAIN, and a container may hide half of /sys. `pathlib` would cost as much as the reading: on a machine of
-256 CPUs thousands of these files are read for one capture.
+A CPU may go offline between listing a folder and reading its files, a driver may return EBUSY or EAGAIN, and a container
+may hide half of /sys. `pathlib` would cost as much as the reading: on a machine of 256 CPUs one capture reads thousands
+of these files.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import os
 from typing import Final
 
 MAX_BYTES: Final = 1 << 20
-"""Bytes of a file that are read; /proc/meminfo and the like have a few thousand."""
+"""Limit of bytes read from a file; /proc/meminfo and the like have a few thousand."""
 _PIECE: Final = 1 << 12
 NOT_KNOWN: Final = -1
 
 
 def read_text(path: str, limit: int = MAX_BYTES) -> str:
-    """The file's text, at most `limit` bytes of it; "" where it cannot be read."""
+    """The file's text, at most `limit` bytes of it; "" if unreadable."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except (OSError, ValueError):
@@ -39,18 +39,18 @@ def read_text(path: str, limit: int = MAX_BYTES) -> str:
 
 
 def read_line(path: str) -> str:
-    """The file's first line without the blanks around it; "" where there is none."""
+    """The file's first line without surrounding blanks; "" if there is none."""
     return read_text(path, _PIECE).partition("\n")[0].strip()
 
 
 def read_number(path: str) -> int:
-    """The whole number ≥ 0 that a file holds; −1: none, or not readable."""
+    """The integer ≥ 0 in a file; −1: none, or unreadable."""
     text = read_text(path, 64).strip()
     return int(text) if text.isascii() and text.isdigit() else NOT_KNOWN
 
 
 def names_in(path: str) -> list[str]:
-    """Names in a folder, sorted; none where it cannot be read."""
+    """Names in a folder, sorted; none if unreadable."""
     try:
         return sorted(os.listdir(path))  # noqa: PTH208 - a Path for each name costs more than the call
     except OSError:

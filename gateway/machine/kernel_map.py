@@ -1,8 +1,8 @@
-"""Kernel addresses as (image, offset): the kernel from _stext, modules from their .text base.
+"""Kernel addresses as (image, offset): the kernel relative to _stext, modules to their .text base.
 
-Names are not shipped but for code that exists only in this boot (BPF programs, ftrace trampolines). Function
-starts of the 120 000 symbols of a common kernel take 0.5 MiB and 75 ms of CPU, once per process, when the
-first kernel frame turns up, and again in a later capture that meets run-time code.
+Names are shipped only for code that exists in this boot alone (BPF programs, ftrace trampolines). The function starts
+of the 120 000 symbols of a common kernel take 0.5 MiB and 75 ms of CPU: once per process, at the first kernel frame, and
+again in a later capture with run-time code.
 """
 
 import re
@@ -18,7 +18,7 @@ from typing import Final, NamedTuple, TypeAlias
 from gateway.machine.kernel_files import names_in, read_line, read_number, read_text
 
 _READ_BYTES: Final = 1 << 16
-# "<address> <type> <name>[\t[<module>]]": symbols of code, weak ones included
+# "<address> <type> <name>[\t[<module>]]": code symbols, weak ones included
 _SYMBOL: Final = re.compile(rb"^([0-9a-f]{1,16}) [tTwW] ", re.MULTILINE)
 _CORE_SYMBOL: Final = re.compile(rb"^([0-9a-f]{1,16}) [tTwW] [^\t\n]+$", re.MULTILINE)
 _MODULE_SYMBOL: Final = re.compile(rb"^([0-9a-f]{1,16}) [tTwW] ([^\t\n]+)\t\[([^\]\n]+)\]$", re.MULTILINE)
@@ -28,10 +28,10 @@ _ADDRESS: Final = re.compile(r"(?:0x)?[0-9a-fA-F]{1,16}")
 _MAX_NOTES_BYTES: Final = 1 << 16
 # Offsets in the kernel's text have 32 bits.
 _LARGEST_TEXT: Final = 1 << 32
-# Pseudo modules of kallsyms: code that the kernel made up at run time, known by name only.
+# Pseudo modules of kallsyms: code that the kernel generates at run time, known by name only.
 _RUNTIME_CODE: Final = frozenset({"bpf", "__builtin__ftrace", "__builtin__kprobes"})
-# No single BPF program is larger, none reaches beyond the pack of programs that it lies in, and trampolines have a
-# page each; above that the nearest symbol would be a guess.
+# A single BPF program is not larger and does not cross the end of its pack of programs, and a trampoline has a page of
+# its own; beyond that the nearest symbol would be a guess.
 _LARGEST_PROGRAM: Final = 1 << 16
 _PROGRAM_PACK: Final = 1 << 21
 _PAGE: Final = 1 << 12
@@ -39,10 +39,10 @@ _PROGRAMS: Final = "bpf"
 
 
 class KernelLocation(NamedTuple):
-    """Where a kernel address lies. A named tuple: a capture makes some hundred, and a dataclass costs three times that.
+    """Location of a kernel address. A named tuple: a capture makes some hundred, and a dataclass costs three times that.
 
-    `module` is "" for the kernel itself and None for an address that belongs to nothing known; `name` is set
-    only for run-time code. `function_offset` is the start of the function in the same space as `offset`.
+    `module` is "" for the kernel itself and None for an unknown address; `name` is set only for run-time code.
+    `function_offset` is the start of the function in the same space as `offset`.
     """
 
     module: str | None
@@ -56,7 +56,7 @@ UNKNOWN_LOCATION: Final = KernelLocation(None, 0, None)
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """A loaded module: its .text base, how far its code may reach, and its build-id (may be empty)."""
+    """A loaded module: its .text base, the maximum size of its code, and its build-id (may be empty)."""
 
     name: str
     base: int
@@ -64,12 +64,12 @@ class Module:
     build_id: bytes
 
 
-# Where the text begins and ends, its functions' offsets, and the functions' addresses by module: arrays as bytes.
+# Start and end of the text, its functions' offsets, and the functions' addresses by module: arrays as bytes.
 SavedKernelMap: TypeAlias = tuple[int, int, bytes, dict[str, bytes]]
 
 
 class KernelMap:
-    """Addresses of one boot's kernel. Empty where the kernel hides them (no CAP_SYSLOG)."""
+    """Addresses of the running kernel. Empty if the kernel hides them (no CAP_SYSLOG)."""
 
     def __init__(self, kallsyms: Iterable[bytes], modules: Iterable[Module]) -> None:
         """`kallsyms` in pieces of any size."""
@@ -89,7 +89,7 @@ class KernelMap:
     def from_saved(
         cls, saved: SavedKernelMap, modules: Iterable[Module], read: Callable[[], "KernelMap"]
     ) -> "KernelMap":
-        """The map that `saved` was taken from. `read` reads the whole anew when run-time code turns up."""
+        """The map that `saved` was taken from. `read` reads the whole map again when run-time code occurs."""
         kernel = cls((), modules)
         kernel._text_start, kernel._text_end, starts, module_starts = saved
         kernel._starts = array("I", starts)
@@ -98,7 +98,7 @@ class KernelMap:
         return kernel
 
     def saved(self) -> SavedKernelMap:
-        """What stays as it is while the same modules are loaded: everything but run-time code."""
+        """The part that is constant while the same modules are loaded: everything except run-time code."""
         modules = {name: starts.tobytes() for name, starts in self._module_starts.items()}
         return self._text_start, self._text_end, self._starts.tobytes(), modules
 
@@ -109,12 +109,12 @@ class KernelMap:
 
     @property
     def text(self) -> tuple[int, int] | None:
-        """Where the kernel's own code begins and ends in this boot; None: it hides that."""
+        """Start and end of the kernel's own code in this boot; None: hidden."""
         return (self._text_start, self._text_end) if self.readable else None
 
     @property
     def runtime_code(self) -> list[tuple[int, str]]:
-        """Addresses and names of BPF programs and trampolines, ascending; what has no name ends the one before."""
+        """Addresses and names of BPF programs and trampolines, ascending; an entry without a name ends the previous one."""
         return self._runtime
 
     def modules(self) -> Mapping[str, Module]:
@@ -122,7 +122,7 @@ class KernelMap:
         return self._modules
 
     def find(self, address: int, *, exact: bool) -> KernelLocation:
-        """The place of an instruction pointer; a return address (`exact` false) is looked up a byte earlier."""
+        """The location of an instruction pointer; a return address (`exact` false) is looked up one byte earlier."""
         lookup = address if exact else address - 1
         if self._text_start <= lookup < self._text_end:
             offset = lookup - self._text_start
@@ -144,10 +144,10 @@ class KernelMap:
         return UNKNOWN_LOCATION
 
     def forget_runtime_code(self, read: "Callable[[], KernelMap] | None" = None) -> None:
-        """Read it anew when some turns up; for the beginning of a capture. What was just read is kept once.
+        """Read run-time code again on its next use; call it at the start of a capture. A fresh map is used once more.
 
-        Programs come and go while modules stay. One that is loaded later during the capture has no name, or that
-        of a program that lies close below it.
+        Programs come and go while modules stay. A program loaded later during the capture has no name, or that of a
+        program shortly below it.
         """
         if self._runtime_is_new:
             self._runtime_is_new = False
@@ -194,12 +194,12 @@ class KernelMap:
             elif module in self._module_starts:
                 self._module_starts[module].append(value)
             elif value:
-                # A module whose place is hidden: what lies behind this symbol is not the trampoline before it.
+                # A module with a hidden base: addresses above this symbol are not part of the trampoline before it.
                 self._runtime.append((value, ""))
 
 
 def _end_of_runtime_code(start: int, name: str) -> int:
-    """Where it ends at the latest, unless something follows earlier."""
+    """The latest possible end of run-time code, unless another symbol follows earlier."""
     if name.startswith(_PROGRAMS):
         return min(start + _LARGEST_PROGRAM, (start // _PROGRAM_PACK + 1) * _PROGRAM_PACK)
     return start + _PAGE
@@ -215,7 +215,7 @@ def read_kernel_map(proc: Path = Path("/proc"), sys: Path = Path("/sys")) -> Ker
 
 
 def read_modules(sys: Path = Path("/sys")) -> list[Module]:
-    """Loaded modules; base 0 where the kernel hides it. Built-in ones have no sections and are left out."""
+    """Loaded modules; base 0 if the kernel hides it. Built-in ones have no sections and are omitted."""
     root = f"{sys}/module"
     modules = []
     for name in names_in(root):
@@ -230,9 +230,9 @@ def read_modules(sys: Path = Path("/sys")) -> list[Module]:
 
 
 class LoadedModules:
-    """The loaded modules, read anew only when /proc/modules says that they have changed.
+    """The loaded modules, read again only when /proc/modules has changed.
 
-    Each has three files in /sys, a server some 150 modules: 10 ms of every capture otherwise.
+    A module has three files in /sys, a server some 150 modules: otherwise 10 ms of every capture.
     """
 
     def __init__(self, proc: Path = Path("/proc"), sys: Path = Path("/sys")) -> None:
@@ -243,7 +243,7 @@ class LoadedModules:
         self._modules: list[Module] = []
 
     def read(self) -> list[Module]:
-        """Those loaded now; the same list while nothing has changed."""
+        """The currently loaded modules; the same list object while nothing has changed."""
         # Name, size, state and address; users come and go without a change of the module.
         lines = [line.split() for line in read_text(self._list).splitlines()]
         seen = frozenset((*fields[:2], *fields[-2:]) for fields in lines)
@@ -254,7 +254,7 @@ class LoadedModules:
 
 
 def read_kernel_build_id(sys: Path = Path("/sys")) -> bytes:
-    """GNU build-id of the running kernel; empty where it has none or it cannot be read."""
+    """GNU build-id of the running kernel; empty if it has none or is unreadable."""
     return build_id_of_notes(_bytes(sys / "kernel" / "notes"))
 
 

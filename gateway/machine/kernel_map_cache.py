@@ -1,7 +1,7 @@
-"""The kernel's map, handed from one server to the next through memory that they share with the waiting process.
+"""Caches the kernel's map across servers, in memory shared with the waiting process.
 
-Reading /proc/kallsyms costs 75–105 ms of CPU, a quarter of a visit that has to start the server first, and says the
-same as long as the machine runs and the same modules are loaded.
+Reading /proc/kallsyms costs 75–105 ms of CPU, a quarter of a visit that has to start the server, and its content is
+constant while the machine runs and the same modules are loaded.
 """
 
 from __future__ import annotations
@@ -17,34 +17,34 @@ if TYPE_CHECKING:
 
     from gateway.machine.kernel_map import KernelMap, Module
 
-# 120 000 functions take 0.5 MiB, 150 modules as much again. Pages that nobody writes to cost nothing.
+# 120 000 functions take 0.5 MiB, 150 modules as much again. Untouched pages cost nothing.
 _BYTES: Final = 8 << 20
 _LENGTH: Final = struct.Struct("<Q")
 
 
 class KernelMapCache:
-    """Room for one map. One process writes at a time, the server."""
+    """Space for one map. One process writes at a time, the server."""
 
     def __init__(self, size: int = _BYTES) -> None:
-        """Empty; what is forked from here on shares it."""
+        """An empty cache; processes forked from now on share it."""
         self._memory = shared_memory(size)
         self._room = size - _LENGTH.size
 
     def store(self, kernel: KernelMap, modules: Sequence[Module]) -> None:
-        """Keep a map with the modules it was read for; one that is unreadable or too large is not kept."""
+        """Store a map with its modules, unless it is unreadable or too large."""
         self._memory[: _LENGTH.size] = bytes(_LENGTH.size)
         if not kernel.readable:
             return
         content = marshal.dumps((_key(modules), kernel.saved()))
         if len(content) <= self._room:
             self._memory[_LENGTH.size : _LENGTH.size + len(content)] = content
-            # Last: a server that is killed before leaves nothing behind.
+            # Written last: a server killed before leaves the cache empty.
             self._memory[: _LENGTH.size] = _LENGTH.pack(len(content))
 
     def load(
         self, modules: Sequence[Module], read: Callable[[], KernelMap] | None = None
     ) -> KernelMap | None:
-        """The map that was kept for just these modules; `read` gets what does not last, if it is asked for."""
+        """The map stored for exactly these modules; `read` loads the parts that were not stored, on demand."""
         from gateway.machine.kernel_map import KernelMap, read_kernel_map  # noqa: PLC0415 - the waiting process has no use for it
 
         (length,) = _LENGTH.unpack_from(self._memory, 0)

@@ -15,12 +15,12 @@ _FIELD: Final = re.compile(r"^([^:\n]+):[ \t]+(\d{1,18})(?: (kB))?$", re.MULTILI
 
 
 def parse_meminfo(text: str) -> dict[str, int]:
-    """Bytes by name, and numbers of pages where the kernel prints no unit (HugePages_Total)."""
+    """Bytes by name; page counts for entries without a unit (HugePages_Total)."""
     return {name: int(value) << 10 if unit else int(value) for name, value, unit in _FIELD.findall(text)}
 
 
 def meminfo(proc: Path = PROC) -> dict[str, int]:
-    """Now; empty where it cannot be read."""
+    """The current values; empty if unreadable."""
     return parse_meminfo(read_text(f"{proc}/meminfo"))
 
 

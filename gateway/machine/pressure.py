@@ -1,4 +1,4 @@
-"""Pressure stall information: how much of the time somebody waited for CPU, memory or disk (Linux: accounting/psi)."""
+"""Pressure stall information: the share of time in which tasks waited for CPU, memory or disk (Linux: accounting/psi)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class PressureStall:
 
 
 def parse_pressure(text: str) -> dict[str, PressureStall]:
-    """The lines "some" and "full" of a PSI file; what is damaged is left out."""
+    """The lines "some" and "full" of a PSI file, without damaged ones."""
     stalls = {}
     for line in text.splitlines():
         kind, *fields = line.split() or [""]
@@ -48,9 +48,9 @@ def parse_pressure(text: str) -> dict[str, PressureStall]:
 def read_pressure(
     resources: tuple[str, ...] = RESOURCES, proc: Path = PROC
 ) -> dict[str, dict[str, PressureStall]]:
-    """By resource, then by kind. Empty: no PSI in this kernel, or switched off by psi=0."""
+    """Readings by resource, then by kind. Empty: this kernel has no PSI, or psi=0 disables it."""
     found = {name: parse_pressure(read_text(f"{proc}/pressure/{name}")) for name in resources}
-    # The kernel prints 0 there for a whole system, where it means nothing: something always runs.
+    # The kernel prints 0 for "full" CPU of the whole system, where it has no meaning: a task always runs.
     found.get("cpu", {}).pop("full", None)
     return {name: stalls for name, stalls in found.items() if stalls}
 

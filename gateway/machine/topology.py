@@ -1,4 +1,4 @@
-"""Which logical CPUs there are and where each sits: core, package, NUMA node (sysfs-devices-system-cpu)."""
+"""The logical CPUs and their locations: core, package, NUMA node (sysfs-devices-system-cpu)."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ PROC: Final = Path("/proc")
 SYS: Final = Path("/sys")
 
 MAX_CPUS: Final = 1 << 16
-"""More logical CPUs than any kernel can have (NR_CPUS is at most 8192): a larger number is damage."""
+"""More logical CPUs than any kernel supports (NR_CPUS is at most 8192): a larger number is invalid."""
 
 
 @dataclass(frozen=True, slots=True)
 class CpuLocation:
-    """Where a logical CPU sits; −1: not known."""
+    """Location of a logical CPU; −1: unknown."""
 
     core: int = -1
     package: int = -1
@@ -34,16 +34,16 @@ UNKNOWN_LOCATION: Final = CpuLocation()
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """All online CPUs. `siblings` are the online threads of each core; a core whose threads are not known is not there."""
+    """All online CPUs. `siblings` are the online threads of each core; cores with unknown threads are omitted."""
 
     cpus: tuple[int, ...]
     locations: Mapping[int, CpuLocation] = field(default_factory=dict)
     siblings: tuple[tuple[int, ...], ...] = ()
     nodes: Mapping[int, tuple[tuple[int, ...], int]] = field(default_factory=dict)
-    """For each NUMA node its online CPUs and its bytes of memory; 0: not known."""
+    """For each NUMA node its online CPUs and its bytes of memory; 0: unknown."""
 
     def put(self, machine: capture_pb2.Machine) -> None:
-        """Set what a machine's description says of its CPUs."""
+        """Set the CPU fields of a machine's description."""
         for name in ("nodes", "siblings"):
             machine.ClearField(name)
         machine.logical_cpus = len(self.cpus)
@@ -59,17 +59,17 @@ class Topology:
 
 
 def online_cpus(sys: Path = SYS) -> list[int]:
-    """Numbers of the logical CPUs that run, ascending; those we may run on where the kernel does not say."""
+    """Numbers of the online logical CPUs, ascending; if unknown, those this process may run on."""
     return parse_cpu_list(read_text(online_file(sys))) or sorted(os.sched_getaffinity(0))
 
 
 def online_file(sys: Path) -> str:
-    """The file that says which CPUs run; its text changes when one comes or goes."""
+    """The file with the list of online CPUs; its text changes when one comes or goes."""
     return f"{sys}/devices/system/cpu/online"
 
 
 def parse_cpu_list(text: str) -> list[int]:
-    """The kernel's list form, e.g. "0-2,5", or with spaces; ascending. Empty for what is no such list."""
+    """Parse the kernel's list form, e.g. "0-2,5", or with spaces; ascending. Empty if invalid."""
     cpus: set[int] = set()
     for part in text.replace(",", " ").split():
         first, dash, last = part.partition("-")
@@ -83,7 +83,7 @@ def parse_cpu_list(text: str) -> list[int]:
 
 
 def read_topology(cpus: Iterable[int], sys: Path = SYS) -> Topology:
-    """Where each of the CPUs sits. Three files a core and one a node are read, nothing a thread."""
+    """The location of each CPU. Reads three files a core and one a node, none a thread."""
     online = sorted(set(cpus))
     wanted = set(online)
     nodes: dict[int, tuple[tuple[int, ...], int]] = {}
@@ -109,15 +109,15 @@ def read_topology(cpus: Iterable[int], sys: Path = SYS) -> Topology:
 
 
 def _threads(cpu: int, folder: str, free: set[int]) -> tuple[int, ...]:
-    """Online threads of the CPU's core, itself among them; empty: not known."""
-    # core_cpus_list since Linux 5.3; before, thread_siblings_list, which means the same.
+    """Online threads of the CPU's core, including itself; empty: unknown."""
+    # core_cpus_list since Linux 5.3; before it thread_siblings_list, with the same meaning.
     text = read_text(f"{folder}/core_cpus_list") or read_text(f"{folder}/thread_siblings_list")
     threads = parse_cpu_list(text)
     return tuple(thread for thread in threads if thread in free) if cpu in threads else ()
 
 
 def _node_memory(text: str) -> int:
-    """MemTotal of a node's meminfo, "Node 0 MemTotal: 65536 kB", in bytes; 0: not known."""
+    """MemTotal of a node's meminfo, "Node 0 MemTotal: 65536 kB", in bytes; 0: unknown."""
     for line in text.splitlines():
         _, found, rest = line.partition("MemTotal:")
         if found:
@@ -127,5 +127,5 @@ def _node_memory(text: str) -> int:
 
 
 def _is_number(text: str) -> bool:
-    """Decimal digits, few enough to be one of the kernel's numbers."""
+    """Whether it consists of decimal digits, and not more than the kernel's numbers have."""
     return text.isascii() and text.isdigit() and len(text) <= 20

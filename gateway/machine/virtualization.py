@@ -1,8 +1,8 @@
-"""On what this machine runs: a hypervisor's name, and the kind of container around the gateway.
+"""Virtualization of this machine: the hypervisor, and the kind of container around the gateway.
 
-Names are those of systemd-detect-virt(1). The hypervisor says who it is by the CPU's leaf 0x40000000, which a
-program cannot ask for portably; the kernel passes it on by /dev/cpu (a module), by the Xen folder of /sys, by the
-firmware's tables, and by the clock that it offers a guest.
+Names are those of systemd-detect-virt(1). The hypervisor identifies itself in the CPU's leaf 0x40000000, which a program
+cannot read portably. The kernel exposes it by /dev/cpu (a module), by the Xen folder of /sys, by the firmware's tables,
+and by the guest's clock.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _SIGNATURES: Final = {
     b"VBoxVBoxVBox": "oracle",
     b" lrpepyh vr": "parallels",
 }
-# First match wins; of sys_vendor, product_name, board_vendor, bios_vendor.
+# First match wins; searched in sys_vendor, product_name, board_vendor, bios_vendor.
 _FIRMWARE: Final = (
     (re.compile(r"KVM|OpenStack|KubeVirt|RHEV|oVirt|Google|Amazon EC2|DigitalOcean|Alibaba Cloud"), "kvm"),
     (re.compile(r"QEMU|Bochs|SeaBIOS"), "qemu"),
@@ -59,7 +59,7 @@ _NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,32}")
 def hypervisor(
     cpuinfo: Mapping[str, str], proc: Path = PROC, sys: Path = SYS, cpuid: str = "/dev/cpu/0/cpuid"
 ) -> str:
-    """The hypervisor's name, "none", or OTHER; "" where /proc/cpuinfo says nothing of the CPU."""
+    """The hypervisor's name, "none", or OTHER; "" if /proc/cpuinfo has no CPU flags."""
     if read_line(f"{sys}/hypervisor/type") == "xen":
         # Domain 0 is the host: it owns the hardware.
         return NONE if "control_d" in read_line(f"{proc}/xen/capabilities").split(",") else "xen"
@@ -72,18 +72,18 @@ def hypervisor(
     by_firmware = next((name for pattern, name in _FIRMWARE if pattern.search(firmware)), "")
     clocks = read_text(f"{sys}/devices/system/clocksource/clocksource0/available_clocksource").split()
     by_clock = next((name for clock, name in _CLOCKS for each in clocks if each.startswith(clock)), "")
-    # QEMU's firmware is that of KVM guests too; the clock tells them apart.
+    # KVM guests have QEMU's firmware too; the clock distinguishes them.
     return (
         _by_cpuid(cpuid) or (by_clock if by_firmware in {"", "qemu"} and by_clock else by_firmware) or OTHER
     )
 
 
 def container(proc: Path = PROC, root: str = "") -> str:
-    """The kind of container the gateway runs in, or "none"; `root` is before the paths of marker files."""
+    """The kind of container the gateway runs in, or "none"; `root` is prefixed to the paths of marker files."""
     for path, kind in _CONTAINERS:
         if os.path.exists(root + path):  # noqa: PTH110 - a Path costs more than the call
             return kind
-    # systemd and runtimes that start it say it to their first process.
+    # systemd, and runtimes that start it, set this variable for its first process.
     for entry in read_text(f"{proc}/1/environ", 1 << 16).split("\0"):
         name, equals, value = entry.partition("=")
         if name == "container" and equals and _NAME.fullmatch(value):
@@ -92,7 +92,7 @@ def container(proc: Path = PROC, root: str = "") -> str:
 
 
 def _by_cpuid(path: str) -> str:
-    """The signature in EBX, ECX and EDX of the leaf (cpuid(4)); "" where the module is not loaded."""
+    """The signature in EBX, ECX and EDX of the leaf (cpuid(4)); "" if the module is not loaded."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

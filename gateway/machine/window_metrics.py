@@ -1,7 +1,7 @@
-"""System parameters that are taken together with a profile (DIGEST G7), over the same window.
+"""System metrics of a capture's window (DIGEST G7).
 
-What there is to read is found once, when the gateway's server starts, and again when CPUs come or go: a machine
-without cpufreq and cpuidle, as most virtual ones are, costs a dozen reads a capture however many CPUs it has.
+Sources are found once, when the gateway's server starts, and again when CPUs come or go: a machine without cpufreq and
+cpuidle, as most virtual ones are, costs a dozen reads a capture, however many CPUs it has.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _LOAD: Final = re.compile(r"([\d.]{1,12}) ([\d.]{1,12}) ([\d.]{1,12}) (\d{1,9})/
 
 @dataclass(frozen=True, slots=True)
 class MetricSources:
-    """What can be read of this machine while the same CPUs run; `online` is the kernel's list of them."""
+    """The readable sources of metrics while the same CPUs run; `online` is the kernel's list of them."""
 
     online: str
     topology: Topology
@@ -42,7 +42,7 @@ class MetricSources:
 
 
 def find_sources(flags: str = "", *, proc: Path = PROC, sys: Path = SYS) -> MetricSources:
-    """Look what there is; `flags` are the CPU's by /proc/cpuinfo."""
+    """Find the sources; `flags` are the CPU's in /proc/cpuinfo."""
     online = read_text(online_file(sys))
     cpus = online_cpus(sys)
     return MetricSources(
@@ -51,10 +51,10 @@ def find_sources(flags: str = "", *, proc: Path = PROC, sys: Path = SYS) -> Metr
 
 
 class MachineMetrics:
-    """Reads the gauges of one machine for any number of captures, also at the same time."""
+    """Reads the metrics of one machine for any number of captures, also concurrent ones."""
 
     def __init__(self, flags: str = "", *, proc: Path = PROC, sys: Path = SYS) -> None:
-        """Find the gauges; `flags` are the CPU's by /proc/cpuinfo."""
+        """Find the sources; `flags` are the CPU's in /proc/cpuinfo."""
         self.proc: Final = proc
         self.sys: Final = sys
         self.modules: Final = LoadedModules(proc, sys)
@@ -62,21 +62,21 @@ class MachineMetrics:
         self._sources = find_sources(flags, proc=proc, sys=sys)
 
     def sources(self) -> MetricSources:
-        """The gauges of the CPUs that run now."""
+        """The sources for the CPUs that are online now."""
         if read_text(online_file(self.sys)) != self._sources.online:
             self._sources = find_sources(self._flags, proc=self.proc, sys=self.sys)
         return self._sources
 
     def open_window(self) -> WindowMetrics:
-        """Take the first readings."""
+        """Start a window with the first readings."""
         return WindowMetrics(self)
 
 
 class WindowMetrics:
-    """The machine over one window: opened by its first readings, closed once by the last."""
+    """The machine's metrics over one window, from the first readings to the last; close it once."""
 
     def __init__(self, metrics: MachineMetrics) -> None:
-        """Read everything whose change over the window counts."""
+        """Read everything that is reported as a difference."""
         self._metrics = metrics
         self._sources = metrics.sources()
         self._mhz: defaultdict[int, list[float]] = defaultdict(list)
@@ -88,12 +88,12 @@ class WindowMetrics:
         self._began = time.monotonic()
 
     def sample_frequencies(self) -> None:
-        """Note the frequencies of now: the more often, the better the mean."""
+        """Read the current frequencies: the more often, the more precise the mean."""
         for cpu, megahertz in self._sources.frequencies.read().items():
             self._mhz[cpu].append(megahertz)
 
     def close(self, capture: capture_pb2.Capture) -> float:
-        """Put everything into the capture; the mean utilisation of the window, 0…1."""
+        """Put all metrics into the capture; returns the mean utilisation of the window, 0…1."""
         after = read(self._metrics.proc)
         window_ms = (time.monotonic() - self._began) * 1000
         sources = self._metrics.sources()
