@@ -1,7 +1,7 @@
-"""The perf maps of one capture: opened when a sample first lies in code without a file, read with each drain.
+"""The perf maps of one capture: opened at the first sample in code without a file, updated at each drain.
 
-A name is what the map says when the sample is read, with the next drain: up to 0.5 s later. A map once open outlives its process. What
-a process that is gone has left behind is looked for where its parent lives.
+A name is the map's when the sample is read, at the next drain: up to 0.5 s later. An open map outlives its process. The
+map of a process that has ended is opened through its parent's root.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from gateway.jit.perf_map import Allowance, PerfMap
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# Maps open at once: a descriptor each.
+# Open maps: one descriptor each.
 _MAX_MAPS: Final = 128
-# Most code made at run time has no map. Drains between two looks double up to 2 to the power of this: 4 s.
+# Most run-time code has no map. Drains between two attempts double up to 2 to the power of this: 4 s.
 _MAX_FAILED_OPENS: Final = 4
-# Maps whose refusal is told one by one.
+# Refused maps that are reported individually.
 _MAX_REPORTED: Final = 4
 
 
 class _Process:
-    """What was asked of one process, and its map if there is one."""
+    """The addresses requested for one process, and its map if there is one."""
 
     __slots__ = ("failed_opens", "last_drain", "map", "next_open", "requested")
 
@@ -38,10 +38,10 @@ class _Process:
 
 
 class JitNames:
-    """Names of code without a file. Not for use by several threads at once; close it."""
+    """Names of code without a file. Not thread-safe; close it."""
 
     def __init__(self, *, open_live: Callable[[int], int | None] = open_map) -> None:
-        """Nothing is opened yet. Maps of processes that are gone must have been written from now on."""
+        """Nothing is opened yet. Maps of ended processes must have been written from now on."""
         self._open_live = open_live
         self._began = time.time()
         self._allowance = Allowance()
@@ -52,9 +52,9 @@ class JitNames:
         self._left_out: set[int] = set()
 
     def name(self, pid: int, parent: int | None, address: int, drain: int) -> str:
-        """The name of the code at an address of a process; empty: none is known.
+        """The name of the code at an address of a process; empty: unknown.
 
-        `address` lies in the instruction, `drain` counts up, `parent` is asked for only if the process is gone.
+        `address` lies in the instruction, `drain` counts up, `parent` is used only if the process has ended.
         """
         process = self._processes.setdefault(pid, _Process())
         process.requested.add(address)
@@ -67,7 +67,7 @@ class JitNames:
         return name
 
     def refresh(self, pid: int, drain: int) -> set[int]:
-        """Read what the process wrote since the last drain; the addresses whose names must be asked again."""
+        """Read what the process wrote since the last drain; returns addresses whose names may have changed."""
         process = self._processes.get(pid)
         if process is None or process.last_drain == drain:
             return set()
@@ -82,19 +82,19 @@ class JitNames:
         return changed
 
     def forget(self, pid: int) -> None:
-        """Drop what is known of a process: another has its number, or it runs another program."""
+        """Drop a process: its number was reused, or it runs another program."""
         process = self._processes.pop(pid, None)
         if process is not None and process.map is not None:
             process.map.close()
             self._maps -= 1
 
     def close(self) -> None:
-        """Close every map. Names can be asked on; the maps are opened again."""
+        """Close every map. `name` still works; it opens the maps again."""
         for pid in tuple(self._processes):
             self.forget(pid)
 
     def notes(self) -> list[str]:
-        """What could not be read, as sentences."""
+        """Everything that could not be read, as sentences."""
         notes = []
         if self._denied:
             notes.append(
@@ -113,7 +113,7 @@ class JitNames:
         return notes
 
     def _open_map(self, pid: int, parent: int | None, process: _Process, drain: int) -> None:
-        """Open the map, if there is one by now, and read it."""
+        """Open the map, if it exists by now, and read it."""
         process.last_drain = drain
         process.next_open = drain + (1 << process.failed_opens)
         process.failed_opens = min(process.failed_opens + 1, _MAX_FAILED_OPENS)

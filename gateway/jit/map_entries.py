@@ -1,12 +1,12 @@
-"""Which line of a perf map names an address: the last one written that covers it.
+"""Finds the line of a perf map that names an address: the last one written that covers it.
 
-A map is lines `START SIZE NAME` in hexadecimal, without order, and grows as its program compiles
-(tools/perf/Documentation/jit-interface.txt of Linux). Runtimes give freed ranges to other functions, so
-ranges overlap and the newest line counts.
+A map has lines `START SIZE NAME` in hexadecimal, unordered, and grows as its program compiles
+(tools/perf/Documentation/jit-interface.txt of Linux). Runtimes reuse freed ranges, so ranges overlap and the newest line
+wins.
 
-Sans I/O. What was read is turned into ranges that do not overlap, each with the line that names it, so that
-an address is found by bisection whatever the map says, and a line never makes more than two of them. Per line
-at most 47 bytes are kept, whatever range it covers, and some 2 µs spent; names stay in the file.
+Sans I/O. Lines become ranges without overlap, each with its line, so that bisection finds an address whatever the map
+contains; a line adds at most two ranges. Per line it takes at most 47 bytes, whatever its range, and some 2 µs; names
+stay in the file.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# A function of more code than this is no function (V8 allows 128 MiB of code in all, by default).
+# A larger function is invalid (V8 allows 128 MiB of code in all, by default).
 MAX_SIZE: Final = 128 << 20
-# The largest name that a line may bring; its end is cut off. Bytes.
+# The longest name of a line in bytes; a longer one is cut off.
 MAX_NAME: Final = 1000
-# What does not end within so many bytes is no line of a map.
+# A longer line is invalid.
 _MAX_LINE: Final = 16 << 10
 _HIGHEST: Final = (1 << 64) - 1
 _NOBODY: Final = -1
 
 
 class _Layer:
-    """Lines from the `first` on, up to the next layer's: from `bounds[i]` to the next bound `owners[i]` names."""
+    """Lines from `first` up to the next layer's: `owners[i]` names addresses from `bounds[i]` to the next bound."""
 
     __slots__ = ("bounds", "first", "owners")
 
@@ -41,10 +41,10 @@ class _Layer:
 
 
 class Entries:
-    """The lines of one map. `limit` of them at most are kept; `full` says that there were more.
+    """The lines of one map. At most `limit` are kept; `full`: there were more.
 
-    `steps` counts down what may still be spent, about 1 µs each: one for a line that is read, whatever its
-    form, one each time that a line is put in order. At 0 the rest of the map is left out, which is `full` too.
+    `steps` counts down the remaining work, about 1 µs each: one for each line read, valid or not, and one each time a
+    line is sorted. At 0 the rest of the map is skipped, which sets `full` too.
     """
 
     __slots__ = (
@@ -61,12 +61,12 @@ class Entries:
     )
 
     def __init__(self, *, limit: int, steps: int = 1 << 62, position: int = 0) -> None:
-        """Expect the file from byte `position` on; if that is not 0, the line it lies in is passed over."""
+        """Expect the file from byte `position` on; if that is not 0, the rest of the line there is skipped."""
         self.limit = limit
         self.steps = steps
         self.full = False
         self.position = position
-        # Bytes read of a line whose end was not; None: what comes up to the next end is to be passed over.
+        # The bytes of an incomplete line; None: skip up to the next line end.
         self._tail: bytes | None = None if position else b""
         self._starts = array("Q")
         self._sizes = array("I")
@@ -78,12 +78,12 @@ class Entries:
         return len(self._starts)
 
     def ranges(self, first: int) -> Iterator[tuple[int, int]]:
-        """Yield what the entries from the `first` on cover, as (start, end), in the order of the file."""
+        """Yield the ranges (start, end) of the entries from `first` on, in the order of the file."""
         for entry in range(first, len(self._starts)):
             yield self._starts[entry], self._starts[entry] + self._sizes[entry]
 
     def feed(self, data: bytes) -> None:
-        """Take in the next bytes of the file; `index` makes them count. A line out of form is passed over."""
+        """Add the next bytes of the file; `index` makes them visible to `find`. Malformed lines are skipped."""
         at = self.position
         self.position += len(data)
         if self._tail is None:
@@ -114,10 +114,10 @@ class Entries:
             at += len(line) + 1
 
     def index(self) -> None:
-        """Put what was taken in in order, so that `find` knows it.
+        """Index the lines that `feed` has added.
 
-        That is a layer of its own over those before. A layer is put in order together with the one before it
-        once it is as large, so that there are few, and a line seldom moves.
+        They form a new layer over the previous ones. A layer is merged with the previous one once it is as large, so
+        that there are few layers, and a line is moved rarely.
         """
         first, end = self._indexed, len(self._starts)
         if first == end:
@@ -133,7 +133,7 @@ class Entries:
         layers.append(self._layer(first, end))
 
     def find(self, address: int) -> int | None:
-        """Return the byte of the file at which the line begins that names an address; None: no line does."""
+        """Return the file position of the line that names an address; None: no line does."""
         for layer in reversed(self._layers):
             place = bisect_right(layer.bounds, address) - 1
             if place >= 0 and (owner := layer.owners[place]) != _NOBODY:
@@ -141,13 +141,13 @@ class Entries:
         return None
 
     def _layer(self, first: int, end: int) -> _Layer:
-        """Sweep the lines from `first` up to `end` by address; of those that cover one the last is its owner."""
+        """Sweep the lines from `first` up to `end` by address; the last line that covers an address owns it."""
         starts, sizes = self._starts, self._sizes
         layer = _Layer(first)
         bounds, owners = layer.bounds, layer.owners
         covering: list[
             int
-        ] = []  # a heap, the last line foremost; those that ended are dropped when they come up
+        ] = []  # a heap, the last line first; ended ranges are dropped when they reach the top
         at = 0
         owner = _NOBODY
         for entry in (*sorted(range(first, end), key=starts.__getitem__), _NOBODY):
@@ -166,7 +166,7 @@ class Entries:
 
 
 def name_in(line: bytes, address: int) -> str:
-    """Return the name that a line gives an address; empty: it names another, or is none any more.
+    """Return the name that a line gives an address; empty: it names another address, or is not a line any more.
 
     Undecodable bytes and control characters, which no function's name has, are replaced.
     """
@@ -182,7 +182,7 @@ def name_in(line: bytes, address: int) -> str:
 
 
 def _parse(line: bytes) -> tuple[int, int, bytes] | None:
-    """Start, size and name of a line; None: it is out of form. JDK's `Compiler.perfmap` writes 0x before both."""
+    """Start, size and name of a line; None: malformed. JDK's `Compiler.perfmap` writes 0x before both numbers."""
     try:
         first, second, name = line.split(None, 2)
         start, size = int(first, 16), int(second, 16)

@@ -1,10 +1,10 @@
-"""Opening the perf map that a process wrote: /tmp/perf-PID.map, by the number it has where it lives.
+"""Opens the perf map that a process wrote: /tmp/perf-PID.map, by its number in its own pid namespace.
 
-/tmp is anybody's, so a file there may be somebody else's who wants to name other people's code, or to have
-the gateway read what he may not. A file counts only if it is a regular one, no link of either kind and nothing
-mounted there, owned by the process's user, and was written to since the process started: numbers are given
-again, and a container's first process is always 1. Agents write for others as root: root's file counts too,
-but not for a process in a user namespace of its own, which may have mounted any folder of root's as its /tmp.
+Every user can write to /tmp, so a file there may be an attempt to name other users' code, or to have the gateway read a
+file that its owner may not. A file is accepted only if it is regular, not a link of either kind, not a mount point, owned
+by the process's user, and written since the process started: numbers are reused, and a container's first process is
+always 1. Agents write for others as root: root's file is accepted too, except for a process in its own user namespace,
+which may have mounted any folder of root's as its /tmp.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from gateway.process.untrusted_file import open_pinned, pinned
 _ROOT: Final = 0
 _STATUS_BYTES: Final = 16 << 10
 _START_TIME_FIELD: Final = 19
-"""Of /proc/PID/stat, counted from the state behind the name in parentheses."""
+"""Index in /proc/PID/stat, counted from the state after the name in parentheses."""
 _TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
-# Clocks of files go in steps of up to 10 ms, that of processes too; and the wall clock is being adjusted.
+# Clocks of files and of processes advance in steps of up to 10 ms, and the wall clock is being adjusted.
 _CLOCKS_DIFFER_S: Final = 2.0
 
 
 class MapRefused(Exception):
-    """There is a file, but it is not to be believed or not to be read; the text says why."""
+    """A map exists but is not trusted or unreadable; the text is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """A live process as far as its map goes: whose files it may write, its number in its own namespace.
+    """The facts of a live process that concern its map: the users whose files it may write, its own number.
 
-    `nested`: that is not the namespace the gateway sees it in. `started` is on the wall clock, in seconds.
-    `may_mount`: it lives in another user namespace than the gateway, or may.
+    `nested`: its pid namespace is not the gateway's. `started`: wall clock, seconds. `may_mount`: its user namespace is
+    not the gateway's, or is unknown.
     """
 
     pid: int
@@ -50,7 +50,7 @@ class Owner:
 
 
 def read_owner(pid: int) -> Owner:
-    """Look at a live process. Raises ProcessGone, AccessDenied."""
+    """Read the facts of a live process. Raises ProcessGone, AccessDenied."""
     status = _read(f"/proc/{pid}/status")
     told = dict(line.partition(b":")[::2] for line in status.split(b"\n"))
     fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
@@ -76,10 +76,10 @@ def open_map(pid: int) -> int | None:
 
 
 def open_map_of_ended(pid: int, parent: int, *, since: float) -> int | None:
-    """Return a descriptor of the map that a process has left that is gone; None: there is none.
+    """Return a descriptor of the map of a process that has ended; None: there is none.
 
-    It is looked for where its parent lives and taken for the parent's user's, written after `since` (wall
-    clock, seconds). In another pid namespace its number is not known any more. Raises like `open_map`.
+    It is opened through the parent's root and must be owned by the parent's user and written after `since` (wall clock,
+    seconds). The number of a process in another pid namespace is lost with it. Raises like `open_map`.
     """
     owner = read_owner(parent)
     return None if owner.nested else _open(owner, pid, since=since)
@@ -133,5 +133,5 @@ def _read(path: str) -> bytes:
     except PermissionError as reason:
         raise AccessDenied(f"{path} may not be read") from reason
     except OSError as reason:
-        # A process that has ended but was not waited for answers EINVAL.
+        # The kernel returns EINVAL for a zombie.
         raise ProcessGone(f"{path} cannot be read any more: {reason.strerror}") from reason

@@ -1,4 +1,4 @@
-"""One perf map while its process goes on writing it: what was appended is read, the rest is known."""
+"""One perf map while its process appends to it: only the new part is read."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from collections.abc import Set as AbstractSet
 
-# What one capture reads and keeps of all maps together: 10 MiB of memory at most.
+# Limits of one capture for all maps together: 10 MiB of memory at most.
 MAX_BYTES: Final = 16 << 20
 MAX_ENTRIES: Final = 200_000
-# What one capture spends on them, in steps of `Entries`: some 0.8 s of CPU at most. 200,000 lines that are read
-# and put in order once take 400,000.
+# Work of one capture on them, in steps of `Entries`: some 0.8 s of CPU at most. Reading and sorting 200,000 lines once
+# takes 400,000.
 MAX_STEPS: Final = 800_000
-# A name that is asked for: the line is found, and read from the file once more.
+# A name look-up: the line is found, and read from the file again.
 _STEPS_A_NAME: Final = 3
-# Of one map the newest so many bytes are read: V8 writes the functions that it optimizes last.
+# Only the newest bytes of a map are read: V8 writes optimized functions last.
 MAX_MAP_BYTES: Final = 8 << 20
 _PIECE_BYTES: Final = 256 << 10
-# Bytes before the place that was read up to, by which a file that was written anew is noticed.
+# Bytes before the current position, which detect that the file was rewritten.
 _MARK_BYTES: Final = 64
-# Lines above which addresses are not looked for one by one: that would hold as many pairs in memory.
+# With more lines, addresses are not searched individually: that would hold as many pairs in memory.
 _MANY: Final = 10_000
 _LINE_BYTES: Final = MAX_NAME + 64
 
 
 @dataclass(slots=True)
 class Allowance:
-    """What may still be read, kept and spent, of all maps of a capture."""
+    """The remaining limits of a capture, for all its maps."""
 
     bytes: int = MAX_BYTES
     entries: int = MAX_ENTRIES
@@ -40,7 +40,7 @@ class Allowance:
 
 
 class PerfMap:
-    """The map behind a descriptor, which it closes. `truncated`: not all of it was read."""
+    """The map behind a descriptor, which it closes. `truncated`: part of it was skipped."""
 
     __slots__ = ("_allowance", "_descriptor", "_entries", "_mark", "truncated")
 
@@ -53,9 +53,9 @@ class PerfMap:
         self._entries = self._begin()
 
     def refresh(self, requested: AbstractSet[int] = frozenset()) -> set[int]:
-        """Read what was appended; those of the addresses that may have got another name by it.
+        """Read what was appended; returns the requested addresses whose name may have changed.
 
-        A file that was written anew, as JDK's `Compiler.perfmap` does, is read from its beginning.
+        A rewritten file, as by JDK's `Compiler.perfmap`, is read from its beginning.
         """
         known = len(self._entries)
         try:
@@ -68,13 +68,13 @@ class PerfMap:
                 self._entries = self._begin()
             self._read_to(size)
         except OSError:
-            return set()  # the file system is gone; what was read stays good
+            return set()  # the file system is gone; what was read stays valid
         if anew or len(self._entries) - known > _MANY:
             return set(requested)
         return _covered(requested, self._entries.ranges(known)) if requested else set()
 
     def name(self, address: int) -> str:
-        """The name of the code at an address; empty: the map has none, or too many were asked for."""
+        """The name of the code at an address; empty: not in the map, or the limit of look-ups is reached."""
         if self._allowance.steps < _STEPS_A_NAME:
             self.truncated = True
             return ""
@@ -88,7 +88,7 @@ class PerfMap:
             return ""
 
     def close(self) -> None:
-        """Give the descriptor back; may be called twice."""
+        """Close the descriptor; may be called twice."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
@@ -104,7 +104,7 @@ class PerfMap:
         return Entries(limit=self._allowance.entries, steps=self._allowance.steps, position=skipped)
 
     def _continues(self, size: int) -> bool:
-        """Whether what was read is still there, and more behind it."""
+        """Whether the bytes read so far are unchanged and more follow."""
         position = self._entries.position
         if size < position:
             return False
