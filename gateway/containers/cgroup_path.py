@@ -1,19 +1,19 @@
-"""Which control group a process is in, from the text of /proc/PID/cgroup (cgroups(7))."""
+"""The control group of a process, from the text of /proc/PID/cgroup (cgroups(7))."""
 
 from __future__ import annotations
 
 from typing import Final
 
 _MAX_PATH: Final = 4096
-"""PATH_MAX; a longer path is damage."""
+"""PATH_MAX; a longer path is invalid."""
 
 
 def choose_cgroup(text: str) -> str:
-    """Choose the path from the text of /proc/PID/cgroup: version 2's, unless only version 1 says more.
+    """Choose the path from the text of /proc/PID/cgroup: version 2's, unless only version 1 is more specific.
 
-    On a mixed system the version 2 hierarchy may hold everything at its root while version 1's hold the
-    containers; `name=systemd` is the one that all managers fill. A gateway in a control group namespace of its own
-    sees the groups beside its own as "/../NAME".
+    On a mixed system the version 2 hierarchy may hold all processes in its root while version 1's hold the containers;
+    all managers fill `name=systemd`. A gateway in its own control group namespace sees groups next to its own as
+    "/../NAME".
     """
     unified = ""
     named = ""
@@ -21,7 +21,7 @@ def choose_cgroup(text: str) -> str:
     for line in text.split("\n"):
         number, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
-        # The kernel adds this to groups that were removed while the process ends.
+        # The kernel appends this for groups that were removed while the process ends.
         path = path.removesuffix(" (deleted)")
         if not path.startswith("/") or len(path) > _MAX_PATH:
             continue

@@ -1,22 +1,22 @@
-"""What can go wrong with names, and who must act.
+"""Errors of label sources, and who must act.
 
-NamesUnavailable (GatewayError)
-├── BadLabelsFile        the operator: the file cannot be read or is too large; bad lines alone are left out
-└── KubeletUnavailable   the operator: the kubelet does not answer, refuses, or answers nonsense
+LabelsUnavailable (GatewayError)
+├── BadLabelsFile        the operator: the file is unreadable or too large; bad lines alone are skipped
+└── KubeletUnavailable   the operator: the kubelet does not answer, refuses, or sends an invalid reply
 
-None of them fails a capture: it goes on without those names and says so in a note.
+None of them fails a capture: it continues without those labels and has a note.
 """
 
 from gateway.errors import GatewayError
 
 
 class LabelsUnavailable(GatewayError):
-    """Base of what goes wrong with names of containers."""
+    """Base of errors of container labels."""
 
 
 class BadLabelsFile(LabelsUnavailable):
-    """The labels file cannot be read, or is larger than is read. The text says which and why."""
+    """The labels file is unreadable or too large; the text has the details."""
 
 
 class KubeletUnavailable(LabelsUnavailable):
-    """The kubelet could not be asked, or its answer is no list of pods. The text says why."""
+    """The kubelet cannot be reached, or its reply is not a list of pods. The text has the reason."""

@@ -1,7 +1,7 @@
-"""Asks this machine's kubelet for its pods, in a thread of its own: no capture ever waits for it.
+"""Fetches this machine's pods from its kubelet in a thread, so that no capture waits for it.
 
-The read-only port (10255) answers anybody; the authenticated one (10250) takes the token of a service account
-that may get nodes/pods (before Kubernetes 1.33: nodes/proxy). The token is read anew each time: it is exchanged every hour.
+The read-only port (10255) answers everyone; the authenticated one (10250) needs the token of a service account with
+access to nodes/pods (before Kubernetes 1.33: nodes/proxy). The token is read for each request: it changes every hour.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ if TYPE_CHECKING:
     from gateway.containers.label_settings import Kubelet
 
 MAX_BYTES: Final = 8 << 20
-"""Of an answer: some 1000 pods. It is held twice for a moment, and the gateway's memory is small."""
+"""Limit of a reply: some 1000 pods. It is in memory twice for a moment, and the gateway's memory is small."""
 MAX_TOKEN_BYTES: Final = 16 << 10
 MAX_AUTHORITY_BYTES: Final = 1 << 20
 TIMEOUT_S: Final = 3.0
-"""For each step: connection, TLS, and every piece of the answer."""
+"""Timeout of each step: connection, TLS, and every piece of the reply."""
 DEADLINE_S: Final = 10.0
-"""For the whole answer, headers too: a piece every three seconds would take hours."""
+"""Timeout of the whole reply with headers: a piece every three seconds would take hours."""
 FRESH_S: Final = 30.0
-"""An answer younger than that is not asked for again."""
+"""A younger reply is not requested again."""
 KEPT_S: Final = 300.0
-"""An answer older than that is not used: the pods that began since would have none of the names it could not give."""
+"""An older reply is not used: pods that started since would have no names."""
 _PIECE: Final = 1 << 16
 _MAX_WHY: Final = 200
 _LATE: Final = f"its answer took longer than {DEADLINE_S:g} s"
 
 
 class KubeletPods:
-    """What the kubelet said last. `request` starts a question, `pods` never waits."""
+    """The kubelet's last reply. `request` starts a request, `pods` never waits."""
 
     def __init__(
         self, kubelet: Kubelet, labels: Sequence[str] = (), *, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Nothing is asked yet. `labels` are taken of pods besides POD_LABELS."""
+        """Nothing is requested yet. `labels` are taken from pods besides POD_LABELS."""
         self._kubelet = kubelet
         self._wanted = tuple(dict.fromkeys((*POD_LABELS, *labels)))
         self._clock = clock
@@ -60,19 +60,19 @@ class KubeletPods:
 
     @property
     def pods(self) -> Pods:
-        """Of the last good answer; empty before the first one, and when it is older than `KEPT_S`."""
+        """Pods of the last valid reply; empty before the first one, and when it is older than `KEPT_S`."""
         return self._pods if self._clock() - self._received_at <= KEPT_S else Pods()
 
     @property
     def failure(self) -> str:
-        """Why the last question failed, or that it is under way for too long, a sentence; "": it did not."""
+        """Why the last request failed, or that it takes too long, as a sentence; "": it did not fail."""
         waited = self._clock() - self._requested_at
         if self._thread is not None and self._thread.is_alive() and waited > DEADLINE_S:
             return f"the kubelet at {self._kubelet.address} gave no names: no answer for {waited:.0f} s"
         return self._failure
 
     def request(self) -> None:
-        """Ask in the background, unless that is under way or was done a moment ago."""
+        """Start a request in the background, unless one is running or has just finished."""
         with self._lock:
             if (self._thread is not None and self._thread.is_alive()) or (
                 self._clock() - self._requested_at < FRESH_S
@@ -83,7 +83,7 @@ class KubeletPods:
             self._thread.start()
 
     def wait(self, timeout_s: float) -> bool:
-        """Until the question under way is answered; whether it was. For tests and `doctor`, not for captures."""
+        """Wait for the running request; whether it has finished. For tests and `doctor`, not for captures."""
         thread = self._thread
         if thread is None:
             return False
@@ -96,14 +96,14 @@ class KubeletPods:
             self._received_at = self._clock()
             self._failure = ""
         except KubeletUnavailable as error:
-            # What a stranger's server says ends up in it.
+            # It contains text from an unknown server.
             why = "".join(letter if letter.isprintable() else "?" for letter in str(error)[:_MAX_WHY])
             self._failure = f"the kubelet at {self._kubelet.address} gave no names: {why}"
 
 
 def fetch(kubelet: Kubelet) -> str:
-    """The text of its list of pods; raises KubeletUnavailable. Redirections are not followed, no proxy is used."""
-    # Loaded here: 3 MiB that a gateway without Kubernetes never needs.
+    """The text of the kubelet's list of pods; raises KubeletUnavailable. Follows no redirect, uses no proxy."""
+    # Imported here: 3 MiB that a gateway without Kubernetes never needs.
     import http.client  # noqa: PLC0415
     import ssl  # noqa: PLC0415
 
@@ -115,7 +115,7 @@ def fetch(kubelet: Kubelet) -> str:
             headers["Authorization"] = f"Bearer {token}"
         connection: http.client.HTTPConnection
         if kubelet.secure:
-            # By its text: OpenSSL would open the file in its own way, and wait for it. Without any it would take the system's.
+            # By content: OpenSSL would open the file itself, and could block. Without one it would use the system's.
             known = None
             if kubelet.authority is not None:
                 authority = read_untrusted(kubelet.authority, MAX_AUTHORITY_BYTES)
@@ -126,7 +126,7 @@ def fetch(kubelet: Kubelet) -> str:
             connection = http.client.HTTPConnection(kubelet.address, timeout=TIMEOUT_S)
         try:
             connection.connect()
-            # The time limit of a socket is for each piece, and there is none for all headers together.
+            # A socket's timeout applies to each piece, and none to all headers together.
             watch = threading.Timer(DEADLINE_S, _cut, (connection.sock, late))
             watch.daemon = True
             watch.start()
@@ -140,8 +140,8 @@ def fetch(kubelet: Kubelet) -> str:
     except FileRefused as error:
         raise KubeletUnavailable(f"the file of its token or authority is not read: {error}") from error
     except (OSError, http.client.HTTPException, ValueError) as error:
-        # The text of a ValueError would hold the token, which has a line break or worse in it. A certificate that
-        # cannot be verified is both, and its text is what the operator needs.
+        # The text of a ValueError would contain the token, which has a line break or another invalid character. A
+        # certificate that cannot be verified is a ValueError too, and its text is what the operator needs.
         secret = isinstance(error, ValueError) and not isinstance(error, OSError)
         what = "the token is not one line of ASCII" if secret else str(error) or type(error).__name__
         raise KubeletUnavailable(_LATE if late.is_set() else what) from None
@@ -151,10 +151,10 @@ def fetch(kubelet: Kubelet) -> str:
 
 
 def _cut(connected: socket.socket, late: threading.Event) -> None:
-    """End a connection under its reader, who sees the end of the answer."""
+    """Shut down a connection from another thread, so that its reader sees the end of the reply."""
     late.set()
     with suppress(OSError):
-        # Not the method of a socket with TLS, which changes what its reader works with.
+        # Not the TLS socket's method, which changes state that its reader uses.
         socket.socket.shutdown(connected, socket.SHUT_RDWR)
 
 

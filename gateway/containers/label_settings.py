@@ -1,4 +1,4 @@
-"""What the operator set about names of containers. Loads nothing heavy: the waiting process holds it all day."""
+"""The operator's settings for labels. Imports nothing large: the waiting process holds it all day."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LABEL_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]{0,127}", re.ASCII)
-"""What a label may be called, so that it can be asked for (storage's matchers take the same)."""
+"""Valid label names, which queries can use (storage's matchers accept the same)."""
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}", re.ASCII)
 _POD_LABEL: Final = re.compile(r"(?:[A-Za-z0-9.-]{1,253}/)?[A-Za-z0-9][A-Za-z0-9_.-]{0,62}", re.ASCII)
 _URL: Final = re.compile(
@@ -28,12 +28,12 @@ POD_LABELS: Final = (
     "version",
     "batch.kubernetes.io/job-name",
 )
-"""Labels of pods that are always taken: the application, its version and its job are read from them."""
+"""Pod labels that are always taken: the application, its version and its job are derived from them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kubelet:
-    """Where this machine's kubelet answers. `path` is that of its list of pods; `authority` None: the system's."""
+    """The address of this machine's kubelet. `path` is that of its list of pods; `authority` None: the system's."""
 
     secure: bool
     address: str
@@ -44,11 +44,11 @@ class Kubelet:
 
 @dataclass(frozen=True, slots=True)
 class LabelSettings:
-    """Where names come from.
+    """Sources of labels.
 
-    `environment` has variables of processes that may be read, and the label that each becomes. `pod_labels` are
-    taken besides POD_LABELS. `state_root` is before the paths of container runtimes' state, "/" or where the host's root
-    is mounted; None: it is not looked at.
+    `environment` maps the permitted variables of processes to labels. `pod_labels` are taken besides POD_LABELS.
+    `state_root` is prefixed to the paths of container runtimes' state, "/" or the mount point of the host's root; None:
+    they are not read.
     """
 
     labels_file: Path | None = None
@@ -59,11 +59,11 @@ class LabelSettings:
 
 
 NO_LABELS: Final = LabelSettings()
-"""Nothing is looked at but the paths of control groups."""
+"""No source besides the paths of control groups."""
 
 
 def parse_environment_label(text: str) -> tuple[str, str]:
-    """`NAME` becomes the label env.NAME, `NAME=LABEL` the label LABEL; raises ValueError with what is wrong."""
+    """`NAME` becomes the label env.NAME, `NAME=LABEL` the label LABEL; raises ValueError with the reason."""
     name, equals, label = text.partition("=")
     if not _VARIABLE.fullmatch(name):
         raise ValueError(f"{text}: must be the name of a variable, or NAME=LABEL")
@@ -73,14 +73,14 @@ def parse_environment_label(text: str) -> tuple[str, str]:
 
 
 def parse_pod_label(text: str) -> str:
-    """The key of a pod's label; raises ValueError with what is wrong."""
+    """The key of a pod's label; raises ValueError with the reason."""
     if not _POD_LABEL.fullmatch(text):
         raise ValueError(f"{text}: must be the key of a label of pods, e.g. team or example.com/team")
     return text
 
 
 def parse_kubelet(url: str, token_file: Path | None, authority: Path | None) -> Kubelet:
-    """`http://HOST:10255` or `https://HOST:10250`; raises ValueError with what is wrong."""
+    """`http://HOST:10255` or `https://HOST:10250`; raises ValueError with the reason."""
     match = _URL.fullmatch(url)
     if not match:
         raise ValueError(f"{url}: must be http://HOST:PORT or https://HOST:PORT, with /pods if with a path")

@@ -1,7 +1,7 @@
-"""The labels of a process group, put together from all sources, when a capture is finished.
+"""Combines the labels of a process group from all sources at the end of a capture.
 
-Later sources count over earlier ones for a label that both give: the path of the control group, the runtime's
-state files, the kubelet, the environment's allow-list, the operator's labels file.
+Sources in increasing priority: the path of the control group, the runtime's state files, the kubelet, the environment's
+allow-list, the operator's labels file.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from gateway.containers.runtime_state import RuntimeState
 
 MAX_LABELS: Final = 64
-"""Of one group; the allow-lists and the file are the operator's, so more is a mistake."""
+"""Limit for one group; the operator writes the allow-lists and the file, so more is a mistake."""
 
 
 class LabelSources:
-    """All sources of names of one machine. `begin` when a capture begins, `finish` when it is to be packed."""
+    """All label sources of one machine. Call `begin` at the start of a capture, `finish` before packing."""
 
     def __init__(self, settings: LabelSettings) -> None:
         """Nothing is read yet."""
@@ -33,7 +33,7 @@ class LabelSources:
         self._file: LabelsFileReader | None = None
         self._kubelet: KubeletPods | None = None
         self._state: RuntimeState | None = None
-        # Each is loaded only where it is asked for: most machines need none of them.
+        # Imported only if configured: most machines need none of them.
         if settings.labels_file:
             from gateway.containers.labels_file import LabelsFileReader  # noqa: PLC0415
 
@@ -48,16 +48,16 @@ class LabelSources:
             self._state = RuntimeState(settings.state_root)
 
     def begin(self) -> None:
-        """Ask who has to be asked; the answer has the length of a capture to arrive."""
+        """Start requests to remote sources; their replies have the length of the capture to arrive."""
         if self._kubelet:
             self._kubelet.request()
 
     def of_process(self, pid: int) -> Labels:
-        """What only the process itself can say; to be asked while it runs."""
+        """The labels in a process's own environment; read them while it runs."""
         return read_environment(pid, self._allowed) if self._allowed else ()
 
     def finish(self) -> GroupLabels:
-        """The labels as all sources have them now."""
+        """The current labels of all sources."""
         notes: list[str] = []
         file = None
         if self._file:
@@ -70,7 +70,7 @@ class LabelSources:
 
 
 class GroupLabels:
-    """The labels of groups at one moment; each control group is looked up once."""
+    """The labels of groups at one time; each control group is looked up once."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class GroupLabels:
         state: RuntimeState | None,
         notes: list[str],
     ) -> None:
-        """As `LabelSources.finish` makes it."""
+        """Created by `LabelSources.finish`."""
         self._file = file
         self._pods = kubelet.pods if kubelet else None
         self._failure = kubelet.failure if kubelet else ""
@@ -89,7 +89,7 @@ class GroupLabels:
         self._known: dict[str, tuple[dict[str, str], dict[str, str]]] = {}
 
     def labels(self, cgroup: str, own: Labels) -> Labels:
-        """Labels of the processes in a control group that said this of themselves; sorted by name."""
+        """Labels of the processes in a control group with the given environment labels; sorted by name."""
         found = self._known.get(cgroup)
         if found is None:
             found = self._known[cgroup] = self._look(cgroup)
@@ -97,11 +97,11 @@ class GroupLabels:
         return tuple(sorted(merged.items())[:MAX_LABELS])
 
     def notes(self) -> list[str]:
-        """What was wrong, as sentences; the kubelet's silence only where something runs in a pod."""
+        """Problems as sentences; a failing kubelet only if a sampled process runs in a pod."""
         return self._notes + ([self._failure] if self._failure and self._in_kubernetes else [])
 
     def _look(self, cgroup: str) -> tuple[dict[str, str], dict[str, str]]:
-        """Labels that a process's own count over, and those that count over its own."""
+        """Labels of lower and of higher priority than those of the environment."""
         placement = parse_cgroup(cgroup)
         labels = _of_path(placement)
         self._in_kubernetes |= bool(placement.pod_uid)
@@ -111,7 +111,7 @@ class GroupLabels:
             by_pod = self._pods.pods.get(placement.pod_uid, {})
             labels |= self._pods.containers.get(placement.container, by_pod)
         if placement.pod_uid and "k8s.pod.name" not in labels:
-            # Of no use beside the name, and one more distinct value for each pod that ever was.
+            # Redundant beside the name, and one more distinct value for each pod.
             labels["k8s.pod.uid"] = placement.pod_uid
         return labels, self._file.labels(placement, cgroup) if self._file else {}
 

@@ -6,9 +6,9 @@
     unit        "postgresql@*.service"    team=data
     cgroup      /slurm/uid_*/job_*        application=batch
 
-A container is its id or at least 12 digits that it begins with. Units and control groups may be patterns (fnmatch: * ? [seq]), where * also
-stands for slashes; a control group's line is for those below it too. All lines that fit count, later ones over earlier ones. Words are quoted as
-in a shell. A line that is none of these is left out, and said once.
+A container is its id or at least its first 12 digits. Units and control groups may be patterns (fnmatch: * ? [seq]), in
+which * also matches slashes; a control group's line applies to the groups below it too. All matching lines apply, later
+ones override earlier ones. Words are quoted as in a shell. An invalid line is skipped with a warning.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 MAX_BYTES: Final = 4 << 20
 MAX_LINES: Final = 20_000
 MAX_PATTERNS: Final = 1000
-"""Lines with a pattern: each is tried for every control group that is met."""
+"""Lines with a pattern: each is matched with every control group."""
 _MAX_DEPTH: Final = 64
 MAX_LABELS: Final = 32
-"""Of one line."""
+"""Limit for one line."""
 MAX_VALUE: Final = 255
 _ID: Final = re.compile(r"[0-9a-f]{12,64}(-[0-9]+)?")
 _MAGIC: Final = re.compile(r"[*?\[]")
@@ -49,24 +49,24 @@ _Line = tuple[int, str, Labels]
 
 @dataclass(frozen=True, slots=True)
 class LabelsFile:
-    """A file as it was read. Lines have their number, by which later ones count over earlier ones."""
+    """A parsed file. Each entry has its line number: later lines override earlier ones."""
 
     containers: dict[str, list[_Line]]
-    """By the first 12 digits."""
+    """By the first 12 digits of the id."""
     exact: dict[tuple[str, str], list[_Line]]
     """By kind and name."""
     patterns: list[tuple[int, str, re.Pattern[str], Labels]]
     warnings: tuple[str, ...] = ()
-    """What was left out, as sentences; at most a few."""
+    """Skipped lines as sentences; at most a few."""
 
     def labels(self, placement: Placement, path: str) -> Labels:
-        """All labels for a control group's path and what was read from it."""
+        """All labels for a control group's path and its placement."""
         fitting: list[tuple[int, Labels]] = []
         if placement.container:
             for number, start, labels in self.containers.get(placement.container[:_SHORT], ()):
                 if placement.container.startswith(start):
                     fitting.append((number, labels))
-        # A container names its units as it likes, also like the machine's.
+        # A container chooses the names of its own units, possibly equal to the machine's.
         own = placement.unit and not (placement.container or placement.name)
         names = [("unit", placement.unit)] if own else []
         names += [("cgroup", above) for above in _itself_and_above(path)]
@@ -82,7 +82,7 @@ class LabelsFile:
 
 
 def parse_labels_file(text: str) -> LabelsFile:
-    """Read all lines; never raises."""
+    """Parse all lines; never raises."""
     containers: dict[str, list[_Line]] = {}
     exact: dict[tuple[str, str], list[_Line]] = {}
     patterns: list[tuple[int, str, re.Pattern[str], Labels]] = []
@@ -115,7 +115,7 @@ def parse_labels_file(text: str) -> LabelsFile:
 
 
 class LabelsFileReader:
-    """The labels file, read again when it has changed: its inode, size or time of change."""
+    """Reads the labels file again when its inode, size or time of change differs."""
 
     def __init__(self, path: Path) -> None:
         """Nothing is read yet."""
@@ -124,7 +124,7 @@ class LabelsFileReader:
         self._file = parse_labels_file("")
 
     def current(self) -> LabelsFile:
-        """The file as it is; raises BadLabelsFile where it cannot be read or is too large."""
+        """The current file; raises BadLabelsFile if it is unreadable or too large."""
         try:
             descriptor = open_untrusted(self._path)
             try:
@@ -144,7 +144,7 @@ class LabelsFileReader:
 
 
 def _parse(words: list[str]) -> tuple[str, str, Labels]:
-    """Kind, which, labels; raises ValueError with what is wrong."""
+    """Kind, name, labels; raises ValueError with the reason."""
     kind, *rest = words
     if kind not in {"container", "unit", "cgroup"}:
         raise ValueError(f"{kind[:40]!r} is none of container, unit, cgroup")
@@ -169,6 +169,6 @@ def _parse(words: list[str]) -> tuple[str, str, Labels]:
 
 
 def _itself_and_above(path: str) -> list[str]:
-    """The path and all control groups above it, but the root."""
+    """The path and all control groups above it, except the root."""
     parts = path.strip("/").split("/") if path.strip("/") else []
     return ["/" + "/".join(parts[:end]) for end in range(1, min(len(parts), _MAX_DEPTH) + 1)]

@@ -1,7 +1,7 @@
-"""What the path of a control group says: container, its runtime, pod, quality of service, systemd unit.
+"""Parses the path of a control group: container, its runtime, pod, quality of service, systemd unit.
 
-Nothing but the path is looked at, so it works for containers that have ended. Managers name groups in their own
-ways (sources: runc's and crun's cgroup drivers, the kubelet's cm package, podman, systemd.slice(5), the ECS agent):
+Only the path is used, so it works for containers that have ended. Managers name groups in their own ways
+(sources: runc's and crun's cgroup drivers, the kubelet's cm package, podman, systemd.slice(5), the ECS agent):
 
     /docker/ID                                                        cgroupfs driver
     /system.slice/docker-ID.scope                                     systemd driver; nerdctl-ID, libpod-ID alike
@@ -12,10 +12,10 @@ ways (sources: runc's and crun's cgroup drivers, the kubelet's cm package, podma
     /ecs/TASK/ID, /ecs/TASK/TASK-NUMBER                               ECS on EC2, on Fargate
     /lxc.payload.NAME, /lxc/NAME, /machine.slice/machine-NAME.scope   system containers, which have names
 
-Whoever may make groups below his own can give them any name, also another's: `systemd-run --user --unit=nginx`, a
-folder named after the neighbour's container. So what the machine's own managers made counts, which is the outermost:
-nothing below a user's manager (user@1000.service), and of a container in a container (kind, docker in docker) the
-outer one, with its pod and its class.
+A user who may create groups below his own can give them any name, also that of another: `systemd-run --user
+--unit=nginx`, or a folder named after another container. So only groups made by the machine's own managers count, the
+outermost ones: nothing below a user's manager (user@1000.service), and for a container in a container (kind, docker in
+docker) the outer one, with its pod and its class.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from typing import Final
 
 _ID: Final = r"[0-9a-f]{64}"
 _CONTAINER: Final = re.compile(rf"(?:^|[/:])(?:([a-z][a-z0-9_-]*?)[-_])?({_ID})(?:\.scope)?(?=/|$)")
-# What podman and CRI-O start beside a container to watch over it.
+# Monitor processes that podman and CRI-O start next to a container.
 _WATCHERS: Final = ("conmon",)
 _RUNTIMES: Final = {
     "docker": "docker",
@@ -50,17 +50,17 @@ _SYSTEM_CONTAINER: Final = re.compile(
 _CLASSES: Final = {"burstable": "Burstable", "besteffort": "BestEffort"}
 _OF_A_USER: Final = re.compile(r"/(?:user|capsule)@[^/]*\.service(?=/)")
 _UNIT: Final = re.compile(r"_*([^/]+\.(?:service|scope))$")
-# Where systemd in a container, or a runtime, puts what it starts: says nothing.
+# Scopes of systemd or a runtime inside a container: without information.
 _NO_UNIT: Final = frozenset({".service", ".scope"})
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """What a control group's path says; "" is not known or not there.
+    """The parsed path; "" is unknown or absent.
 
-    `container` is an id in hex (ECS on Fargate: TASK-NUMBER), `name` that of a system container, which has no id.
-    `qos` is Kubernetes' class: Guaranteed, Burstable or BestEffort. `unit` is the unit of systemd, in a container
-    what the container says: then it may be any name.
+    `container` is an id in hex (ECS on Fargate: TASK-NUMBER); `name` is that of a system container, which has no id.
+    `qos` is Kubernetes' class: Guaranteed, Burstable or BestEffort. `unit` is the systemd unit; inside a container the
+    container chooses its name.
     """
 
     container: str = ""
@@ -74,7 +74,7 @@ class Placement:
 
 @lru_cache(maxsize=2048)
 def parse_cgroup(path: str) -> Placement:
-    """Read the path of a control group. Remembered: on one machine a few hundred come again and again."""
+    """Parse the path of a control group. Cached: a machine has a few hundred that recur."""
     if user := _OF_A_USER.search(path):
         path = path[: user.end()]
     container, runtime, end = _outermost(path)
@@ -100,7 +100,7 @@ def parse_cgroup(path: str) -> Placement:
 
 
 def _outermost(path: str) -> tuple[str, str, int]:
-    """Id and runtime of the outermost container, and where its part of the path ends; ("", "", 0): none."""
+    """Id and runtime of the outermost container, and the end of its part of the path; ("", "", 0): none."""
     for match in _CONTAINER.finditer(path):
         prefix = match[1] or ""
         if prefix.endswith(_WATCHERS):
@@ -113,7 +113,7 @@ def _outermost(path: str) -> tuple[str, str, int]:
 
 
 def _ecs_task(path: str) -> str:
-    """The task below ECS' folder. By parts: one expression for the whole path tried each folder with each part."""
+    """The task below ECS's folder. Split in parts: one expression for the whole path would be quadratic."""
     parts = path.split("/")
     folder = next((n for n, part in enumerate(parts) if part in _ECS), len(parts))
     tasks = (_ECS_TASK.fullmatch(part) for part in parts[folder + 1 :])
@@ -121,18 +121,18 @@ def _ecs_task(path: str) -> str:
 
 
 def _by_folder(before: str) -> str:
-    """The runtime that uses the folder right above an id; under kubepods any may."""
+    """The runtime of the folder above an id; under kubepods any is possible."""
     parts = before.strip("/:").split("/")
     return next((_FOLDERS[part] for part in reversed(parts[-2:]) if part in _FOLDERS), "")
 
 
 def _uid(text: str) -> str:
-    """A pod's uid with hyphens: systemd's names of slices have none within a part."""
+    """A pod's uid with hyphens: systemd's slice names have none within a part."""
     return text.replace("_", "-")
 
 
 def _qos(path: str) -> str:
-    """The class that the groups around a pod name. A guaranteed pod lies directly in kubepods."""
+    """The class by the groups around a pod. A guaranteed pod is directly in kubepods."""
     parts = re.split(r"[/:]", path.strip("/"))
     last = parts[-1].removesuffix(".slice")
     around = last.split("-pod")[0].split("-") if "-pod" in last else []
@@ -145,13 +145,13 @@ def _qos(path: str) -> str:
 
 
 def _unit(path: str) -> str:
-    """The service or scope that its manager made: the outermost, for what is in it is its own business.
+    """The outermost service or scope: the machine's manager made it, units inside it are not the machine's.
 
-    systemd puts an underscore before names that the kernel keeps to itself.
+    systemd prefixes an underscore to names that the kernel reserves.
     """
     for part in path.split("/"):
         match = _UNIT.match(part)
         if match and match[1] not in _NO_UNIT:
-            # The scope of a container in the container is no unit of anybody's.
+            # The scope of a container inside the container is not a unit of the machine.
             return "" if _outermost(f"/{part}")[0] else match[1]
     return ""

@@ -1,7 +1,7 @@
-"""The kubelet's list of pods as labels of containers (Kubernetes API: PodList, core/v1).
+"""Parses the kubelet's list of pods into labels of containers (Kubernetes API: PodList, core/v1).
 
-Nothing of the answer is believed: types, sizes and depths are checked, and what does not fit is left out. Pods are read one
-after the other, so that a list of megabytes never is a tree of objects ten times as large.
+The reply is untrusted: types, sizes and depths are checked, and invalid parts are skipped. Pods are parsed one after the
+other, so that a list of megabytes never becomes a tree of objects ten times as large.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 MAX_PODS: Final = 5000
 MAX_CONTAINERS: Final = 200
-"""Of one pod that are looked at."""
+"""Limit for one pod."""
 MAX_TEXT: Final = 253
 _ITEMS: Final = re.compile(r'"items"\s*:\s*\[')
 _BETWEEN: Final = re.compile(r"[\s,]*")
@@ -33,7 +33,7 @@ _OWNERS: Final = {
     "Job": "k8s.job.name",
 }
 _HASH: Final = "pod-template-hash"
-# A CronJob names its jobs by the minute they were due (since Kubernetes 1.21).
+# A CronJob names its jobs by the minute of their schedule (since Kubernetes 1.21).
 _CRON: Final = re.compile(r"(.+)-[0-9]{8,11}")
 _CLASSES: Final = frozenset({"Guaranteed", "Burstable", "BestEffort"})
 
@@ -42,19 +42,19 @@ Labels = dict[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Pods:
-    """Labels by container id and, for what runs in a pod's group but in no container, by pod uid."""
+    """Labels by container id and, for processes of a pod outside its containers, by pod uid."""
 
     containers: dict[str, Labels] = field(default_factory=dict)
     pods: dict[str, Labels] = field(default_factory=dict)
 
 
 def parse_pods(text: str, wanted: Collection[str]) -> Pods:
-    """Labels of all pods; of a pod's own labels those of `wanted`. Raises KubeletUnavailable for what is no PodList."""
+    """Labels of all pods; `wanted` selects from a pod's own labels. Raises KubeletUnavailable for an invalid list."""
     found = Pods()
     for pod in _items(text):
         metadata, status = _object(pod, "metadata"), _object(pod, "status")
         labels = _pod_labels(metadata, status, wanted)
-        # A static pod is known to the kubelet's control groups by the hash of its file.
+        # The kubelet's control groups identify a static pod by the hash of its file.
         annotations = _object(metadata, "annotations")
         for uid in (_text(metadata, "uid"), _text(annotations, "kubernetes.io/config.hash")):
             if _UID.fullmatch(uid):
@@ -68,7 +68,7 @@ def parse_pods(text: str, wanted: Collection[str]) -> Pods:
 
 
 def image_labels(reference: str) -> Labels:
-    """Name and tag of an image's reference; none for a bare digest."""
+    """Name and tag of an image reference; none for a bare digest."""
     name = reference.partition("@")[0]
     if not name or reference.startswith("sha256:"):
         return {}
@@ -112,7 +112,7 @@ def _pod_labels(metadata: dict[str, Any], status: dict[str, Any], wanted: Collec
 
 
 def _workload(label: str, name: str, template_hash: str) -> Labels:
-    """What controls the pod; a Deployment's ReplicaSet has the Deployment's name and the hash of its template."""
+    """The pod's controller; a Deployment's ReplicaSet has the Deployment's name and the hash of its template."""
     if label == "k8s.replicaset.name" and template_hash and name.endswith(f"-{template_hash}"):
         return {"k8s.deployment.name": name.removesuffix(f"-{template_hash}")}
     if label == "k8s.job.name" and (cron := _CRON.fullmatch(name)):
@@ -139,6 +139,6 @@ def _objects(parent: dict[str, Any], key: str) -> list[dict[str, Any]]:
 
 
 def _text(parent: dict[str, Any], key: str) -> str:
-    """A value that can be a label: printable and not long; "" for everything else."""
+    """A value that is a valid label: printable and short; "" for everything else."""
     value = parent.get(key)
     return value if isinstance(value, str) and len(value) <= MAX_TEXT and value.isprintable() else ""

@@ -1,8 +1,7 @@
-"""Labels that a process was given in its environment, by allow-list.
+"""Labels from a process's environment, by allow-list.
 
-An environment holds secrets. What the operator has not named is compared and forgotten; a value that is long or
-not printable is taken for something else than a label. What is seen is the environment at the start of the program:
-later changes stay in its memory.
+An environment holds secrets. Variables that the operator has not named are skipped; a value that is long or not
+printable is not a label. It is the environment at the start of the program: later changes stay in its memory.
 """
 
 from __future__ import annotations
@@ -14,15 +13,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MAX_BYTES: Final = 128 << 10
-"""Of an environment that are read. The kernel allows megabytes; schedulers set theirs early."""
+"""Limit of bytes read. The kernel allows megabytes; schedulers set their variables early."""
 MAX_VALUE: Final = 128
-"""Characters of a value; a longer one is no label, and cut it would be equal to others."""
+"""Longest value; a longer one is not a label, and truncated it would equal others."""
 
 Labels = tuple[tuple[str, str], ...]
 
 
 def parse_environment(data: bytes, allowed: Mapping[bytes, str]) -> Labels:
-    """Labels by their names, sorted; of a variable that is there twice the first counts, as for getenv(3)."""
+    """Labels sorted by name; of a repeated variable the first one counts, as for getenv(3)."""
     found: dict[str, str] = {}
     for entry in data.split(b"\0"):
         name, equals, value = entry.partition(b"=")
@@ -33,7 +32,7 @@ def parse_environment(data: bytes, allowed: Mapping[bytes, str]) -> Labels:
 
 
 def read_environment(pid: int, allowed: Mapping[bytes, str]) -> Labels:
-    """The labels of a process; none where it may not be looked at or has ended."""
+    """The labels of a process; none if it may not be read or has ended."""
     if not allowed:
         return ()
     try:
@@ -51,7 +50,7 @@ def read_environment(pid: int, allowed: Mapping[bytes, str]) -> Labels:
     finally:
         os.close(descriptor)
     data = b"".join(pieces)
-    # The last one may be cut.
+    # The last one may be incomplete.
     return parse_environment(data if size < MAX_BYTES else data[: data.rfind(b"\0") + 1], allowed)
 
 

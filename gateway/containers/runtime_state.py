@@ -1,12 +1,12 @@
-"""Names from the state files that container runtimes keep, without asking their sockets.
+"""Container names from the state files of container runtimes, without their sockets.
 
 containerd  /run/containerd/io.containerd.runtime.v2.task/NAMESPACE/ID/config.json      annotations of the CRI
 CRI-O       /run/containers/storage/overlay-containers/ID/userdata/config.json          annotations
 docker      /var/lib/docker/containers/ID/config.v2.json                                 name, image
 podman      /var/lib/containers/storage/overlay-containers/containers.json               names
 
-Only names leave this module: the files also hold environments and mounts. What cannot be read (they belong to root,
-and a gateway in a container needs the host's root mounted) has no names.
+Only names leave this module: the files also hold environments and mounts. The files belong to root, and a gateway in a
+container needs the host's root mounted; an unreadable file gives no names.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MAX_BYTES: Final = 1 << 20
-"""Of one file that are read; a larger one is not."""
+"""Limit of one file; a larger one is skipped."""
 MAX_REMEMBERED: Final = 4096
 MISSED_S: Final = 120.0
-"""A container that none knew is not looked for again that soon: each capture would, for each."""
+"""How soon an unknown container is searched again: otherwise each capture would, for each container."""
 _CONTAINERD: Final = "run/containerd/io.containerd.runtime.v2.task"
 _STORAGES: Final = ("run/containers/storage", "var/lib/containers/storage")
 _DOCKER: Final = "var/lib/docker/containers"
@@ -47,19 +47,19 @@ _Stamp = tuple[int, int, int]
 
 
 class RuntimeState:
-    """Names of containers by id, each looked up once while this process lives, unless it was not found."""
+    """Names of containers by id, each looked up once per process, unless it was not found."""
 
     def __init__(self, root: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
-        """`root` is "/" or where the host's root is mounted."""
+        """`root` is "/" or the mount point of the host's root."""
         self._root = f"{root}".rstrip("/")
         self._clock = clock
         self._known: OrderedDict[str, tuple[Labels, float]] = OrderedDict()
         self._listed: dict[str, tuple[_Stamp, dict[str, str]]] = {}
 
     def labels(self, container: str) -> Labels:
-        """What the runtimes call a container; empty: none knows it, or its files cannot be read."""
+        """The labels of a container by its runtime; empty: unknown, or its files are unreadable."""
         labels, looked_at = self._known.get(container, ({}, float("-inf")))
-        # One that was not found may just be starting; those that were found do not change their names.
+        # A container that was not found may be starting; the names of known ones do not change.
         if not labels and self._clock() - looked_at >= MISSED_S:
             labels = self._look(container)
             self._known[container] = labels, self._clock()
@@ -146,7 +146,7 @@ def podman(listed: object) -> dict[str, str]:
 
 
 def docker(document: dict[str, Any]) -> Labels:
-    """Labels from docker's config.v2.json. The kubelet's old containers have its names as labels."""
+    """Labels from docker's config.v2.json. Containers of the old kubelet have its names as labels."""
     config = document.get("Config")
     config = config if isinstance(config, dict) else {}
     labels = _named(_text(document.get("Name")).lstrip("/"))
@@ -161,9 +161,9 @@ def _named(name: object) -> Labels:
 
 
 def _read(path: str) -> dict[str, Any]:
-    """A file's object of JSON; an empty one where it is none, too large, or not readable."""
+    """The JSON object in a file; empty if there is none, it is too large, or unreadable."""
     try:
-        # Another user's link would lead the gateway, which may read everything, to any file.
+        # A user's link would lead the gateway, which may read everything, to any file.
         document = _parsed(read_untrusted(path, MAX_BYTES, flags=os.O_NOFOLLOW))
     except (OSError, ValueError, FileRefused):
         return {}
