@@ -1,1 +1,1 @@
-"""What a machine keeps the gateway from seeing, what that costs, and what to do."""
+"""Checks of this machine: what limits the gateway, the consequence, and the fix."""

@@ -1,4 +1,4 @@
-"""What an examination found: one line a subject, with what a lack costs and what mends it."""
+"""Findings of a check: one line per subject, with the consequence of a problem and its fix."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ _WIDTH = 100
 
 
 class Grade(Enum):
-    """How bad it is."""
+    """Severity."""
 
     FINE = "fine"
     NOTE = "note"
-    """Something is not to be had here; one can live with it."""
+    """Something is unavailable here, which is acceptable."""
     BAD = "bad"
-    """Captures lack what they could have, or nothing works; the remedy mends it."""
+    """Captures lack data that they could have, or nothing works; the remedy fixes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One subject: what is, what that costs ("" where nothing), and a command or setting that changes it."""
+    """One subject: its state, the consequence ("" if none), and a command or setting that changes it."""
 
     subject: str
     grade: Grade
@@ -56,7 +56,7 @@ def as_json(findings: Sequence[Finding]) -> str:
 
 
 def as_text(findings: Sequence[Finding]) -> str:
-    """For a terminal: a line each, and below what is not fine what it costs and what to do."""
+    """Text for a terminal: one line each, and below a problem its consequence and fix."""
     width = max((len(finding.subject) for finding in findings), default=0)
     lines = []
     for finding in findings:

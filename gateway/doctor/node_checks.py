@@ -1,6 +1,6 @@
-"""What this machine keeps a gateway from seeing, what that costs, and how to change it (DIGEST G7).
+"""Checks what limits a gateway on this machine, with consequences and fixes (DIGEST G7).
 
-Pure but for `check_node`: facts in, findings out.
+Pure, except `check_node`: facts in, findings out.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gateway.doctor.node_facts import NodeFacts
 
 _DEFAULT_RATE_HZ: Final = 99
-# Rings, images and sockets, and a descriptor per counter and CPU; more is asked of threads without CAP_PERFMON.
+# Rings, images and sockets, and one descriptor per counter and CPU; without CAP_PERFMON per thread.
 _OPEN_FILES_PER_CPU: Final = 40
 _OPEN_FILES: Final = 512
 _GRANT: Final = "systemd: AmbientCapabilities={name}; container: --cap-add {short}; or start it as root"
@@ -42,14 +42,14 @@ _SLOW_CLOCKS: Final = {"hpet", "acpi_pm", "jiffies"}
 
 
 def check_node() -> list[Finding]:
-    """Look at this machine as this process may; the more it was granted, the fewer the findings."""
+    """Check this machine with this process's privileges; more privileges give fewer findings."""
     from gateway.doctor.node_facts import read_node_facts  # noqa: PLC0415 - judging alone needs none of it
 
     return check_facts(read_node_facts())
 
 
 def check_facts(facts: NodeFacts) -> list[Finding]:
-    """Every subject once, in the order in which a person would mend them."""
+    """One finding per subject, in the order in which to fix them."""
     try:
         require_supported(facts.system, facts.release, facts.architecture)
     except UnsupportedHost as reason:
@@ -119,7 +119,7 @@ def _perf_events(facts: NodeFacts) -> Finding:
 
 
 def _is_debians_refusal(facts: NodeFacts) -> bool:
-    """Linux itself takes levels above 2 for 2, and refuses nobody an own thread; seccomp's answer is EPERM, commonly."""
+    """Linux treats levels above 2 as 2, and permits sampling an own thread; seccomp usually returns EPERM."""
     return (
         facts.machine_errno == facts.own_errno == errno.EACCES
         and (facts.paranoid or 0) > HIGHEST_PARANOID_OF_LINUX

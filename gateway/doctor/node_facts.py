@@ -1,4 +1,4 @@
-"""What decides how much a gateway sees of this machine, read from /proc, /sys and by trying."""
+"""The facts that decide how much a gateway can see of this machine, from /proc, /sys and probes."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _CLOCKSOURCE: Final = Path("/sys/devices/system/clocksource/clocksource0/current
 # PROC_PID_INIT_INO and PROC_USER_INIT_INO, include/linux/proc_ns.h
 _FIRST_PID_NAMESPACE: Final = "pid:[4026531836]"
 _FIRST_USER_NAMESPACE: Final = "user:[4026531837]"
-_TIME_ERROR: Final = 5  # what adjtimex(2) answers for a clock that nothing keeps right
+_TIME_ERROR: Final = 5  # adjtimex(2)'s state of an unsynchronized clock
 _REFUSALS: Final = 5
 _TIMEX_BYTES: Final = 208  # sizeof(struct timex)
 
 
 @dataclass(frozen=True, slots=True)
 class NodeFacts:
-    """Numbers are None where the kernel has no such file; errno values are 0 where it worked."""
+    """Numbers are None if the kernel has no such file; errno values are 0 on success."""
 
     system: str
     release: str
@@ -40,7 +40,7 @@ class NodeFacts:
     sets: CapabilitySets
     last_capability: int
     seccomp: int
-    """0: none, 1: strict, 2: a filter (proc(5)). Others', not the gateway's own: who examines is not confined."""
+    """0: none, 1: strict, 2: a filter (proc(5)). From outside, not the gateway's own: the check runs unconfined."""
     paranoid: int | None
     kptr_restrict: int | None
     mlock_kb: int | None
@@ -48,30 +48,30 @@ class NodeFacts:
     cpu_time_max_percent: int | None
     ptrace_scope: int | None
     lockdown: str
-    """none, integrity or confidentiality; "" where the kernel has none."""
+    """none, integrity or confidentiality; "" if the kernel has none."""
     open_files: int
-    """Soft RLIMIT_NOFILE after it was raised as far as it goes; locked_bytes likewise."""
+    """The hard RLIMIT_NOFILE, to which the gateway raises the soft one; locked_bytes likewise."""
     locked_bytes: int
     machine_errno: int
-    """Of sampling everything on a CPU, and of sampling an own thread."""
+    """errno of sampling everything on a CPU; own_errno: of sampling an own thread."""
     own_errno: int
     pmu_errno: int
-    """Of counting cycles."""
+    """errno of counting cycles."""
     kernel_addresses: bool
     map_files: bool
-    """Those of another process can be followed."""
+    """Whether /proc/PID/map_files of other processes can be opened."""
     tracefs_errno: int
     control_groups: str
-    """Where they can be counted; "" nowhere."""
+    """Mount of the control groups that can be counted; "" none."""
     host_processes: bool
-    """/proc shows those of the machine, not of a container."""
+    """Whether /proc shows the machine's processes, not a container's."""
     first_user_namespace: bool
     clocksource: str
     clock_kept: bool
 
 
 def read_node_facts() -> NodeFacts:
-    """Those of this machine and this process. Opens a perf event or two and closes them."""
+    """Read the facts of this machine and this process. Opens up to three perf events and closes them."""
     names = os.uname()
     machine = probe(EVENTS["cpu"], own=False)
     hierarchy = perf_hierarchy()
@@ -80,7 +80,7 @@ def read_node_facts() -> NodeFacts:
         release=names.release,
         architecture=names.machine,
         uid=os.geteuid(),
-        # Those that captures open rings on, wherever this process itself may run.
+        # The CPUs on which captures open rings, wherever this process itself may run.
         cpus=len(online_cpus()),
         sets=own_sets(),
         last_capability=_sysctl("cap_last_cap") or 0,
@@ -138,7 +138,7 @@ def _lockdown() -> str:
 
 
 def _kernel_addresses() -> bool:
-    """The first line of kallsyms is not zero; a kernel may begin with symbols at 0, so a few are read."""
+    """Whether kallsyms shows an address other than 0; some kernels begin with symbols at 0, so several are read."""
     try:
         with Path("/proc/kallsyms").open() as lines:
             return any(
@@ -149,7 +149,7 @@ def _kernel_addresses() -> bool:
 
 
 def _map_files() -> bool:
-    """Of one of the first processes that are another user's, or of any other if there are none."""
+    """Try one of the first processes of another user, or of any other if there are none."""
     own, others = os.geteuid(), []
     for folder in Path("/proc").iterdir():
         if not folder.name.isdecimal() or int(folder.name) == os.getpid():
@@ -167,19 +167,19 @@ def _map_files() -> bool:
                 first = next(entries).path
             os.close(open_untrusted(first, pid=pid))
         except PermissionError:
-            # Seen: a first process of a machine that let nobody but root look, whatever they held.
+            # Seen: a machine's first process that only root could inspect, whatever capabilities a process had.
             refused += 1
             if refused == _REFUSALS:
                 break
         except (OSError, StopIteration, FileRefused):
-            continue  # it ended, or its first mapping is a device, or of a file that a program may serve
+            continue  # it ended, or its first mapping is a device, or of a file system that a program may serve
         else:
             return True
     return False
 
 
 def _tracefs() -> int:
-    """ENOENT: it is not mounted."""
+    """0, or the errno of reading tracefs; ENOENT: it is not mounted."""
     for mount in MOUNTS:
         try:
             os.scandir(mount / "events").close()
@@ -192,7 +192,7 @@ def _tracefs() -> int:
 
 
 def _clock_kept() -> bool:
-    """Something disciplines the clock; True where that cannot be asked."""
+    """Whether the clock is synchronized; True if unknown."""
     timex = ctypes.create_string_buffer(_TIMEX_BYTES)
     state: int = ctypes.CDLL(None).adjtimex(timex)
     return state != _TIME_ERROR

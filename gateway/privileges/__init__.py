@@ -1,1 +1,1 @@
-"""What the gateway may do, and what it gives up before it hears anybody."""
+"""The gateway's privileges, and dropping them before it serves anyone."""

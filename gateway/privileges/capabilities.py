@@ -1,4 +1,4 @@
-"""The capabilities a gateway may hold, what each is for, and which of them a process has (capabilities(7))."""
+"""The capabilities a gateway may hold, the purpose of each, and those of a process (capabilities(7))."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Capability:
-    """One bit of the kernel's sets."""
+    """One bit of the kernel's capability sets."""
 
     name: str
     number: int
     purpose: str
-    """What the gateway does with it."""
+    """The gateway's use of it."""
     costs: str
-    """What a capture lacks without it."""
+    """What captures lack without it."""
 
 
 PERFMON: Final = Capability(
@@ -61,7 +61,7 @@ IPC_LOCK: Final = Capability(
     "grant no more",
 )
 NEEDED: Final = (PERFMON, SYS_PTRACE, CHECKPOINT_RESTORE, SYSLOG, DAC_READ_SEARCH, IPC_LOCK)
-"""What the gateway keeps of what it is started with."""
+"""The capabilities that the gateway keeps if it is started with them."""
 
 SYS_NICE: Final = Capability(
     "CAP_SYS_NICE",
@@ -76,12 +76,12 @@ SYS_ADMIN: Final = Capability(
     "Ubuntu's kernels while kernel.perf_event_paranoid is 3 or more",
     "what it stands for",
 )
-# Debian's and Ubuntu's kernels have a level of their own above Linux' 2, and let only CAP_SYS_ADMIN pass it:
-# seen on 6.12.107+deb13, where CAP_PERFMON gets EACCES.
+# Debian's and Ubuntu's kernels have levels above Linux's 2 that only CAP_SYS_ADMIN passes: seen on 6.12.107+deb13,
+# where CAP_PERFMON gets EACCES.
 HIGHEST_PARANOID_OF_LINUX: Final = 2
 SETPCAP: Final = 8
 
-# Of them the last came with Linux 5.9; before 5.8 there was no CAP_PERFMON either.
+# CAP_CHECKPOINT_RESTORE came with Linux 5.9, the last of them; CAP_PERFMON with 5.8.
 _FIRST_WHOLE_LAST_CAP: Final = CHECKPOINT_RESTORE.number
 
 
@@ -96,19 +96,19 @@ class CapabilitySets:
     ambient: int = 0
 
     def has(self, capability: Capability) -> bool:
-        """It is in effect."""
+        """Whether it is effective."""
         return bool(self.effective >> capability.number & 1)
 
 
 def own_sets(status: Path = Path("/proc/self/status")) -> CapabilitySets:
-    """Those of this process; raises OSError where there is no /proc."""
+    """The sets of this process; raises OSError without /proc."""
     found = dict(re.findall(r"^(Cap\w+):\s*([0-9a-f]+)$", status.read_text(), re.MULTILINE))
     names = ("CapPrm", "CapEff", "CapBnd", "CapInh", "CapAmb")
     return CapabilitySets(*(int(found.get(name, "0"), 16) for name in names))
 
 
 def last_capability(file: Path = Path("/proc/sys/kernel/cap_last_cap")) -> int:
-    """The highest number this kernel knows."""
+    """The highest capability number of this kernel."""
     try:
         return int(file.read_text())
     except (OSError, ValueError):
@@ -116,7 +116,7 @@ def last_capability(file: Path = Path("/proc/sys/kernel/cap_last_cap")) -> int:
 
 
 def paranoid_level(file: Path = Path("/proc/sys/kernel/perf_event_paranoid")) -> int:
-    """kernel.perf_event_paranoid; Linux' own default where it cannot be read."""
+    """kernel.perf_event_paranoid; Linux's default if unreadable."""
     try:
         return int(file.read_text())
     except (OSError, ValueError):
@@ -126,7 +126,7 @@ def paranoid_level(file: Path = Path("/proc/sys/kernel/perf_event_paranoid")) ->
 def capabilities_to_keep(
     *, last: int, may_raise_priority: bool, paranoid: int = HIGHEST_PARANOID_OF_LINUX
 ) -> tuple[Capability, ...]:
-    """What a gateway on this kernel keeps of what it has."""
+    """The capabilities that a gateway on this kernel keeps if it has them."""
     keep = [capability for capability in NEEDED if capability.number <= last]
     if last < _FIRST_WHOLE_LAST_CAP or paranoid > HIGHEST_PARANOID_OF_LINUX:
         keep.append(SYS_ADMIN)

@@ -1,9 +1,10 @@
-"""The gateway takes from itself what it does not need, before it hears anybody (DIGEST G7).
+"""Drops all privileges that the gateway does not need, before it serves anyone (DIGEST G7).
 
-Of the capabilities it was started with it keeps those that sampling needs (capabilities.py) and can never get
-another one; it can start no programs and write into no processes (system_calls.py), leaves no core files (a stack
-copy may hold secrets), and no other process of its user can read its memory. Landlock is not used: a process inside a Landlock domain may not look at the
-maps of processes outside of it (security/landlock/task.c, hook_ptrace_access_check), which is what a profiler does.
+It keeps the capabilities that sampling needs (capabilities.py), if it was started with them, and can never gain
+another. It can start no programs and write into no processes (seccomp.py), leaves no core files (a stack copy may hold
+secrets), and no other process of its user can read its memory. Landlock is not used: a process inside a Landlock domain
+may not read the maps of processes outside of it (security/landlock/task.c, hook_ptrace_access_check), which a profiler
+must.
 """
 
 from __future__ import annotations
@@ -35,12 +36,12 @@ _SET_SECUREBITS: Final = 28
 _SET_NO_NEW_PRIVS: Final = 38
 _CAP_AMBIENT: Final = 47
 _CAP_AMBIENT_CLEAR_ALL: Final = 4
-# include/uapi/linux/securebits.h: root's uid gives no capabilities (bit 0), a change of uid takes and gives none
+# include/uapi/linux/securebits.h: uid 0 gives no capabilities (bit 0), a change of uid neither removes nor adds any
 # (2), none becomes ambient (6); each with its lock, and the lock of KEEP_CAPS (5).
 _SECUREBITS: Final = 0b11 | 0b11 << 2 | 1 << 5 | 0b11 << 6
 # include/uapi/linux/capability.h: _LINUX_CAPABILITY_VERSION_3, two halves of 32 bits
 _VERSION_3: Final = 0x20080522
-# nice −15, what a capture's thread asks for, as RLIMIT_NICE counts (getrlimit(2)): 20 − nice.
+# nice −15, which a capture's thread sets, in the units of RLIMIT_NICE (getrlimit(2)): 20 − nice.
 _NICE_LIMIT: Final = 35
 
 _libc: Final = ctypes.CDLL(None, use_errno=True)
@@ -49,7 +50,7 @@ _log: Final = logging.getLogger("gateway.confinement")
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """Whom to become."""
+    """The user to become."""
 
     name: str
     uid: int
@@ -84,15 +85,15 @@ def find_user(text: str) -> User:
 
 
 def only_root(user: User) -> str:
-    """What to say where somebody else was to become the user."""
+    """The error message if a process other than root was to become the user."""
     return f"only root can become {user.name}; start it as root, or as {user.name} and without --user"
 
 
 def confine(user: User | None = None) -> tuple[Capability, ...]:
-    """Give up what is not needed, for good, and become another user if one is named; what is left in effect.
+    """Drop unneeded privileges for good, and become `user` if given; returns the effective capabilities.
 
-    Call it with one thread running: capabilities are a thread's. Raises CannotConfine where it is not root and
-    is to become another user.
+    Call it while one thread runs: capabilities belong to threads. Raises CannotConfine if a process other than root is
+    to become another user.
     """
     os.umask(0o077)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -104,7 +105,7 @@ def confine(user: User | None = None) -> tuple[Capability, ...]:
     wanted = sum(1 << capability.number for capability in keep)
     before = own_sets()
     may_bound = bool(before.effective >> SETPCAP & 1)
-    # In a user namespace or container an engine has commonly taken the rest already, and this with it.
+    # In a user namespace or container the engine usually has dropped the rest already, including this one.
     _prctl(_CAP_AMBIENT, _CAP_AMBIENT_CLEAR_ALL)
     if may_bound:
         for number in range(last + 1):
@@ -114,28 +115,28 @@ def confine(user: User | None = None) -> tuple[Capability, ...]:
         _become(user)
     held = wanted & before.permitted
     if may_bound:
-        # Needed for two steps more, and gone with the next.
+        # Needed for the next two steps, which then drop it.
         _set_capabilities(held | 1 << SETPCAP)
-        with contextlib.suppress(CannotConfine):  # somebody locked them another way
+        with contextlib.suppress(CannotConfine):  # they are locked already, with other values
             _prctl(_SET_SECUREBITS, _SECUREBITS)
         _prctl(_CAPBSET_DROP, SETPCAP)
     try:
         _set_capabilities(held)
     except CannotConfine:
-        # A seccomp filter may refuse capset(2) to a service that was given just what it needs.
+        # A seccomp filter may refuse capset(2) to a service that was given just the capabilities it needs.
         if own_sets().permitted != held:
             raise
     _prctl(_SET_NO_NEW_PRIVS, 1)
-    # Late: a change of user sets it anew.
+    # Last: a change of user resets it.
     _prctl(_SET_DUMPABLE, 0)
     if why := refuse_system_calls():
-        # Kernels without CONFIG_SECCOMP_FILTER, and sandboxes that stand in for a kernel.
+        # Kernels without CONFIG_SECCOMP_FILTER, and sandboxes that emulate a kernel.
         _log.warning("system calls are not filtered", extra={"fields": {"why": why}})
     return tuple(capability for capability in keep if held >> capability.number & 1)
 
 
 def _become(user: User) -> None:
-    """Change uid and gid for good, without groups, and keep the permitted capabilities."""
+    """Change uid and gid for good, drop all groups, and keep the permitted capabilities."""
     if os.geteuid() == user.uid:
         return
     _prctl(_SET_KEEPCAPS, 1)
@@ -148,11 +149,11 @@ def _become(user: User) -> None:
 
 
 def _allow_priority() -> bool:
-    """Let a thread be raised to nice −15 without a capability; False: it takes CAP_SYS_NICE."""
+    """Permit nice −15 without a capability; False: it needs CAP_SYS_NICE."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NICE)
     if soft >= _NICE_LIMIT or soft == resource.RLIM_INFINITY:
         return True
-    # Above the hard limit only CAP_SYS_RESOURCE leads, which containers rarely have.
+    # Raising the hard limit needs CAP_SYS_RESOURCE, which containers rarely have.
     with contextlib.suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_NICE, (_NICE_LIMIT, max(hard, _NICE_LIMIT)))
         return True
@@ -160,7 +161,7 @@ def _allow_priority() -> bool:
 
 
 def _set_capabilities(mask: int) -> None:
-    """Permitted and effective become the mask, inheritable nothing."""
+    """Set permitted and effective to the mask, and clear inheritable."""
     halves = (_Half * 2)(
         *(_Half(mask >> shift & 0xFFFFFFFF, mask >> shift & 0xFFFFFFFF, 0) for shift in (0, 32))
     )

@@ -1,8 +1,8 @@
-"""The system calls that no gateway needs, refused for good by a filter of its own (seccomp(2), x86-64).
+"""A seccomp filter that refuses the system calls no gateway needs (seccomp(2), x86-64).
 
-CAP_SYS_PTRACE is worth every process's memory where the calls that write it are open: seen, a process as nobody
-with the gateway's six capabilities overwrote a root process's by process_vm_writev(2), and started a program.
-What a path decides (/proc/PID/mem, files) no such filter can tell apart; there the user's own rights count.
+CAP_SYS_PTRACE gives write access to every process's memory if the calls that write it are permitted: seen, a process
+running as nobody with the gateway's six capabilities overwrote the memory of a root process by process_vm_writev(2) and
+started a program. A filter cannot distinguish paths (/proc/PID/mem, files); there the user's own permissions decide.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from typing import Final
 REFUSED: Final = {
     # Starting programs.
     "execve": 59, "execveat": 322, "uselib": 134,
-    # Other processes: their memory, descriptors, pages and ends. Memory is read by /proc/PID/mem.
+    # Other processes: writing their memory, descriptors, pages, killing. Memory is read by /proc/PID/mem.
     "ptrace": 101, "process_vm_readv": 310, "process_vm_writev": 311, "process_madvise": 440,
     "process_mrelease": 448, "pidfd_getfd": 438, "kcmp": 312, "migrate_pages": 256, "move_pages": 279,
-    # Code for the kernel.
+    # Loading code into the kernel.
     "init_module": 175, "finit_module": 313, "delete_module": 176, "kexec_load": 246, "kexec_file_load": 320,
     "bpf": 321,
-    # Other views of the machine.
+    # Changing the view of the machine.
     "mount": 165, "umount2": 166, "pivot_root": 155, "chroot": 161, "open_tree": 428, "move_mount": 429,
     "fsopen": 430, "fsconfig": 431, "fsmount": 432, "fspick": 433, "mount_setattr": 442, "open_tree_attr": 467,
     "setns": 308, "unshare": 272,
-    # CAP_DAC_READ_SEARCH opens any file of a file system by its number, outside of a container too.
+    # CAP_DAC_READ_SEARCH opens any file of a file system by its handle, also outside of a container.
     "open_by_handle_at": 304,
-    # Doors that attacks on kernels came through; io_uring's calls no filter sees.
+    # Frequent entry points of attacks on kernels; a filter does not see io_uring's calls.
     "userfaultfd": 323, "add_key": 248, "request_key": 249, "keyctl": 250, "io_uring_setup": 425,
     "io_uring_enter": 426, "io_uring_register": 427, "modify_ldt": 154, "fanotify_init": 300,
-    # The machine's own matters, and CAP_SYSLOG's other half: the kernel's log, and emptying it.
+    # The machine's administration, and the other half of CAP_SYSLOG: the kernel's log, and clearing it.
     "syslog": 103, "reboot": 169, "swapon": 167, "swapoff": 168, "acct": 163, "iopl": 172, "ioperm": 173,
     "settimeofday": 164, "clock_settime": 227, "sethostname": 170, "setdomainname": 171, "quotactl": 179,
     "quotactl_fd": 443, "vhangup": 153,
@@ -52,7 +52,7 @@ _ERRNO: Final = 0x00050000
 
 _SECCOMP: Final = 317
 _SET_MODE_FILTER: Final = 1
-# Without it kernels before 5.16 switch off what CPUs guess ahead, for all of the process: captures would cost more.
+# Without it kernels before 5.16 disable speculation for the whole process: captures would cost more.
 _SPECULATE: Final = 4
 _PR_SET_SECCOMP: Final = 22
 _PR_MODE_FILTER: Final = 2
@@ -63,16 +63,16 @@ class _Program(ctypes.Structure):
 
 
 def build_filter() -> bytes:
-    """Instructions (struct sock_filter): EPERM for `REFUSED`, new namespaces, and calls by i386's and x32's numbers.
+    """Instructions (struct sock_filter): EPERM for `REFUSED`, new namespaces, and calls with i386's and x32's numbers.
 
-    clone3's flags lie in memory that a filter cannot read: it gets ENOSYS, at which C libraries take clone.
+    clone3's flags lie in memory that a filter cannot read: it gets ENOSYS, on which C libraries fall back to clone.
     """
     count = len(REFUSED)
     allow, refuse, unknown = count + 8, count + 9, count + 10
     program = bytearray()
 
     def put(code: int, value: int, yes: int | None = None, no: int | None = None) -> None:
-        """`yes` and `no` are instructions to go on with; None: the next."""
+        """`yes` and `no` are the indexes of the instructions to jump to; None: the next."""
         following = len(program) // 8 + 1
         program.extend(
             struct.pack("=HBBI", code, *(0 if to is None else to - following for to in (yes, no)), value)
@@ -95,9 +95,9 @@ def build_filter() -> bytes:
 
 
 def refuse_system_calls() -> str:
-    """Put the filter over this thread and whatever it starts, for good; why that is not possible, else "".
+    """Install the filter for this thread and everything it starts, for good; returns the error, or "".
 
-    `no_new_privs` must be set. Filters that are in force already stay so.
+    `no_new_privs` must be set. Installed filters stay in force.
     """
     if (machine := os.uname().machine) != "x86_64":
         return f"numbers of {machine} are not known"
@@ -107,7 +107,7 @@ def refuse_system_calls() -> str:
     libc = ctypes.CDLL(None, use_errno=True)
     if not libc.syscall(*map(ctypes.c_long, (_SECCOMP, _SET_MODE_FILTER, _SPECULATE)), described):
         return ""
-    # Before Linux 4.17, and under filters that let the older call pass only.
+    # Before Linux 4.17, and under filters that permit only the older call.
     if not libc.prctl(*map(ctypes.c_ulong, (_PR_SET_SECCOMP, _PR_MODE_FILTER)), described):
         return ""
     return f"seccomp: {os.strerror(ctypes.get_errno())}"

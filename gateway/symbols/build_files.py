@@ -1,4 +1,4 @@
-"""Opening the file of a build that a capture saw: verified by what it holds, never trusted for its path."""
+"""Opens the file of a sampled build. The file is verified by its content, never trusted for its path."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _HASH_PIECE_BYTES: Final = 1 << 20
 
 
 class BuildFile:
-    """An open file that is the wanted build; `close` it."""
+    """An open file of the wanted build; `close` it."""
 
     def __init__(self, descriptor: int, size: int) -> None:
         self._descriptor = descriptor
@@ -31,17 +31,17 @@ class BuildFile:
         return os.pread(self._descriptor, size, offset) if 0 <= offset < self.size else b""
 
     def close(self) -> None:
-        """Give the descriptor back."""
+        """Close the descriptor."""
         os.close(self._descriptor)
 
 
 def key_of(build_id: bytes, content_key: str) -> str:
-    """What a build is remembered by."""
+    """The key of a build in `SeenBuilds`."""
     return build_id.hex() or content_key
 
 
 def open_seen(key: str, seen: SeenBuild, pause: Callable[[], None]) -> BuildFile | None:
-    """The file, through the process that was seen to run it, else at its path; None: it is no more to be had.
+    """The file, through the process that ran it, else at its path; None: it is gone.
 
     `pause` is called between pieces of work.
     """
@@ -55,7 +55,7 @@ def open_seen(key: str, seen: SeenBuild, pause: Callable[[], None]) -> BuildFile
 
 
 def _mappings(seen: SeenBuild, key: str) -> Iterator[Vma]:
-    """Yield mappings that may be of the file: those of the process at that path, then the path by itself."""
+    """Yield mappings that may show the file: the process's at that path, then the path itself."""
     try:
         vmas = read_executable_maps(seen.pid)
     except (ProcessGone, AccessDenied):

@@ -1,4 +1,4 @@
-"""Something to send: its name, its length, and its bytes in pieces."""
+"""Content to send: its name, its length, and its bytes in pieces."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PIECE_BYTES: Final = 256 << 10
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """`pieces` may be taken once; together they have `raw_bytes`, and none has more than `PIECE_BYTES`."""
+    """Iterate `pieces` once; they have `raw_bytes` in all, and each at most `PIECE_BYTES`."""
 
     name: str
     raw_bytes: int
@@ -21,6 +21,6 @@ class Content:
 
 
 def sliced(data: bytes) -> Iterator[bytes]:
-    """Bytes at hand, in pieces."""
+    """Split bytes into pieces."""
     for start in range(0, len(data), PIECE_BYTES):
         yield data[start : start + PIECE_BYTES]

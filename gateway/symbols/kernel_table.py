@@ -1,8 +1,7 @@
 """The running kernel's functions as offsets: the kernel table that symbolizer/kernel/kallsyms.py defines.
 
-No address of this boot is in it (they would undo KASLR for whoever reads the store), so all machines with one
-kernel and one set of modules write the same bytes. Code that was made up at run time (BPF programs) is of
-this boot only and is left out.
+It has no address of this boot (which would reveal KASLR to every reader of the store), so all machines with the same
+kernel and modules write the same bytes. Run-time code (BPF programs) exists in this boot only and is omitted.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _SYMBOL: Final = re.compile(
 
 
 class _Functions:
-    """Lines of one image, written as they come: 120 000 functions as objects would take 25 MB, as text 4."""
+    """Lines of one image, written as they arrive: 120 000 functions take 25 MB as objects and 4 MB as text."""
 
     __slots__ = ("_base", "_limit", "_newest", "_run", "_sorted", "_text", "count")
 
@@ -29,7 +28,7 @@ class _Functions:
         self._base = base
         self._limit = base + size if size else 1 << 64
         self._text = bytearray()
-        # Those at one address, which the kernel lists in no order of their own.
+        # Functions at the same address, which the kernel lists in arbitrary order.
         self._run: list[tuple[bytes, bytes]] = []
         self._newest = base
         self._sorted = True
@@ -46,11 +45,11 @@ class _Functions:
         self.count += 1
 
     def lines(self) -> bytes:
-        """All of them, ascending by offset, then by name and type."""
+        """All lines, ascending by offset, then by name and type."""
         self._write()
         if self._sorted:
             return bytes(self._text)
-        # A module's come in the order of its symbol table.
+        # A module's functions come in the order of its symbol table.
         ordered = sorted(bytes(self._text).splitlines(keepends=True), key=_place)
         return b"".join(ordered)
 

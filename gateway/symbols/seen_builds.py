@@ -1,8 +1,8 @@
-"""Where captures of this machine saw which build: kept while the server process comes and goes.
+"""Builds that captures of this machine saw, and where: survives restarts of the server process.
 
-The memory is shared by the waiting process and the servers it forks, and may be kept in a file (as the
-ledger's): a collector asks minutes after a capture, when the server that took it may have ended. A file is of
-one boot: its times are CLOCK_MONOTONIC's.
+The waiting process and the servers that it forks share the memory, which may be backed by a file (like that of
+served_visits): a collector requests symbols minutes after a capture, when the server that took it may have ended. A
+file is valid for one boot: its times are CLOCK_MONOTONIC's.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 REMEMBERED: Final = 1024
 MAX_AGE_S: Final = 3 * 86_400.0
-"""A build not seen for so long is not given out any more."""
+"""An older build is not returned any more."""
 MAX_PATH_BYTES: Final = 482
 _DIGEST_BYTES: Final = 16
 _COUNT: Final = struct.Struct("<Q")
-# When it was seen by CLOCK_MONOTONIC, the process, the path's length; the path follows.
+# CLOCK_MONOTONIC of the last use, the process, the path's length; the path follows.
 _ENTRY: Final = struct.Struct("<dIH")
 _ENTRY_BYTES: Final = _ENTRY.size + MAX_PATH_BYTES
 _KEYS_AT: Final = _COUNT.size
@@ -32,14 +32,14 @@ _ENTRIES_AT: Final = _KEYS_AT + REMEMBERED * _DIGEST_BYTES
 
 
 class SeenBuild(NamedTuple):
-    """A process that ran the build, and the path it saw it at; that is "" where it is too long to keep."""
+    """A process that ran the build, and the path of its mapping; "" if that is too long to store."""
 
     pid: int
     path: str
 
 
 class SeenBuilds:
-    """The `REMEMBERED` builds first seen last, each where it was seen last. One process writes at a time."""
+    """The `REMEMBERED` newest builds, each with its latest process and path. One process writes at a time."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, *, file: Path | None = None) -> None:
         self._memory = shared_memory(_ENTRIES_AT + REMEMBERED * _ENTRY_BYTES, file)
@@ -47,7 +47,7 @@ class SeenBuilds:
         self._clock = clock
 
     def note(self, key: str, pid: int, path: str) -> None:
-        """Remember a build by its build-id as hex, or its content key."""
+        """Store a build by its build-id as hex, or its content key."""
         encoded = path.encode("utf-8", "surrogateescape")
         if len(encoded) > MAX_PATH_BYTES:
             encoded = b""
@@ -65,7 +65,7 @@ class SeenBuilds:
             self._memory[at + _ENTRY.size : at + _ENTRY.size + len(encoded)] = encoded
 
     def find(self, key: str) -> SeenBuild | None:
-        """Where a build was seen; None: it was not, or not lately."""
+        """The latest process and path of a build; None: not seen, or not recently."""
         with self._lock:
             slot = self._slot(_digest(key))
             if slot < 0:
@@ -87,7 +87,7 @@ class SeenBuilds:
 
 
 def _digest(key: str) -> bytes:
-    # Loaded here: it brings OpenSSL, and the process that only waits holds this module too.
+    # Imported here: it loads OpenSSL, and the waiting process holds this module too.
     import hashlib  # noqa: PLC0415
 
     return hashlib.blake2b(key.encode("utf-8", "replace"), digest_size=_DIGEST_BYTES).digest()

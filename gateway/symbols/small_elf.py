@@ -1,13 +1,12 @@
-"""A small ELF file made from a large one: all that names its code, none of its code or data.
+"""Makes a small ELF file from a large one: everything that names its code, none of its code or data.
 
-Kept are the ELF header, PT_LOAD and PT_NOTE headers, every section header, and the content of symbol and
-string tables, notes, links to debug files, MiniDebugInfo (.gnu_debugdata), and the linkage table's stubs with
-their relocations. Sections without their content become SHT_NOBITS, as `objcopy --only-keep-debug` does
-it, so section numbers in symbols stay right; PT_LOAD headers keep the file offsets of the original, by
-which frames are recorded.
+It keeps the ELF header, PT_LOAD and PT_NOTE headers, every section header, and the content of symbol and string tables,
+notes, links to debug files, MiniDebugInfo (.gnu_debugdata), and the linkage table's stubs with their relocations. Other
+sections become SHT_NOBITS, like those of `objcopy --only-keep-debug`, so section numbers in symbols stay valid. PT_LOAD
+headers keep the original file offsets, by which frames are recorded.
 
-Sans I/O: the caller passes `read(offset, size) -> bytes`. Files are hostile: every count and offset is
-checked against the file's length and a limit.
+Sans I/O: the caller passes `read(offset, size) -> bytes`. Files are hostile: every count and offset is checked against
+the file's length and a limit.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ MAX_SEGMENTS: Final = 256
 MAX_NAMES_BYTES: Final = 4 << 20
 MAX_NOTE_BYTES: Final = 64 << 10
 MAX_RELOCATION_BYTES: Final = 4 << 20
-"""Relocations of data run into many MB in large programs, and name nothing."""
+"""Relocations of data take many MB in large programs, and name nothing."""
 
 _HEADER: Final = Struct("<16sHHIQQQIHHHHHH")
 _SEGMENT: Final = Struct("<IIQQQQQQ")
@@ -48,7 +47,7 @@ _KEPT_NAMES: Final = frozenset(
 )
 _LONGEST_NAME: Final = max(map(len, _KEPT_NAMES))
 _PACED_STEPS: Final = 4096
-"""Sections looked at between pauses: a few ms of work."""
+"""Sections processed between pauses: a few ms of work."""
 
 _T = TypeVar("_T")
 
@@ -86,7 +85,7 @@ class _Copied(NamedTuple):
 
 
 class SmallElf:
-    """The plan of the small file; `pieces` reads what it copies."""
+    """The layout of the small file; `pieces` reads the copied parts."""
 
     def __init__(self, read: Read, size: int, pause: Callable[[], None]) -> None:
         """`size` is the length of the original; `pause` is called between pieces of work. Raises BadImage."""
@@ -124,7 +123,7 @@ class SmallElf:
         return self._end + len(self._tail)
 
     def pieces(self) -> Iterator[bytes]:
-        """The small file, in pieces. Raises BadImage if the original shrank meanwhile."""
+        """The small file, in pieces. Raises BadImage if the original has shrunk."""
         yield self._head
         at = len(self._head)
         for offset, size, target in self._copied:
@@ -144,7 +143,7 @@ class SmallElf:
         return data
 
     def _paced(self, items: Iterable[_T]) -> Iterator[_T]:
-        """Yield them, with a pause now and then; 256 segments are looked for among 65,536 sections."""
+        """Yield the items with occasional pauses: 256 segments are searched among 65,536 sections."""
         for item in items:
             self._steps += 1
             if self._steps % _PACED_STEPS == 0:
@@ -201,7 +200,7 @@ class SmallElf:
         return {index for index in kept if 0 < index < len(sections) and sections[index].type != _NOBITS}
 
     def _copy(self, offset: int, size: int) -> int:
-        """Plan to copy a range; where it will lie."""
+        """Plan to copy a range; returns its offset in the small file."""
         if offset + size > self._size:
             raise BadImage("a section ends beyond the file")
         target = self._end = _aligned(self._end)
@@ -210,7 +209,7 @@ class SmallElf:
         return target
 
     def _place(self, segment: _Segment) -> int:
-        """Where a note segment lies: within what is copied anyway, or else by itself."""
+        """Offset of a note segment: within a copied section, else in a copy of its own."""
         for offset, size, target in self._paced(self._copied):
             if offset <= segment.offset and segment.offset + segment.size <= offset + size:
                 return target + segment.offset - offset
@@ -226,7 +225,7 @@ def _moved(section: _Section, target: int | None, end: int) -> _Section:
 
 
 def _name(names: bytes, at: int) -> bytes:
-    """The name at an offset, or the beginning of one that is longer than those kept: names may be MBs without a NUL."""
+    """The name at an offset, cut after the longest kept name: a name may be MBs long without a NUL."""
     return names[at : at + _LONGEST_NAME + 1].partition(b"\0")[0]
 
 

@@ -1,4 +1,4 @@
-"""Requests for symbols in, replies out: who may have what, one at a time, at little cost (gateway.proto)."""
+"""Serves symbol requests: permissions, one at a time, at low cost (gateway.proto)."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from gateway.symbols.seen_builds import SeenBuild, SeenBuilds
 
 CPU_SHARE: Final = 0.1
-"""Of one core, while something is being read and compressed."""
+"""Of one core, while reading and compressing."""
 _LOOK_S: Final = 0.1
-"""Between looks whether a capture is over."""
+"""Between checks for the end of a capture."""
 _ZSTD_LEVEL: Final = 3
 _MAX_BUILD_ID_BYTES: Final = 64
 _MAX_CONTENT_KEY: Final = 300
@@ -42,7 +42,7 @@ _Refusal = gateway_pb2.SymbolsRefusal
 
 
 class Pace:
-    """Keeps work down to a share of one core, and out of captures, by waiting after each piece of it."""
+    """Limits work to a share of one core, and suspends it during captures, by waiting after each piece."""
 
     def __init__(self, stopped: Signal, served_visits: ServedVisits, share: float = CPU_SHARE) -> None:
         self._stopped = stopped
@@ -51,21 +51,21 @@ class Pace:
         self._before = time.thread_time()
 
     def pause(self) -> None:
-        """Wait for as long as the work since the last call demands, then for the end of a capture.
+        """Wait in proportion to the work since the last call, then for the end of a capture.
 
-        Raises Interrupted as soon as the caller has gone or its deadline is over.
+        Raises CaptureCancelled as soon as the caller has disconnected or its deadline has passed.
         """
         worked = time.thread_time() - self._before
         if self._stopped.wait(max(0.0, worked) * self._idle_per_busy):
             raise CaptureCancelled
-        while self._served_visits.active:  # it would have this work in it
+        while self._served_visits.active:  # the capture would contain this work
             if self._stopped.wait(_LOOK_S):
                 raise CaptureCancelled
         self._before = time.thread_time()
 
 
 class SymbolService:
-    """Answers for one machine."""
+    """Serves one machine."""
 
     def __init__(
         self,
@@ -82,13 +82,13 @@ class SymbolService:
         served_visits.note_sending(sending=False)
 
     def note(self, seen: Iterable[tuple[str, int, str]]) -> None:
-        """Remember what a capture saw: build-id or content key, process, path."""
+        """Store the builds of a capture: build-id or content key, process, path."""
         if self._sharing.share is not Share.NO:
             for key, pid, path in seen:
                 self._seen_builds.note(key, pid, path)
 
     def answer(self, request: _Request, stopped: Signal) -> Iterator[gateway_pb2.SymbolsReply]:
-        """The stream but for refusals. Raises SymbolsRefused, Interrupted, OSError."""
+        """The reply stream, except refusals. Raises SymbolsRefused, CaptureCancelled, OSError."""
         self._check(request)
         limit = min(request.max_bytes or self._sharing.max_bytes, self._sharing.max_bytes)
         with self._alone():
@@ -132,9 +132,9 @@ class SymbolService:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        if self._served_visits.active:  # it would have this work in it
+        if self._served_visits.active:  # the capture would contain this work
             raise SymbolsRefused(_Refusal.BUSY, "a capture is being taken; come again later")
-        if self._served_visits.is_calibrating:  # it would measure this work too
+        if self._served_visits.is_calibrating:  # the calibration would measure this work too
             raise SymbolsRefused(_Refusal.BUSY, "this machine is being calibrated; come again later")
         if not self._place.acquire(blocking=False):
             raise SymbolsRefused(_Refusal.BUSY, "other symbols are being sent; come again later")
@@ -168,7 +168,7 @@ class SymbolService:
 
 
 def _vdso(build_id: bytes) -> Content:
-    """The kernel maps one image into every process; this is the gateway's own."""
+    """The vdso: the kernel maps the same image into every process, so this is the gateway's own."""
     image = own_vdso()
     if not build_id or build_id not in image:
         raise SymbolsRefused(_Refusal.GONE, "the kernel gives another vdso than the sampled one")
