@@ -1,1 +1,1 @@
-"""The daemon on every machine: opens perf events when asked, unwinds, and packs a capture (DIGEST G3, G7)."""
+"""The gateway, the agent on each node: opens perf events on request, unwinds, packs captures (DIGEST G3, G7)."""

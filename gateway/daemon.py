@@ -1,4 +1,4 @@
-"""`fleetprof-gateway`: reads its arguments, binds its sockets, and waits."""
+"""`fleetprof-gateway`: parses arguments, binds sockets, drops privileges, and waits for connections."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _log: Final = logging.getLogger("gateway.daemon")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the daemon; the exit status."""
+    """Run the daemon; returns the exit status."""
     parser = build_parser()
     options = parser.parse_args(arguments)
     configure_logging(options.log_level)
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _print_events(names: Sequence[str], parser: argparse.ArgumentParser) -> int:
-    """The table of events and this machine's verdicts."""
+    """Print the table of events and their availability on this machine."""
     from gateway.capture.host import Access, find_access  # noqa: PLC0415
     from gateway.errors import BadEventName  # noqa: PLC0415 - loaded by whoever asks; the daemon stays small
     from gateway.perf.event_availability import check_events, table  # noqa: PLC0415
@@ -61,7 +61,7 @@ def _print_events(names: Sequence[str], parser: argparse.ArgumentParser) -> int:
     try:
         own = find_access(OwnProcesses.AUTO) is Access.OWN
     except GatewayError:
-        own = True  # then the table says of each event that it is denied
+        own = True  # the table then shows every event as denied
     try:
         for line in table(check_events(names, own=own)):
             print(line)  # noqa: T201 - to the person who asks
@@ -71,7 +71,7 @@ def _print_events(names: Sequence[str], parser: argparse.ArgumentParser) -> int:
 
 
 def _run_doctor(*, as_json: bool) -> int:
-    """Say what this machine keeps a gateway from seeing; 1 if something is bad."""
+    """Print what limits the gateway on this machine; 1 if something is bad."""
     from gateway.doctor import findings  # noqa: PLC0415 - a waiting daemon has no use for it
     from gateway.doctor.node_checks import check_node  # noqa: PLC0415
 
@@ -86,11 +86,11 @@ def _run(settings: Settings) -> int:
         bound = [pair for address in settings.listen for pair in resources.enter_context(_listening(address))]
         metrics_sockets = resources.enter_context(_listening(settings.observe)) if settings.observe else []
         resources.enter_context(_closing_queued_connections([socket for _, socket in bound]))
-        # Checks again: whether a socket that was handed over needs TLS is known only now.
+        # Validates again: only now is known whether a passed socket needs TLS.
         settings = replace(settings, listen=tuple(address for address, _ in bound))
         if user is not None:
             _chown_sockets([*bound, *metrics_sockets], user)
-        # From here on nothing can be had that sampling does not need.
+        # From here on the process can gain nothing that sampling does not need.
         capabilities = confine(user)
         folder = resources.enter_context(runtime_folder())
         served_visits, seen_builds = _open_state(settings.state_dir)
@@ -99,7 +99,7 @@ def _run(settings: Settings) -> int:
 
         def serve(ready_pipe: int) -> int:
             set_grpc_environment()
-            # Loaded here, in the child: the process that waits stays small.
+            # Imported in the child: the waiting process stays small.
             from gateway.serving.server import serve  # noqa: PLC0415
 
             try:
@@ -134,20 +134,20 @@ def _run(settings: Settings) -> int:
 
 
 def _capture_metrics(served_visits: ServedVisits) -> dict[str, tuple[str, str, float]]:
-    """What metrics say of the captures."""
+    """Metrics of captures."""
     return {
         "fleetprof_gateway_captures_total": (
             "counter",
             "Captures delivered since the start.",
             served_visits.finished,
         ),
-        "fleetprof_gateway_captures_active": ("gauge", "Captures being taken.", served_visits.active),
+        "fleetprof_gateway_captures_active": ("gauge", "Captures in progress.", served_visits.active),
         "fleetprof_gateway_uptime_seconds": ("gauge", "Since the daemon started.", served_visits.uptime_s),
     }
 
 
 def _open_state(folder: Path | None) -> tuple[ServedVisits, SeenBuilds]:
-    """What must be remembered from one visit to the next; raises UnsafeAddress, OSError."""
+    """State that outlives a server process; raises UnsafeAddress, OSError."""
     if folder is None:
         return ServedVisits(), SeenBuilds()
     require_private(folder)
@@ -156,7 +156,7 @@ def _open_state(folder: Path | None) -> tuple[ServedVisits, SeenBuilds]:
 
 @contextlib.contextmanager
 def _listening(address: Address | PassedSockets) -> Iterator[list[tuple[Address, socket]]]:
-    """The sockets; a file of ours is removed at the end, what was handed over stays for the next process."""
+    """The sockets. A socket file of ours is removed at the end; a passed socket stays for the next process."""
     if isinstance(address, PassedSockets):
         yield take_passed()
         return
@@ -165,14 +165,14 @@ def _listening(address: Address | PassedSockets) -> Iterator[list[tuple[Address,
             yield [(address, bound)]
         finally:
             if isinstance(address, UnixAddress):
-                # Its folder may be another user's by now; the next daemon removes what nobody listens on.
+                # Its folder may belong to another user by now; the next daemon removes a stale file.
                 with contextlib.suppress(OSError):
                     address.path.unlink()
 
 
 @contextlib.contextmanager
 def _closing_queued_connections(sockets: Sequence[socket]) -> Iterator[None]:
-    """Hang up on callers where the start fails: in a socket unit's socket they would cause the next at once."""
+    """Close waiting connections if the start fails: in a socket unit's socket they would start the service again."""
     try:
         yield
     except (GatewayError, OSError):
@@ -181,7 +181,7 @@ def _closing_queued_connections(sockets: Sequence[socket]) -> Iterator[None]:
 
 
 def _chown_sockets(bound: Sequence[tuple[Address, socket]], user: User) -> None:
-    """Sockets of mode 0600 that root made are for the user that the daemon becomes; raises CannotConfine."""
+    """Give sockets of mode 0600 that root created to the user that the daemon becomes; raises CannotConfine."""
     for address, _ in bound:
         if isinstance(address, UnixAddress):
             try:
@@ -191,7 +191,7 @@ def _chown_sockets(bound: Sequence[tuple[Address, socket]], user: User) -> None:
 
 
 def _bound_address(address: Address, bound: socket) -> str:
-    """The address as it came to be: port 0 asks the system for a free one."""
+    """The bound address: for port 0 the system chooses a free one."""
     if isinstance(address, UnixAddress):
         return str(address)
     host, port = bound.getsockname()[:2]

@@ -1,20 +1,20 @@
-"""What can go wrong in the gateway, and who must act.
+"""Errors of the gateway, and who must act.
 
 GatewayError
-├── ProcessGone        nobody: the process ended while it was looked at
+├── ProcessGone        no action: the process ended while it was read
 ├── AccessDenied       the operator: the gateway lacks a capability (`fleetprof doctor` names it)
-├── BadImage           nobody: a file is not what it claims; its code is left without unwind rules
-├── FileRefused        nobody: a file of another user's is not opened, and why; what it would have told is left out
+├── BadImage           no action: a file is invalid; its code has no unwind rules
+├── FileRefused        no action: a file of another user is not opened, for the given reason; its data is missing
 ├── UnsupportedHost    the operator: this system or kernel cannot be sampled at all
-├── EventUnavailable   nobody: the event cannot be opened here; the capture says why
-├── BadEventName       the caller: no event could ever go by that name
-├── BadFormat          nobody: a file of sysfs or tracefs holds what is not understood; its event is unsupported
-├── UnsafeAddress      the operator: an address or socket that anybody could use
-├── BadCertificates    the operator: a certificate, key or authority that TLS cannot use
-├── CannotConfine      the operator: privileges cannot be given up as was asked
-├── PlanRefused        the caller: the plan is void, repeated, senseless or not allowed
-├── SymbolsRefused     the caller or the operator: symbols are not given, and why
-└── CalibrationRefused the caller or the operator: nothing is measured, and why
+├── EventUnavailable   no action: the event cannot be opened here; the capture has the reason
+├── BadEventName       the caller: no event can have that name
+├── BadFormat          no action: a file of sysfs or tracefs is not understood; its event is unsupported
+├── UnsafeAddress      the operator: every user could use an address or socket
+├── BadCertificates    the operator: TLS cannot use a certificate, key or authority
+├── CannotConfine      the operator: privileges cannot be dropped as configured
+├── PlanRefused        the caller: the plan is invalid, expired, repeated or not allowed
+├── SymbolsRefused     the caller or the operator: symbols are not sent, for the given reason
+└── CalibrationRefused the caller or the operator: nothing is measured, for the given reason
 
 """
 
@@ -22,34 +22,34 @@ from typing import Final
 
 
 class GatewayError(Exception):
-    """Base of everything the gateway raises on purpose."""
+    """Base of all deliberate errors of the gateway."""
 
 
 class ProcessGone(GatewayError):
-    """The process ended; what it ran can no longer be read. Nobody must act."""
+    """The process ended; its memory and files can no longer be read. No action."""
 
 
 class AccessDenied(GatewayError):
-    """The kernel refused to show a process to the gateway. The operator grants the capability."""
+    """The kernel denied the gateway access to a process. The operator grants the capability."""
 
 
 class BadImage(GatewayError):
-    """An ELF file or a table in it is damaged, hostile, or of a kind that is not read. Nobody must act."""
+    """An ELF file or a table in it is damaged, hostile, or of an unsupported kind. No action."""
 
 
 class FileRefused(GatewayError):
-    """A file that another user owns or chooses is not opened; the text says why. Nobody must act."""
+    """A file that another user owns or chooses is not opened; the text has the reason. No action."""
 
 
 class UnsupportedHost(GatewayError):
-    """Not Linux, not x86-64, or a kernel without what sampling needs. The operator must act."""
+    """Not Linux, not x86-64, or a kernel without features that sampling needs. The operator must act."""
 
 
 class EventUnavailable(GatewayError):
     """An event could not be opened.
 
-    `support` is a `capture_pb2.Support` value, `errno` the kernel's answer (0 where it was not asked),
-    and the text says what to do if anything can be done.
+    `support` is a `capture_pb2.Support` value, `errno` the kernel's error (0 if the event was not opened), and the text
+    has the fix, if there is one.
     """
 
     def __init__(self, message: str, *, support: int, errno: int) -> None:
@@ -59,23 +59,23 @@ class EventUnavailable(GatewayError):
 
 
 class BadEventName(GatewayError):
-    """A name that follows no form that events' names have. The text says what they look like."""
+    """A name in none of the forms of event names. The text has an example."""
 
 
 class BadFormat(GatewayError):
-    """A file of sysfs or tracefs, or a value for its term, that is not understood. Nobody must act."""
+    """A file of sysfs or tracefs, or a value for its term, is not understood. No action."""
 
 
 class UnsafeAddress(GatewayError):
-    """Listening there would let anybody command the gateway. The text says what to set."""
+    """Listening there would let every user command the gateway. The text has the setting to change."""
 
 
 class BadCertificates(GatewayError):
-    """A certificate, key or authority that TLS cannot use. The text names the files."""
+    """TLS cannot use a certificate, key or authority. The text names the files."""
 
 
 class CannotConfine(GatewayError):
-    """Privileges cannot be given up, or the user to become cannot be become. The text says what to do."""
+    """Privileges cannot be dropped, or the user cannot be changed. The text has the fix."""
 
 
 class PlanRefused(GatewayError):

@@ -1,4 +1,4 @@
-"""The daemon's log: one line an event, whatever a caller put into it."""
+"""The daemon's log format: one line per event, whatever client input it contains."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import sys
 
 
 class LogfmtFormatter(logging.Formatter):
-    """One line an event: time, level, event, then key=value pairs."""
+    """One line per event: time, level, event, then key=value pairs."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Text with spaces or quotes is quoted; a traceback follows on lines of its own."""
+        """Format a record; text with spaces or quotes is quoted, a traceback follows on its own lines."""
         fields: dict[str, object] = getattr(record, "fields", {})
         parts = [self.formatTime(record), record.levelname.lower(), record.getMessage()]
         parts += [f"{key}={_quote(str(value))}" for key, value in fields.items()]
@@ -27,7 +27,7 @@ def _quote(text: str) -> str:
 
 
 def configure_logging(level: str) -> None:
-    """To stderr, from this level on."""
+    """Log to stderr from this level on."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(LogfmtFormatter(datefmt="%Y-%m-%dT%H:%M:%S%z"))
     logging.basicConfig(level=level.upper(), handlers=[handler])

@@ -1,7 +1,7 @@
-"""Who may ask a gateway for what: the roles that callers' certificates name (DIGEST G7).
+"""Roles of callers, from their certificates (DIGEST G7).
 
-A role is an URI among the certificate's alternative names, `fleetprof:role:collector`; `fleetprof certs` puts it
-there. A certificate without one, or a gateway's own, may ask for nothing.
+A role is an URI among the certificate's alternative names, `fleetprof:role:collector`; `fleetprof certs` adds it. A
+certificate without a role, or a gateway's own, permits nothing.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ _PREFIX: Final = "fleetprof:role:"
 
 
 class Role(Enum):
-    """What a caller is."""
+    """Role of a caller."""
 
     COLLECTOR = "collector"
-    """Takes captures, and what names their code; has machines measured."""
+    """Takes captures, requests symbols, calibrates machines."""
     VIEWER = "viewer"
-    """Asks what the machine is and whether it is well."""
+    """Requests the machine's description and health."""
 
 
 _PERMITTED: Final = {
@@ -36,9 +36,9 @@ def permits(roles: Iterable[Role], method: str) -> bool:
 
 
 def parse_caller(text: str) -> tuple[str, Role]:
-    """`NAME` or `NAME=ROLE`, a collector unless said otherwise; raises ValueError.
+    """Parse `NAME` or `NAME=ROLE`, by default a collector; raises ValueError.
 
-    The name may itself hold an equals sign, so only a role's name after the last one counts.
+    The name may contain an equals sign, so only a role's name after the last one counts.
     """
     name, equals, role = text.rpartition("=")
     if equals and role in {each.value for each in Role}:
@@ -53,10 +53,10 @@ def parse_caller(text: str) -> tuple[str, Role]:
 def roles_of(
     names: Sequence[str], uris: Sequence[str], allowed: Sequence[tuple[str, Role]]
 ) -> frozenset[Role]:
-    """What a caller is by its certificate's names and URIs.
+    """The roles of a caller, by the names and URIs of its certificate.
 
-    Where the operator lists callers, only the list counts: an authority that does not know our roles might let
-    whoever asks it choose an URI.
+    If the operator lists callers, only the list counts: an authority that does not know our roles might let a client
+    choose its URI.
     """
     if allowed:
         return frozenset(role for name, role in allowed if name in names or name in uris)

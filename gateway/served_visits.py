@@ -1,7 +1,7 @@
-"""Visits this gateway has served: kept while its server process comes and goes.
+"""Visits that this gateway has served: survives restarts of the server process.
 
-The memory is shared by the waiting process and the servers it forks, so that a visit id is refused the second
-time even if another server took the first; with a file, even if another daemon did.
+The waiting process and the servers that it forks share the memory, so that a repeated visit id is refused even if
+another server took the first; with a file, even if another daemon did.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 REMEMBERED: Final = 4096
 _ID_BYTES: Final = 16
-# served, finished, being taken, start of the daemon by CLOCK_MONOTONIC, other work under way: _SENDING | _CALIBRATING
+# served, finished, active, start of the daemon by CLOCK_MONOTONIC, other work in progress: _SENDING | _CALIBRATING
 _HEADER: Final = struct.Struct("<QQQdQ")
 _SENDING: Final = 1
 _CALIBRATING: Final = 2
 
 
 class ServedVisits:
-    """Remembered visit ids, the newest `REMEMBERED` of them, and how many captures are taken and were finished.
+    """The newest `REMEMBERED` visit ids, and the numbers of active and finished captures.
 
     One process writes at a time, the server; the waiting one reads.
     """
@@ -48,23 +48,23 @@ class ServedVisits:
 
     @property
     def active(self) -> int:
-        """Captures being taken."""
+        """Captures in progress."""
         return self._header()[2]
 
     @property
     def is_working(self) -> bool:
-        """Something is being taken, sent or measured: the server must not end, however silent it is."""
+        """Whether a capture, export or calibration is in progress: the server must not end then, even if silent."""
         _, _, active, _, other = _HEADER.unpack_from(self._memory, 0)
         return bool(active or other)
 
     @property
     def is_sending(self) -> bool:
-        """Symbols are being sent."""
+        """Whether symbols are being sent."""
         return bool(_HEADER.unpack_from(self._memory, 0)[-1] & _SENDING)
 
     @property
     def is_calibrating(self) -> bool:
-        """CPUs are kept busy to measure them."""
+        """Whether CPUs are loaded for a calibration."""
         return bool(_HEADER.unpack_from(self._memory, 0)[-1] & _CALIBRATING)
 
     def __contains__(self, visit_id: bytes) -> bool:
@@ -75,7 +75,7 @@ class ServedVisits:
         return at >= 0
 
     def remember(self, visit_id: bytes) -> None:
-        """Note 16 bytes; the oldest are forgotten for them."""
+        """Store a visit id of 16 bytes, in place of the oldest."""
         with self._lock:
             served, finished, active, started = self._header()
             at = _HEADER.size + served % REMEMBERED * _ID_BYTES
@@ -89,17 +89,17 @@ class ServedVisits:
             self._write(served, finished + 1, active, started)
 
     def note_active(self, captures: int) -> None:
-        """So many captures are being taken now; 0 when a server begins, whatever the last one left."""
+        """Set the number of captures in progress; a starting server sets 0, whatever the previous one left."""
         with self._lock:
             served, finished, _, started = self._header()
             self._write(served, finished, captures, started)
 
     def note_sending(self, *, sending: bool) -> None:
-        """Symbols are being sent, or no more; no more when a server begins, whatever the last one left."""
+        """Set whether symbols are being sent; a starting server clears it."""
         self._note(_SENDING, present=sending)
 
     def note_calibrating(self, *, calibrating: bool) -> None:
-        """CPUs are being measured, or no more; no more when a server begins, whatever the last one left."""
+        """Set whether CPUs are being measured; a starting server clears it."""
         self._note(_CALIBRATING, present=calibrating)
 
     def _note(self, flag: int, *, present: bool) -> None:

@@ -1,4 +1,4 @@
-"""What the operator set, as one value. Loads nothing heavy: the waiting process holds it all day."""
+"""The operator's settings as one value. Imports nothing large: the waiting process holds it all day."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LOOPBACK: Final = re.compile(r"127(\.\d{1,3}){3}")
 
 
 class OwnProcesses(Enum):
-    """Whether to sample own processes only: AUTO where the kernel allows no more."""
+    """Whether to sample own processes only; AUTO: if the kernel permits no more."""
 
     AUTO = "auto"
     ALWAYS = "always"
@@ -26,7 +26,7 @@ class OwnProcesses(Enum):
 
 
 class Share(Enum):
-    """What callers may have of this machine's binaries: nothing, what names their code, whole files too."""
+    """What callers may read of this machine's binaries: nothing, symbols, or whole files too."""
 
     NO = "no"
     SYMBOLS = "symbols"
@@ -35,7 +35,7 @@ class Share(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SymbolSharing:
-    """What may be had, and how many bytes of it at once, before compression."""
+    """The permitted content, and its limit in bytes before compression per request."""
 
     share: Share = Share.NO
     max_bytes: int = 256 << 20
@@ -43,11 +43,11 @@ class SymbolSharing:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What the operator allows.
+    """The operator's limits.
 
-    `cpu_share` is the part of all CPUs' time that a capture may cost while it runs, `ttl_ms` holds where a
-    plan names none, `max_seconds` is the whole window. `max_bytes` are of one capture before compression,
-    `max_memory_bytes` of the process that samples (quota.py). `events` are patterns of names (allowed_events.py).
+    - `cpu_share`: share of all CPUs' time that a capture may cost while it runs; `max_seconds`: longest window.
+    - `ttl_ms`: time to live of plans without one; `events`: name patterns (allowed_events.py).
+    - `max_bytes`: of one capture before compression; `max_memory_bytes`: of the sampling process (quota.py).
     """
 
     max_rate_hz: float = 1000.0
@@ -62,10 +62,10 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class CalibrationSettings:
-    """Whether callers may have this machine's CPUs kept busy to measure them, and how.
+    """Whether callers may load this machine's CPUs to measure them, and the limits.
 
-    `max_seconds` is all measuring together, `max_bytes` the memory that loads are spread over, `quiet` how busy
-    CPUs may be with other work, 0…1.
+    `max_seconds` is the duration of all measurements, `max_bytes` the memory of the loads, `quiet` the limit of other
+    work on the CPUs, 0…1.
     """
 
     allowed: bool = False
@@ -76,7 +76,7 @@ class CalibrationSettings:
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """Files in PEM form: our certificate chain and key, and the authority that callers must be signed by."""
+    """PEM files: the gateway's certificate chain and key, and the authority of client certificates."""
 
     certificate: Path
     key: Path
@@ -102,7 +102,7 @@ class TcpAddress:
 
     @property
     def is_loopback(self) -> bool:
-        """Only this machine can reach it."""
+        """Whether only this machine can reach it."""
         return self.host in {"localhost", "::1"} or _LOOPBACK.fullmatch(self.host) is not None
 
     def __str__(self) -> str:
@@ -111,7 +111,7 @@ class TcpAddress:
 
 @dataclass(frozen=True, slots=True)
 class PassedSockets:
-    """The sockets that the service manager opened and hands over (sd_listen_fds(3))."""
+    """The sockets that the service manager opened and passed (sd_listen_fds(3))."""
 
     def __str__(self) -> str:
         return _SYSTEMD
@@ -122,12 +122,12 @@ Address = UnixAddress | TcpAddress
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything.
+    """All settings.
 
-    `idle_s` after the last byte the gRPC server ends and the daemon only waits, or ends too if `exit_when_idle`.
-    What must be remembered lies in `state_dir`; None: it is forgotten when the daemon ends. `callers` are names in
-    certificates that may call, and as what; none: the roles that certificates name count.
-    `user` is whom root becomes.
+    - `idle_s`: time after the last byte until the gRPC server ends; with `exit_when_idle` the daemon ends too.
+    - `state_dir`: folder of state that outlives the daemon; None: none does.
+    - `callers`: permitted certificate names with roles; empty: the roles in the certificates count.
+    - `user`: the user that root becomes.
     """
 
     listen: tuple[Address | PassedSockets, ...]
@@ -144,11 +144,11 @@ class Settings:
     state_dir: Path | None = None
     names: LabelSettings = NO_LABELS
     observe: Address | None = None
-    """Where probes and scrapes are answered."""
+    """Address of probes and metrics."""
     observe_openly: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse an address that anybody could use; raises UnsafeAddress."""
+        """Refuse an address that every user could use; raises UnsafeAddress."""
         if isinstance(self.observe, TcpAddress) and not (self.observe.is_loopback or self.observe_openly):
             raise UnsafeAddress(
                 f"metrics at {self.observe} can be had by others; they say how many captures this machine gave and what "
@@ -164,7 +164,7 @@ class Settings:
 
 
 def parse_address(text: str) -> Address | PassedSockets:
-    """`unix:/path`, `host:port` with IPv6 in brackets, or `systemd`; raises ValueError with what is wrong."""
+    """Parse `unix:/path`, `host:port` with IPv6 in brackets, or `systemd`; raises ValueError with the reason."""
     if text == _SYSTEMD:
         return PassedSockets()
     if text.startswith(_UNIX):

@@ -1,4 +1,4 @@
-"""Memory that several processes share, and that may outlive them in a file."""
+"""Memory that several processes share, optionally backed by a file that outlives them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def shared_memory(size: int, file: Path | None = None) -> mmap.mmap:
-    """So many bytes, zeros at first; forks share them. A file keeps them for the next daemon.
+    """`size` bytes, initially zero; forks share them. A file keeps them for the next daemon.
 
-    What has another size is from another version and begins anew. Raises UnsafeAddress for what is no file
-    of our own, OSError where it cannot be written.
+    A file of another size is from another version and is cleared. Raises UnsafeAddress for a file that is not this
+    user's regular file, OSError if it cannot be written.
     """
     if file is None:
         return mmap.mmap(-1, size)
@@ -29,7 +29,7 @@ def shared_memory(size: int, file: Path | None = None) -> mmap.mmap:
             raise UnsafeAddress(f"{file} is not a file of this user; remove it or choose another --state-dir")
         if status.st_size != size:
             os.ftruncate(descriptor, 0)
-            # Written out, not left sparse: on a full disk a hole would be a SIGBUS in the middle of a capture.
+            # Allocated, not sparse: on a full disk a hole would cause SIGBUS during a capture.
             os.posix_fallocate(descriptor, 0, size)
         return mmap.mmap(descriptor, size)
     finally:

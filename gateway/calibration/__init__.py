@@ -1,1 +1,1 @@
-"""Figures of this machine's kind that no counter says, measured on request by keeping idle CPUs busy."""
+"""Properties of this machine's type that no counter shows, measured on request by loading idle CPUs."""

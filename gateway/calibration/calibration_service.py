@@ -1,4 +1,4 @@
-"""Requests to calibrate in, figures out: who may have what measured, one at a time, on idle CPUs (gateway.proto)."""
+"""Serves calibration requests: permissions, one at a time, on idle CPUs (gateway.proto)."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _USUAL_S: Final = 5.0
 _USUAL_REPETITIONS: Final = 5
 _MOST_REPETITIONS: Final = 50
 SLICE_S: Final = 0.1
-"""Shortest measurement: the kernel says how busy a CPU was in hundredths of a second."""
+"""Shortest measurement: the kernel reports CPU time in hundredths of a second."""
 _WATCHED_S: Final = 0.3
-"""How long the machine is watchdog before."""
+"""How long the CPUs' usage is observed before a measurement."""
 _VIRTUAL: Final = (
     "this is a virtual machine ({}): what it shows as threads of a core need not be, and neighbours on the same "
     "hardware are not seen"
@@ -40,7 +40,7 @@ _VIRTUAL: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is really done."""
+    """The measurement as it will be done."""
 
     slice_s: float
     repetitions: int
@@ -48,12 +48,12 @@ class Plan:
 
     @property
     def seconds(self) -> float:
-        """All measuring together; each repetition has two slices."""
+        """Duration of all measurements; each repetition has two slices."""
         return self.slice_s * self.repetitions * 2
 
 
 def plan(request: _Request, limits: CalibrationSettings) -> Plan:
-    """The request within the gateway's limits; raises CalibrationRefused INVALID."""
+    """Fit the request into the gateway's limits; raises CalibrationRefused INVALID."""
     if request.what not in {_Request.SMT, _Request.MEMORY}:
         raise refusals.invalid("what must be SMT or MEMORY")
     if request.work not in _WORKS:
@@ -79,7 +79,7 @@ def plan(request: _Request, limits: CalibrationSettings) -> Plan:
 
 
 class CalibrationService:
-    """Answers for one machine."""
+    """Serves one machine."""
 
     def __init__(
         self,
@@ -98,7 +98,7 @@ class CalibrationService:
         served_visits.note_calibrating(calibrating=False)
 
     def answer(self, request: _Request, stopped: Signal) -> Iterator[_Reply]:
-        """The stream but for refusals. Raises CalibrationRefused, Interrupted, OSError."""
+        """The reply stream, except refusals. Raises CalibrationRefused, CaptureCancelled, OSError."""
         if not self._limits.allowed:
             raise refusals.not_allowed(
                 "this gateway keeps no CPUs busy for others; its operator allows it by --allow-calibration"
@@ -115,7 +115,7 @@ class CalibrationService:
                     f"the machine was busy for {utilisation:.0%} of the time; up to {self._limits.quiet:.0%} is allowed "
                     "(--calibration-busy-percent). Come again when it is quiet"
                 )
-            # Few gateways are ever asked, and all of them start a server process for each call after a pause.
+            # Imported here: few gateways get such a request, and all start a server process after each idle time.
             from gateway.calibration.cpu_selection import busy_shares, usable_cpus  # noqa: PLC0415
             from gateway.calibration.measurements import (  # noqa: PLC0415
                 Conditions,

@@ -1,4 +1,4 @@
-"""Which CPUs may be kept busy: an idle core with two threads, an idle CPU, the cores of its socket; and its last cache."""
+"""Selects the CPUs to load: an idle core with two threads, an idle CPU, the idle cores of its socket."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from gateway.machine.topology import Topology
 
 MOST_READERS: Final = 16
-"""Cores that read memory at the same time; a socket's bandwidth is used up by fewer."""
+"""Limit of cores that read memory at the same time; fewer saturate a socket's bandwidth."""
 _THREADS: Final = 2
 _UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20}
 
 
 def busy_shares(before: Reading, after: Reading) -> dict[int, float]:
-    """How busy each CPU was between two readings, 0…1; one without a tick was as good as idle."""
+    """Busy share of each CPU between two readings, 0…1; a CPU without a tick counts as idle."""
     shares = {}
     for cpu in before.cpus.keys() & after.cpus.keys():
         spent = after.cpus[cpu] - before.cpus[cpu]
@@ -33,7 +33,7 @@ def busy_shares(before: Reading, after: Reading) -> dict[int, float]:
 
 
 def usable_cpus(topology: Topology) -> frozenset[int]:
-    """Those that run and that we may run on."""
+    """The online CPUs on which this process may run."""
     return frozenset(topology.cpus) & os.sched_getaffinity(0)
 
 
@@ -76,9 +76,9 @@ def readers(
     *,
     sys: Path = SYS,
 ) -> dict[int, float]:
-    """One CPU of each idle core of this CPU's socket, at most 16 over all of it, and from where each reads: a share of the memory.
+    """One CPU of each idle core of this CPU's socket, at most 16 spread over it, with its start: a share of the memory.
 
-    Those that share a last cache start far from each other, so that none finds there what another has just read.
+    CPUs with a common last-level cache start far from each other, so that none finds what another has just read.
     """
     locations = topology.locations
     package = locations[cpu].package if cpu in locations else -1
@@ -86,7 +86,7 @@ def readers(
         cpus
         for cpus in topology.siblings
         if cpu in cpus
-        or max(busy.get(each, 0.0) for each in cpus) <= quiet  # a busy thread takes of its core's reads
+        or max(busy.get(each, 0.0) for each in cpus) <= quiet  # a busy sibling takes part of its core's reads
     ]
     firsts = [min(cpus, key=lambda each: (each != cpu, each)) for cpus in idle] or [cpu]
     of_socket = sorted(
@@ -104,7 +104,7 @@ def readers(
 
 
 def nodes_of_package(topology: Topology, cpu: int) -> frozenset[int]:
-    """NUMA nodes of the CPU's socket, those that are known."""
+    """Known NUMA nodes of the CPU's socket."""
     package = _package(topology, cpu)
     return frozenset(
         place.numa_node
@@ -114,7 +114,7 @@ def nodes_of_package(topology: Topology, cpu: int) -> frozenset[int]:
 
 
 def last_cache_bytes(cpu: int, sys: Path = SYS) -> int:
-    """Size of the largest cache that the CPU reaches; 0: not known."""
+    """Size of the CPU's last-level cache; 0: unknown."""
     folder = _last_cache(cpu, sys)
     match = re.fullmatch(r"([0-9]{1,9})([KM]?)", read_text(f"{folder}/size").strip()) if folder else None
     return int(match[1]) * _UNITS[match[2]] if match else 0

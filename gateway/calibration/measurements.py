@@ -1,6 +1,6 @@
-"""The measurements: a core's throughput with one thread and with both, and its memory's latency and bandwidth (DIGEST A1, D2).
+"""Measures a core's throughput with one thread and with both, and memory latency and bandwidth (DIGEST A1, D2).
 
-What is compared is measured in turns, so that a clock that drifts (turbo, heat) moves both sides.
+The two sides of a comparison alternate, so that a drifting clock (turbo, heat) affects both.
 """
 
 from __future__ import annotations
@@ -42,59 +42,59 @@ _WORKS: Final[Mapping[int, Workload]] = {
 }
 
 CACHES: Final = 4
-"""Loads are spread over so many times the last cache, if that is allowed …"""
+"""Memory of the loads as a multiple of the last-level cache, if allowed …"""
 LEAST_CACHES: Final = 3
-"""… and over no less: of every two cache lines one is loaded (chain.py)."""
+"""… and the least multiple: of every two cache lines one is loaded (pointer_chain.py)."""
 _LEAST_BYTES: Final = 4 * PIECE_BYTES
 _LEAST_RAN: Final = 0.9
-"""A thread that had its CPU for less of the time was disturbed."""
+"""A thread that had its CPU for a smaller share of the time was disturbed."""
 _MOST_BESIDE: Final = 0.1
-"""What may run on the idle thread of the core, as a share of the time."""
+"""Limit of other work on the idle thread of the core, as a share of the time."""
 _MEMORY_LEFT: Final = 4
-"""The machine must have so many times what is taken."""
+"""The machine must have this multiple of the memory taken."""
 
 
 class MeasurementStopped(Exception):
-    """The caller has gone, the gateway stops, or a capture has come."""
+    """The caller disconnected, the gateway stops, or a capture arrived."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """How it is measured, and what was seen before."""
+    """Parameters of a measurement, and the observations before it."""
 
     topology: Topology
     usable: frozenset[int]
-    """CPUs that we may run on."""
+    """CPUs on which this process may run."""
     busy: Mapping[int, float]
-    """How busy each was just before, 0…1."""
+    """Busy share of each CPU just before, 0…1."""
     utilisation: float
     limits: CalibrationSettings
     slice_s: float
     repetitions: int
     doubts: tuple[str, ...]
-    """Sentences, about whatever is measured here."""
+    """Sentences about the reliability of all results here."""
     halted: Callable[[], bool]
 
     def run(self, steps: Mapping[int, Step]) -> dict[int, ThreadResult]:
-        """One slice; raises Halted, OSError."""
+        """Run one slice; raises MeasurementStopped, OSError."""
         done = run_together(steps, self.slice_s, self.halted)
         self.go_on()
         return done
 
     def go_on(self) -> None:
-        """Raise Halted if it may not go on."""
+        """Raise MeasurementStopped if the measurement must end."""
         if self.halted():
             raise MeasurementStopped
 
     def progress(self, repetition: float) -> Reply:
-        """So many are done."""
+        """A reply with the number of finished repetitions."""
         return Reply(progress=gateway_pb2.CalibrateProgress(done=repetition / self.repetitions))
 
 
 def measure_smt(given: Conditions, asked: int, begin: Callable[[Iterable[int]], Reply]) -> Iterator[Reply]:
-    """Throughput of one thread of an idle core and of both, in turns; `asked` is a `CalibrateRequest.Workload`.
+    """Throughput of one thread of an idle core and of both, in turns; `asked` is a `CalibrateRequest.Work`.
 
-    Raises CalibrationRefused NO_SIBLINGS, BUSY, UNSUPPORTED; Halted, OSError.
+    Raises CalibrationRefused NO_SIBLINGS, BUSY, UNSUPPORTED; MeasurementStopped, OSError.
     """
     core = idle_core(given.topology, given.usable, given.busy, given.limits.quiet)
     yield begin(core)
@@ -122,11 +122,11 @@ def measure_smt(given: Conditions, asked: int, begin: Callable[[Iterable[int]], 
 
 
 def measure_memory(given: Conditions, begin: Callable[[Iterable[int]], Reply]) -> Iterator[Reply]:
-    """Latency of loads on an idle CPU; then what the idle cores of its socket read together.
+    """Latency of loads on an idle CPU, then the read bandwidth of the idle cores of its socket together.
 
-    Repetitions in which something else ran on one of the CPUs are left out.
+    Repetitions with other work on one of the CPUs are omitted.
 
-    Raises CalibrationRefused BUSY, UNSUPPORTED; Halted, OSError.
+    Raises CalibrationRefused BUSY, UNSUPPORTED; MeasurementStopped, OSError.
     """
     cpu = idle_cpu(given.usable, given.busy, given.limits.quiet)
     reading = readers(given.topology, given.usable, cpu, given.busy, given.limits.quiet)
@@ -177,7 +177,7 @@ def _steps(given: Conditions, work: Workload, core: tuple[int, int], end: _End) 
 
 
 def _chain(given: Conditions, cpu: int, end: _End) -> Chain:
-    """As much memory as is needed, is allowed and is there; notes its size and the cache's."""
+    """A chain over as much memory as needed, allowed and available; records its size and the cache's."""
     cache, allowed = last_cache_bytes(cpu), given.limits.max_bytes
     if allowed < max(LEAST_CACHES * cache, PIECE_BYTES):
         raise refusals.unsupported(
@@ -188,7 +188,7 @@ def _chain(given: Conditions, cpu: int, end: _End) -> Chain:
     there = meminfo().get("MemAvailable", 0)
     if there < _MEMORY_LEFT * wanted:
         raise refusals.busy(f"{wanted >> 20} MiB are needed; of {there >> 20} that are free that is too much")
-    with pinned(cpu):  # memory is of the NUMA node of whoever touches it first
+    with pinned(cpu):  # memory belongs to the NUMA node of the CPU that first touches it
         chain = Chain(wanted, given.go_on)
     end.working_set_bytes, end.cache_bytes = chain.size, cache
     if not cache:

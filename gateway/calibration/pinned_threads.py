@@ -1,4 +1,4 @@
-"""Work on chosen CPUs, all at the same time, for a while."""
+"""Runs work on chosen CPUs at the same time."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     Step = Callable[[], int]
-    """Does some milliseconds of work without holding Python's lock; how many units that was."""
+    """Work for some milliseconds without the interpreter's lock; returns the units done."""
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadResult:
-    """What one thread did."""
+    """The work of one thread."""
 
     units: int
     cpu_s: float
@@ -31,12 +31,12 @@ class ThreadResult:
 
     @property
     def ran(self) -> float:
-        """The share of the time that it had its CPU."""
+        """The share of the time in which it had its CPU."""
         return self.cpu_s / max(self.wall_s, 1e-9)
 
 
 class _Worker(threading.Thread):
-    """One pinned thread. The interpreter's other threads are where they were: affinity is a thread's."""
+    """One pinned thread. Affinity belongs to the thread: the interpreter's others are not affected."""
 
     def __init__(
         self, cpu: int, step: Step, start: threading.Barrier, seconds: float, halted: Callable[[], bool]
@@ -48,7 +48,7 @@ class _Worker(threading.Thread):
         self.error: Exception | None = None
 
     def run(self) -> None:
-        """One step to warm up, then together with the others until the time is over."""
+        """One step to warm up, then steps together with the others until the time is over."""
         try:
             os.sched_setaffinity(0, {self._cpu})
             self._step()
@@ -59,7 +59,7 @@ class _Worker(threading.Thread):
                 units += self._step()
             self.done = ThreadResult(units, time.thread_time() - cpu, now - began)
         except threading.BrokenBarrierError:
-            pass  # another one says why
+            pass  # another thread has the error
         except Exception as error:  # noqa: BLE001 - raised again by whoever waits
             self.error = error
             self._line.abort()
@@ -67,7 +67,7 @@ class _Worker(threading.Thread):
 
 @contextmanager
 def pinned(cpu: int) -> Iterator[None]:
-    """Run the calling thread on this CPU only. Raises OSError for one that is not ours to use."""
+    """Run the calling thread on this CPU only. Raises OSError for a CPU that is not permitted."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {cpu})
     try:
@@ -79,7 +79,7 @@ def pinned(cpu: int) -> Iterator[None]:
 def run_together(
     steps: Mapping[int, Step], seconds: float, halted: Callable[[], bool]
 ) -> dict[int, ThreadResult]:
-    """Repeat each step on its CPU for so long, or until `halted`. Raises OSError for a CPU that is not ours to use."""
+    """Repeat each step on its CPU for `seconds`, or until `halted`. Raises OSError for a CPU that is not permitted."""
     line = threading.Barrier(len(steps))
     workers = {cpu: _Worker(cpu, step, line, seconds, halted) for cpu, step in steps.items()}
     started = []
@@ -87,7 +87,7 @@ def run_together(
         for worker in workers.values():
             worker.start()
             started.append(worker)
-    except RuntimeError as error:  # no more threads to be had
+    except RuntimeError as error:  # the limit of threads is reached
         line.abort()
         raise OSError(str(error)) from error
     finally:

@@ -1,8 +1,9 @@
-"""Loads that each need the one before, spread over more memory than the caches hold (DIGEST D2).
+"""Dependent loads, spread over more memory than the caches hold (DIGEST D2).
 
-Gateways run without memory that is both written and executed (MemoryDenyWriteExecute= of the unit), so there is no code of our own:
-the C library follows the chain. `_obstack_allocated_p(3)` goes from chunk to chunk by the pointer that each begins with, until
-it finds an address or the end; asked for an address that no chunk holds, it is the loop that is wanted.
+Gateways run without memory that is both written and executed (MemoryDenyWriteExecute= of the unit), so they have no
+machine code of their own: the C library follows the chain. `_obstack_allocated_p(3)` goes from chunk to chunk by the
+pointer at the start of each, until it finds an address or the end; with an address that no chunk holds, it is the loop
+that the measurement needs.
 """
 
 from __future__ import annotations
@@ -22,27 +23,27 @@ if TYPE_CHECKING:
     from gateway.calibration.pinned_threads import Step
 
 SPACING: Final = 128
-"""Bytes from link to link: CPUs fetch the cache line beside the wanted one too."""
+"""Bytes between links: CPUs also fetch the neighbour of a requested cache line."""
 REGION_BYTES: Final = 1 << 20
 """Links of one region follow each other at random: few enough pages that their addresses stay in the second TLB."""
 PIECE_BYTES: Final = 8 << 20
-"""What is followed by one call: some milliseconds."""
+"""Bytes followed by one call: some milliseconds."""
 LINKS: Final = PIECE_BYTES // SPACING
 _WORD: Final = 8
 _NOWHERE: Final = ctypes.c_void_p((1 << 64) - 1)
 
 
 class _Obstack(ctypes.Structure):
-    """obstack.h; of what follows, nothing is looked at."""
+    """Struct obstack of obstack.h up to the last field used."""
 
     _fields_ = (("chunk_size", ctypes.c_long), ("chunk", ctypes.c_void_p), ("rest", ctypes.c_void_p * 16))
 
 
 class Chain:
-    """Memory with a chain in each of its pieces; given back when nothing refers to it any more."""
+    """Memory with a chain in each of its pieces; freed with its last reference."""
 
     def __init__(self, size: int, between: Callable[[], object] = lambda: None) -> None:
-        """`size` in bytes, at least a piece; rounded down to whole ones. `between` is called now and then, and may raise.
+        """`size` in bytes, at least a piece; rounded down to whole ones. `between` is called repeatedly and may raise.
 
         Raises CalibrationRefused, OSError.
         """
@@ -57,7 +58,7 @@ class Chain:
         self._find.argtypes = (ctypes.c_void_p, ctypes.c_int, ctypes.c_size_t)
         self._find.restype = ctypes.c_void_p
         self.size: Final = max(1, size // PIECE_BYTES) * PIECE_BYTES
-        # Shared: what is private counts as data, of which the process has little (RLIMIT_DATA).
+        # Shared: private memory counts as data, which is limited (RLIMIT_DATA).
         self._memory = mmap.mmap(-1, self.size)
         self._base = ctypes.addressof(ctypes.c_char.from_buffer(self._memory))
         self._between = between
@@ -65,7 +66,7 @@ class Chain:
 
     @property
     def base(self) -> int:
-        """Where it lies."""
+        """Its address."""
         return self._base
 
     @property
@@ -88,7 +89,7 @@ class Chain:
             links = array("Q", [at + offset for offset in follower])
             ends_piece = (region + REGION_BYTES) % PIECE_BYTES == 0
             links[last] = 0 if ends_piece else at + REGION_BYTES + first
-            # A chunk's first word is its end, left 0, the second the chunk before it.
+            # A chunk's first word is its end, here 0, the second the previous chunk.
             words[region // _WORD + 1 : (region + REGION_BYTES) // _WORD : SPACING // _WORD] = memoryview(
                 links
             )
@@ -98,7 +99,7 @@ class Chain:
         return tuple(starts)
 
     def follower(self, share: float = 0.0) -> Step:
-        """Follow one piece's chain after the other, from this share of the memory on; a unit is a load."""
+        """Follow one piece's chain after the other, starting at this share of the memory; a unit is a load."""
         pieces = itertools.cycle(self._rotated(share))
         described = _Obstack(4096, None)
         place = ctypes.byref(described)
@@ -111,7 +112,7 @@ class Chain:
         return step
 
     def reader(self, share: float = 0.0) -> Step:
-        """Read piece after piece as fast as can be, from this share of the memory on; a unit is a byte. After `clear` only."""
+        """Read the memory in order, starting at this share of it; a unit is a byte. Only after `clear`."""
         count = self.size // PIECE_BYTES
         pieces = itertools.cycle(
             [self._base + (at + round(share * count)) % count * PIECE_BYTES for at in range(count)]
@@ -124,7 +125,7 @@ class Chain:
         return step
 
     def clear(self) -> None:
-        """Make all of it zeros; the chains are gone."""
+        """Fill the memory with zeros, which removes the chains."""
         for at in range(0, self.size, PIECE_BYTES):
             self._between()
             ctypes.memset(self._base + at, 0, PIECE_BYTES)

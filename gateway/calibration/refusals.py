@@ -1,4 +1,4 @@
-"""Why nothing is measured, as what is raised."""
+"""Constructors of the refusals of a calibration."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from gateway.errors import CalibrationRefused
 
 
 def busy(message: str) -> CalibrationRefused:
-    """Come again."""
+    """Retry later."""
     return CalibrationRefused(gateway_pb2.CalibrateRefusal.BUSY, message)
 
 
@@ -17,12 +17,12 @@ def no_siblings(message: str) -> CalibrationRefused:
 
 
 def unsupported(message: str) -> CalibrationRefused:
-    """The machine, or what its operator allows, lacks what measuring needs."""
+    """The machine or the operator's limits lack what the measurement needs."""
     return CalibrationRefused(gateway_pb2.CalibrateRefusal.UNSUPPORTED, message)
 
 
 def invalid(message: str) -> CalibrationRefused:
-    """The request makes no sense."""
+    """The request is invalid."""
     return CalibrationRefused(gateway_pb2.CalibrateRefusal.INVALID, message)
 
 

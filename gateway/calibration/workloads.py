@@ -1,7 +1,7 @@
-"""What the threads of an SMT measurement do: loops of libraries that are there anyway, each some milliseconds a call.
+"""Workloads of an SMT measurement: loops of available libraries, some milliseconds per call.
 
-They hold no lock of Python's while they run. `integer` is zlib's compression, with its branches, tables and copies in the first
-caches; `float` is the recurrence of libm's Bessel functions, additions, multiplications and divisions that wait for each other.
+They release Python's lock while they run. `integer` is zlib's compression, with its branches, tables and copies in the
+first caches; `float` is the recurrence of libm's Bessel functions: dependent additions, multiplications and divisions.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ORDER: Final = 1_000_000
 
 
 class Workload(Enum):
-    """Kinds of work, and what does them."""
+    """Kinds of work, with their implementation."""
 
     INTEGER = "zlib compress"
     FLOAT = "libm jn"
@@ -44,7 +44,7 @@ def integer_step() -> Step:
 
 
 def float_step() -> Step:
-    """Evaluate J_n(2n); a unit is a step of its recurrence. Raises CalibrationRefused where libm has it not."""
+    """Evaluate J_n(2n); a unit is a step of its recurrence. Raises CalibrationRefused if libm lacks it."""
     try:
         bessel = ctypes.CDLL("libm.so.6").jn
     except (OSError, AttributeError):

@@ -1,7 +1,7 @@
 """Parses the kubelet's list of pods into labels of containers (Kubernetes API: PodList, core/v1).
 
-The reply is untrusted: types, sizes and depths are checked, and invalid parts are skipped. Pods are parsed one after the
-other, so that a list of megabytes never becomes a tree of objects ten times as large.
+The reply is untrusted: types, sizes and depths are checked, and invalid parts are skipped. Pods are parsed one after
+the other, so that a list of megabytes never becomes a tree of objects ten times as large.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Finds the line of a perf map that names an address: the last one written that covers it.
 
 A map has lines `START SIZE NAME` in hexadecimal, unordered, and grows as its program compiles
-(tools/perf/Documentation/jit-interface.txt of Linux). Runtimes reuse freed ranges, so ranges overlap and the newest line
-wins.
+(tools/perf/Documentation/jit-interface.txt of Linux). Runtimes reuse freed ranges, so ranges overlap and the newest
+line wins.
 
 Sans I/O. Lines become ranges without overlap, each with its line, so that bisection finds an address whatever the map
 contains; a line adds at most two ranges. Per line it takes at most 47 bytes, whatever its range, and some 2 µs; names

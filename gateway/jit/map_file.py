@@ -1,10 +1,10 @@
 """Opens the perf map that a process wrote: /tmp/perf-PID.map, by its number in its own pid namespace.
 
 Every user can write to /tmp, so a file there may be an attempt to name other users' code, or to have the gateway read a
-file that its owner may not. A file is accepted only if it is regular, not a link of either kind, not a mount point, owned
-by the process's user, and written since the process started: numbers are reused, and a container's first process is
-always 1. Agents write for others as root: root's file is accepted too, except for a process in its own user namespace,
-which may have mounted any folder of root's as its /tmp.
+file that its owner may not. A file is accepted only if it is regular, not a link of either kind, not a mount point,
+owned by the process's user, and written since the process started: numbers are reused, and a container's first process
+is always 1. Agents write for others as root: root's file is accepted too, except for a process in its own user
+namespace, which may have mounted any folder of root's as its /tmp.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Small files of /proc and /sys. A missing, forbidden or damaged file means unknown, never an error.
 
-A CPU may go offline between listing a folder and reading its files, a driver may return EBUSY or EAGAIN, and a container
-may hide half of /sys. `pathlib` would cost as much as the reading: on a machine of 256 CPUs one capture reads thousands
-of these files.
+A CPU may go offline between listing a folder and reading its files, a driver may return EBUSY or EAGAIN, and a
+container may hide half of /sys. `pathlib` would cost as much as the reading: on a machine of 256 CPUs one capture reads
+thousands of these files.
 """
 
 from __future__ import annotations

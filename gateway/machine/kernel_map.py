@@ -1,8 +1,8 @@
 """Kernel addresses as (image, offset): the kernel relative to _stext, modules to their .text base.
 
 Names are shipped only for code that exists in this boot alone (BPF programs, ftrace trampolines). The function starts
-of the 120 000 symbols of a common kernel take 0.5 MiB and 75 ms of CPU: once per process, at the first kernel frame, and
-again in a later capture with run-time code.
+of the 120 000 symbols of a common kernel take 0.5 MiB and 75 ms of CPU: once per process, at the first kernel frame,
+and again in a later capture with run-time code.
 """
 
 import re
@@ -39,7 +39,8 @@ _PROGRAMS: Final = "bpf"
 
 
 class KernelLocation(NamedTuple):
-    """Location of a kernel address. A named tuple: a capture makes some hundred, and a dataclass costs three times that.
+    """Location of a kernel address. A named tuple: a capture makes some hundred, and a dataclass costs three times
+    that.
 
     `module` is "" for the kernel itself and None for an unknown address; `name` is set only for run-time code.
     `function_offset` is the start of the function in the same space as `offset`.
@@ -114,7 +115,7 @@ class KernelMap:
 
     @property
     def runtime_code(self) -> list[tuple[int, str]]:
-        """Addresses and names of BPF programs and trampolines, ascending; an entry without a name ends the previous one."""
+        """Addresses and names of BPF programs and trampolines, ascending; "" ends the previous entry."""
         return self._runtime
 
     def modules(self) -> Mapping[str, Module]:

@@ -1,4 +1,4 @@
-"""Pressure stall information: the share of time in which tasks waited for CPU, memory or disk (Linux: accounting/psi)."""
+"""Pressure stall information: share of time in which tasks waited for CPU, memory or disk (Linux: accounting/psi)."""
 
 from __future__ import annotations
 

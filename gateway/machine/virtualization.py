@@ -1,8 +1,8 @@
 """Virtualization of this machine: the hypervisor, and the kind of container around the gateway.
 
-Names are those of systemd-detect-virt(1). The hypervisor identifies itself in the CPU's leaf 0x40000000, which a program
-cannot read portably. The kernel exposes it by /dev/cpu (a module), by the Xen folder of /sys, by the firmware's tables,
-and by the guest's clock.
+Names are those of systemd-detect-virt(1). The hypervisor identifies itself in the CPU's leaf 0x40000000, which a
+program cannot read portably. The kernel exposes it by /dev/cpu (a module), by the Xen folder of /sys, by the firmware's
+tables, and by the guest's clock.
 """
 
 from __future__ import annotations

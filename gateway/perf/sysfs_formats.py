@@ -82,7 +82,7 @@ def parse_scale(text: str) -> float:
 
 
 def parse_unit(text: str) -> tuple[str, float]:
-    """A `.unit` file as our unit and the factor to it: "MiB" is 1048576 bytes; an unknown unit is returned unchanged."""
+    """A `.unit` file as our unit and the factor to it: "MiB" is 1048576 bytes; an unknown unit stays as it is."""
     unit = text.strip()
     if not unit or not unit.isprintable() or len(unit) > _WORD_BITS:
         raise BadFormat(f"{unit[:_WORD_BITS]!r} is no unit")

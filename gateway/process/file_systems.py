@@ -75,7 +75,8 @@ def why_not_served(descriptor: int, pid: int) -> str:
     root and of the gateway's own user are trusted.
     """
     device = _device(descriptor)
-    # Root's disks (as in `served_by_kernel`). A file seen through an overlay has its disk's number only if opened below it.
+    # Root's disks (as in `served_by_kernel`). A file seen through an overlay has its disk's number only if opened below
+    # it.
     if device is not None and device[0]:
         return ""
     if not (number := mount_id(descriptor)):
@@ -106,10 +107,10 @@ def why_not_served(descriptor: int, pid: int) -> str:
 def shares_user_namespace(pid: int) -> bool:
     """Whether a process lives in the gateway's user namespace; False if unknown."""
     try:
-        process_mounts, ours = os.stat(f"/proc/{pid}/ns/user"), os.stat("/proc/self/ns/user")  # noqa: PTH116 - Path is dearer
+        theirs, ours = os.stat(f"/proc/{pid}/ns/user"), os.stat("/proc/self/ns/user")  # noqa: PTH116 - Path is dearer
     except OSError:
         return False
-    return (process_mounts.st_dev, process_mounts.st_ino) == (ours.st_dev, ours.st_ino)
+    return (theirs.st_dev, theirs.st_ino) == (ours.st_dev, ours.st_ino)
 
 
 def trusts_mounts_of(pid: int) -> bool:

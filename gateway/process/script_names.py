@@ -11,7 +11,8 @@ argument before it is understood, so there is no name for:
   class path (`-cp @/app/jib-classpath-file`), such a file counts as the value;
 - text that does not match `NAME`. Code and URLs do not.
 
-Sources: python(1), node(1) and `node --v8-options`, ruby(1), perlrun(1), java(1) and IsWhiteSpaceOption in JDK's java.c.
+Sources: python(1), node(1) and `node --v8-options`, ruby(1), perlrun(1), java(1) and IsWhiteSpaceOption in JDK's
+java.c.
 """
 
 from __future__ import annotations

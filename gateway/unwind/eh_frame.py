@@ -194,7 +194,7 @@ class UnwindTable:
             self._otherwise = UNUSABLE_RULE
 
     def _scan(self) -> None:
-        """Build the table of a file without .eh_frame_hdr. Go programs, and C without unwind tables, have no entries."""
+        """Build the table of a file without .eh_frame_hdr. Go programs, and C built without tables, have no entries."""
         place = find_eh_frame(self._read)
         if place is None:
             self.why = "no .eh_frame_hdr"
