@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _print_events(names: Sequence[str], parser: argparse.ArgumentParser) -> int:
     """Print the table of events and their availability on this machine."""
     from gateway.capture.host import Access, find_access  # noqa: PLC0415
-    from gateway.errors import BadEventName  # noqa: PLC0415 - loaded by whoever asks; the daemon stays small
+    from gateway.errors import BadEventName  # noqa: PLC0415 - imported on request; the daemon stays small
     from gateway.perf.event_availability import check_events, table  # noqa: PLC0415
 
     try:

@@ -151,8 +151,8 @@ class Settings:
         """Refuse an address that every user could use; raises UnsafeAddress."""
         if isinstance(self.observe, TcpAddress) and not (self.observe.is_loopback or self.observe_openly):
             raise UnsafeAddress(
-                f"metrics at {self.observe} can be had by others; they say how many captures this machine gave and what "
-                "that cost. Add --observe-openly if that is meant, or take 127.0.0.1:PORT or unix:/PATH"
+                f"{self.observe} can be reached by others: metrics show this machine's captures and their cost. "
+                "Add --observe-openly to permit that, or use 127.0.0.1:PORT or unix:/PATH"
             )
         if self.tls is None:
             for address in self.listen:

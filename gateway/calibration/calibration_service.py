@@ -101,7 +101,7 @@ class CalibrationService:
         """The reply stream, except refusals. Raises CalibrationRefused, CaptureCancelled, OSError."""
         if not self._limits.allowed:
             raise refusals.not_allowed(
-                "this gateway keeps no CPUs busy for others; its operator allows it by --allow-calibration"
+                "this gateway does not calibrate; the operator can enable it with --allow-calibration"
             )
         planned = plan(request, self._limits)
         with self._alone():
@@ -113,7 +113,7 @@ class CalibrationService:
             if utilisation > self._limits.quiet:
                 raise refusals.busy(
                     f"the machine was busy for {utilisation:.0%} of the time; up to {self._limits.quiet:.0%} is allowed "
-                    "(--calibration-busy-percent). Come again when it is quiet"
+                    "(--calibration-busy-percent). Retry when it is idle"
                 )
             # Imported here: few gateways get such a request, and all start a server process after each idle time.
             from gateway.calibration.cpu_selection import busy_shares, usable_cpus  # noqa: PLC0415
@@ -158,16 +158,16 @@ class CalibrationService:
             except MeasurementStopped:
                 if stopped.is_set():
                     raise CaptureCancelled from None
-                raise refusals.busy("a capture came, and captures go first; come again later") from None
+                raise refusals.busy("interrupted by a capture, which has precedence; retry later") from None
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
         if self._served_visits.active:
-            raise refusals.busy("a capture is being taken; come again later")
+            raise refusals.busy("a capture is in progress; retry later")
         if self._served_visits.is_sending:
-            raise refusals.busy("symbols are being sent; come again later")
+            raise refusals.busy("a symbol request is in progress; retry later")
         if not self._place.acquire(blocking=False):
-            raise refusals.busy("this machine is being calibrated already; come again later")
+            raise refusals.busy("another calibration is in progress; retry later")
         self._served_visits.note_calibrating(calibrating=True)
         try:
             yield

@@ -51,7 +51,7 @@ def idle_core(
     if share > quiet:
         raise refusals.busy(
             f"a thread of even the least busy core was busy for {share:.0%} of the time; up to {quiet:.0%} is allowed. "
-            "Come again when the machine is quiet"
+            "Retry when the machine is idle"
         )
     return int(chosen[0]), int(chosen[1])
 
@@ -62,7 +62,7 @@ def idle_cpu(usable: Iterable[int], busy: Mapping[int, float], quiet: float) -> 
     if share > quiet:
         raise refusals.busy(
             f"even the least busy CPU was busy for {share:.0%} of the time; up to {quiet:.0%} is allowed. "
-            "Come again when the machine is quiet"
+            "Retry when the machine is idle"
         )
     return chosen
 

@@ -115,8 +115,8 @@ def measure_smt(given: Conditions, asked: int, begin: Callable[[Iterable[int]], 
         yield given.progress(repetition + 1)
     if len(end.single) < min(2, given.repetitions):
         raise refusals.busy(
-            f"something else ran on the core in {end.disturbed} of {given.repetitions} repetitions, and the others do not "
-            "suffice; come again when the machine is quiet"
+            f"other work disturbed {end.disturbed} of {given.repetitions} repetitions, and the rest "
+            "is too few; retry when the machine is idle"
         )
     yield Reply(end=end)
 
@@ -163,8 +163,8 @@ def measure_memory(given: Conditions, begin: Callable[[Iterable[int]], Reply]) -
         yield given.progress((given.repetitions + repetition + 1) / 2)
     if min(len(end.latency_ns), len(end.bytes_per_s)) < min(2, given.repetitions):
         raise refusals.busy(
-            f"something else ran on the CPUs in {end.disturbed} of {2 * given.repetitions} measurements, and the others do not "
-            "suffice; come again when the machine is quiet"
+            f"other work disturbed {end.disturbed} of {2 * given.repetitions} measurements, and the rest "
+            "is too few; retry when the machine is idle"
         )
     yield Reply(end=end)
 

@@ -68,7 +68,7 @@ class KubeletPods:
         """Why the last request failed, or that it takes too long, as a sentence; "": it did not fail."""
         waited = self._clock() - self._requested_at
         if self._thread is not None and self._thread.is_alive() and waited > DEADLINE_S:
-            return f"the kubelet at {self._kubelet.address} gave no names: no answer for {waited:.0f} s"
+            return f"the kubelet at {self._kubelet.address} gave no labels: no answer for {waited:.0f} s"
         return self._failure
 
     def request(self) -> None:
@@ -98,7 +98,7 @@ class KubeletPods:
         except KubeletUnavailable as error:
             # It contains text from an unknown server.
             why = "".join(letter if letter.isprintable() else "?" for letter in str(error)[:_MAX_WHY])
-            self._failure = f"the kubelet at {self._kubelet.address} gave no names: {why}"
+            self._failure = f"the kubelet at {self._kubelet.address} gave no labels: {why}"
 
 
 def fetch(kubelet: Kubelet) -> str:

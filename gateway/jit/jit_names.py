@@ -108,7 +108,7 @@ class JitNames:
         if self._left_out:
             notes.append(
                 f"the perf maps of {len(self._left_out)} processes were read in part, or not at all: "
-                "they are larger, or more, or asked for more names, than one capture reads"
+                "they exceed the size, number or look-ups of one capture"
             )
         return notes
 

@@ -39,8 +39,7 @@ _PROGRAMS: Final = "bpf"
 
 
 class KernelLocation(NamedTuple):
-    """Location of a kernel address. A named tuple: a capture makes some hundred, and a dataclass costs three times
-    that.
+    """Location of a kernel address. A named tuple: a dataclass takes three times as long to create.
 
     `module` is "" for the kernel itself and None for an unknown address; `name` is set only for run-time code.
     `function_offset` is the start of the function in the same space as `offset`.

@@ -73,21 +73,23 @@ def parse_event_name(text: str) -> EventName:
     kind, colon, rest = text.partition(":")
     if not colon:
         if not _GENERIC.fullmatch(text):
-            raise BadEventName(f"{text!r} is no event's name: those look like page-faults")
+            raise BadEventName(f"{text!r} is not an event name: those look like page-faults")
         return GenericName(text)
     if kind == "tracepoint":
         subsystem, _, name = rest.partition(":")
         if not _FILE.fullmatch(subsystem) or not _FILE.fullmatch(name):
-            raise BadEventName(f"{text!r} is no tracepoint: those look like tracepoint:sched:sched_switch")
+            raise BadEventName(f"{text!r} is not a tracepoint: those look like tracepoint:sched:sched_switch")
         return TracepointName(subsystem, name)
     if kind == "raw":
         if not _RAW.fullmatch(rest):
-            raise BadEventName(f"{text!r} is no raw event: those look like raw:0x1c2")
+            raise BadEventName(f"{text!r} is not a raw event: those look like raw:0x1c2")
         return RawName(int(rest, 16))
     if kind == "pmu":
         source, _, terms = rest.partition(":")
         if not _FILE.fullmatch(source):
-            raise BadEventName(f"{text!r} names no event source: those look like pmu:cpu:event=0x3c,umask=0")
+            raise BadEventName(
+                f"{text!r} is not an event of a source: those look like pmu:cpu:event=0x3c,umask=0"
+            )
         return SourceName(source, parse_terms(terms))
     raise BadEventName(f"{text!r} begins with none of tracepoint:, raw: and pmu:")
 
@@ -98,7 +100,7 @@ def parse_terms(text: str) -> tuple[Term, ...]:
     for part in text.split(","):
         name, equals, value = part.partition("=")
         if not _FILE.fullmatch(name) or (equals and not _NUMBER.fullmatch(value)):
-            raise BadEventName(f"{part!r} is no term of an event: those look like event=0x3c or tsc")
+            raise BadEventName(f"{part!r} is not a term: those look like event=0x3c or tsc")
         number = int(value, 16 if value[:2] in {"0x", "0X"} else 10) if equals else None
         if number is not None and number > _LARGEST:
             raise BadEventName(f"{part!r} does not fit into 64 bits")

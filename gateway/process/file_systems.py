@@ -55,15 +55,15 @@ def served_by_kernel(pid: int) -> Callable[[Device], bool]:
     gateway's namespace or in the process's; the latter not if the process has a user namespace of its own, in which it
     can mount an overlay over anything.
     """
-    process_mounts: frozenset[Device] | None = None
+    process_devices: frozenset[Device] | None = None
 
     def served(device: Device) -> bool:
-        nonlocal process_mounts
+        nonlocal process_devices
         if device[0] or device in own_devices():
             return True
-        if process_mounts is None:
-            process_mounts = devices_of(pid) if shares_user_namespace(pid) else frozenset()
-        return device in process_mounts
+        if process_devices is None:
+            process_devices = devices_of(pid) if shares_user_namespace(pid) else frozenset()
+        return device in process_devices
 
     return served
 
@@ -83,21 +83,21 @@ def why_not_served(descriptor: int, pid: int) -> str:
         return UNKNOWN
     if (own := own_mounts().get(number)) is not None:
         return "" if is_trusted(own) else USERS_PROGRAM
-    process_mounts = mounts_of(pid).get(number)
-    if process_mounts is None:
+    process_mount = mounts_of(pid).get(number)
+    if process_mount is None:
         # In no namespace: memory (memfd_create(2)), or unmounted while in use. The open file keeps its device number.
         known = device is not None and (device in own_devices() or device == _memory_device())
         return "" if known else UNKNOWN
     # Only after its mounts were read: a process can leave the gateway's user namespace but never return to it.
     if shares_user_namespace(pid):
-        return "" if is_trusted(process_mounts) else USERS_PROGRAM
+        return "" if is_trusted(process_mount) else USERS_PROGRAM
     if trusts_mounts_of(pid):
         return ""
-    if process_mounts.kind.startswith(SERVED_BY_A_PROGRAM):
+    if process_mount.kind.startswith(SERVED_BY_A_PROGRAM):
         return USERS_PROGRAM
     if (
-        process_mounts.kind not in _OVER_OTHERS
-        or _is_mounted_by_root(process_mounts.device)
+        process_mount.kind not in _OVER_OTHERS
+        or _is_mounted_by_root(process_mount.device)
         or _no_user_serves()
     ):
         return ""

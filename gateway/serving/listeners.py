@@ -42,7 +42,7 @@ def take_passed() -> list[tuple[Address, socket.socket]]:
     os.environ.pop("LISTEN_FDNAMES", None)
     if meant_for != str(os.getpid()) or not count.isdecimal() or not int(count):
         raise UnsafeAddress(
-            "no sockets were handed over; `--listen systemd` works in a service that a socket unit starts "
+            "the service manager passed no sockets; `--listen systemd` works in a service that a socket unit starts "
             "(systemctl start fleetprof-gateway.socket)"
         )
     sockets = []
@@ -51,9 +51,7 @@ def take_passed() -> list[tuple[Address, socket.socket]]:
             os.set_inheritable(descriptor, False)
             passed = socket.socket(fileno=descriptor)
         except OSError as error:
-            raise UnsafeAddress(
-                f"descriptor {descriptor} was handed over and is no socket: {error.strerror}"
-            ) from None
+            raise UnsafeAddress(f"passed descriptor {descriptor} is not a socket: {error.strerror}") from None
         sockets.append((_address_of(passed), passed))
     return sockets
 
@@ -65,18 +63,16 @@ def _address_of(passed: socket.socket) -> Address:
         or not passed.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN)
         or passed.family not in {socket.AF_UNIX, socket.AF_INET, socket.AF_INET6}
     ):
-        raise UnsafeAddress(
-            "a socket was handed over that is none to listen on; use ListenStream= and Accept=no"
-        )
+        raise UnsafeAddress("a passed socket does not listen; use ListenStream= and Accept=no")
     name = passed.getsockname()
     if passed.family != socket.AF_UNIX:
         return TcpAddress(*name[:2])
     if not isinstance(name, str) or not name.startswith("/"):
-        raise UnsafeAddress(f"{name!r} is an abstract socket, which everybody can connect to; use a path")
+        raise UnsafeAddress(f"{name!r} is an abstract socket, which every user can connect to; use a path")
     path = Path(name)
     # connect(2) needs write permission; a socket unit's default mode is 0666.
     if path.stat().st_mode & stat.S_IWOTH:
-        raise UnsafeAddress(f"everybody on this machine can connect to {path}; set SocketMode=0600")
+        raise UnsafeAddress(f"every user of this machine can connect to {path}; set SocketMode=0600")
     require_private(path.parent)
     return UnixAddress(path)
 
@@ -129,5 +125,5 @@ def _remove_stale(path: Path) -> None:
             path.unlink()
             return
         except OSError as error:
-            raise UnsafeAddress(f"{path} exists and cannot be judged: {error.strerror}") from error
+            raise UnsafeAddress(f"{path} exists and cannot be checked: {error.strerror}") from error
     raise UnsafeAddress(f"another process listens on {path}; stop it first")

@@ -58,4 +58,4 @@ class Malformed(grpc.ServerInterceptor):
 
 
 def _deny(context: grpc.ServicerContext) -> NoReturn:
-    context.abort(grpc.StatusCode.INVALID_ARGUMENT, "the request is no message of the gateway's protocol")
+    context.abort(grpc.StatusCode.INVALID_ARGUMENT, "the request is not a valid message")

@@ -114,7 +114,7 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
         except Exception as error:  # noqa: BLE001 - the caller must hear of it, whatever it is
             _log.exception("capture failed", extra={"fields": {"visit": visit}})
             yield self._refusal(
-                gateway_pb2.Refusal.FAILED, f"sampling broke: {type(error).__name__}: {error}", visit
+                gateway_pb2.Refusal.FAILED, f"sampling failed: {type(error).__name__}: {error}", visit
             )
 
     def Symbols(  # noqa: N802 - the name on the wire
@@ -139,7 +139,7 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
         except Exception as error:  # noqa: BLE001 - the caller must hear of it, whatever it is
             _log.exception("symbols failed", extra={"fields": fields})
             yield self._symbols_refusal(
-                gateway_pb2.SymbolsRefusal.FAILED, f"reading broke: {type(error).__name__}: {error}", fields
+                gateway_pb2.SymbolsRefusal.FAILED, f"reading failed: {type(error).__name__}: {error}", fields
             )
         finally:
             # A capture that ended meanwhile left retiring to this call.
@@ -166,7 +166,7 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
         except Exception as error:  # noqa: BLE001 - the caller must hear of it, whatever it is
             _log.exception("calibration failed")
             yield self._calibrate_refusal(
-                refusals.FAILED, f"measuring broke: {type(error).__name__}: {error}"
+                refusals.FAILED, f"measuring failed: {type(error).__name__}: {error}"
             )
         finally:
             # A capture that ended meanwhile left retiring to this call.

@@ -116,14 +116,14 @@ class SymbolService:
         if self._sharing.share is Share.NO:
             raise SymbolsRefused(
                 _Refusal.NOT_ALLOWED,
-                "this gateway gives no symbols; its operator allows it by --share-symbols",
+                "this gateway does not share symbols; the operator can enable it with --share-symbols",
             )
         if request.what not in {_Request.SYMBOLS, _Request.FILE, _Request.KERNEL}:
             raise SymbolsRefused(_Refusal.INVALID, "what must be SYMBOLS, FILE or KERNEL")
         if request.what == _Request.FILE and self._sharing.share is not Share.FILES:
             raise SymbolsRefused(
                 _Refusal.NOT_ALLOWED,
-                "this gateway gives symbols, not whole files; its operator allows those by --share-symbols files",
+                "this gateway shares symbols, not whole files; the operator can enable them with --share-symbols files",
             )
         if len(request.build_id) > _MAX_BUILD_ID_BYTES or len(request.content_key) > _MAX_CONTENT_KEY:
             raise SymbolsRefused(_Refusal.INVALID, "build_id or content_key is too long to be one")
@@ -133,11 +133,11 @@ class SymbolService:
     @contextmanager
     def _alone(self) -> Iterator[None]:
         if self._served_visits.active:  # the capture would contain this work
-            raise SymbolsRefused(_Refusal.BUSY, "a capture is being taken; come again later")
+            raise SymbolsRefused(_Refusal.BUSY, "a capture is in progress; retry later")
         if self._served_visits.is_calibrating:  # the calibration would measure this work too
-            raise SymbolsRefused(_Refusal.BUSY, "this machine is being calibrated; come again later")
+            raise SymbolsRefused(_Refusal.BUSY, "a calibration is in progress; retry later")
         if not self._place.acquire(blocking=False):
-            raise SymbolsRefused(_Refusal.BUSY, "other symbols are being sent; come again later")
+            raise SymbolsRefused(_Refusal.BUSY, "another symbol request is in progress; retry later")
         self._served_visits.note_sending(sending=True)
         try:
             yield
@@ -148,12 +148,12 @@ class SymbolService:
     def _seen(self, request: _Request) -> SeenBuild:
         seen = self._seen_builds.find(key_of(request.build_id, request.content_key))
         if seen is None:
-            raise SymbolsRefused(_Refusal.NOT_SEEN, "no capture of this machine saw this build lately")
+            raise SymbolsRefused(_Refusal.NOT_SEEN, "no recent capture of this machine saw this build")
         return seen
 
     def _kernel(self, build_id: bytes, pace: Pace) -> Content:
         if build_id and build_id != self._kernel_build_id:
-            raise SymbolsRefused(_Refusal.NOT_SEEN, "another kernel than the wanted one runs on this machine")
+            raise SymbolsRefused(_Refusal.NOT_SEEN, "this machine runs another kernel")
         text = read_kernel_map().text
         if text is None:
             raise SymbolsRefused(

@@ -95,7 +95,7 @@ def test_a_name_that_nothing_goes_by_stays_to_be_reported():
     ((unknown,),) = scheduled(event("quantum-flips")).turns
     assert unknown.event is None
     assert unknown.name == "quantum-flips"
-    assert str(unknown.unavailable) == "quantum-flips: no event goes by that name"
+    assert str(unknown.unavailable) == "quantum-flips: unknown event"
 
 
 def test_what_this_machine_cannot_have_keeps_the_reason():
