@@ -38,6 +38,15 @@ def require_perf_events() -> None:
         pytest.skip(f"perf events are not permitted here: {os.strerror(code)}")
 
 
+def status(call: Callable[[], object]) -> grpc.StatusCode:
+    """The status with which a call ends."""
+    try:
+        call()
+    except grpc.RpcError as error:
+        return error.code()
+    return grpc.StatusCode.OK
+
+
 def require_calibration_memory() -> None:
     """Skip where memory cannot be measured with `CALIBRATION_MIB`."""
     cache = last_cache_bytes(0)

@@ -17,6 +17,8 @@ def permitted() -> None:
 
 
 @pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
-    with running(tmp_path_factory.mktemp("gateway"), "--label", "rack=b7") as started:
+def daemon(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    """A running gateway with the module's `DAEMON_OPTIONS`."""
+    options = getattr(request.module, "DAEMON_OPTIONS", ("--label", "rack=b7"))
+    with running(tmp_path_factory.mktemp("gateway"), *options) as started:
         yield started

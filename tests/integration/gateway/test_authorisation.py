@@ -27,20 +27,15 @@ from tests.gateway_daemon import (
     ask,
     children,
     plan,
-    require_perf_events,
     running,
+    status,
     wait_until,
 )
 from tests.handshakes import PREFACE
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("permitted")]
 
 HOST = "localhost"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _permitted() -> None:
-    require_perf_events()
 
 
 @pytest.fixture(scope="module")
@@ -100,14 +95,6 @@ def answered(daemon: Daemon, credentials: grpc.ChannelCredentials) -> dict[str, 
             "Capture": lambda: ask(stub, plan(seconds=0.1)).capture,
         }
         return {name: status(call) for name, call in methods.items()}
-
-
-def status(call: Callable[[], object]) -> grpc.StatusCode:
-    try:
-        call()
-    except grpc.RpcError as error:
-        return error.code()
-    return grpc.StatusCode.OK
 
 
 OK, DENIED, UNREACHABLE = (

@@ -9,16 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.gateway_daemon import Daemon, ask, plan, require_perf_events, running
+from tests.gateway_daemon import Daemon, ask, plan, running
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("permitted")]
 
 BURN = "while True: pass"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _permitted() -> None:
-    require_perf_events()
 
 
 @pytest.fixture

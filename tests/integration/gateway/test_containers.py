@@ -23,7 +23,6 @@ from tests.gateway_daemon import (
     ask,
     groups_where,
     plan,
-    require_perf_events,
     running,
     wait_until,
 )
@@ -31,7 +30,7 @@ from tests.gateways import packed
 from tests.kubelets import POD, UID, A, kubelet, listed, says
 from tests.landed import archived
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("permitted")]
 
 BUSY = "import sys; print(flush=True); input()\nwhile True: sum(range(10000))"
 MOST_CAPTURES = 6
@@ -39,11 +38,6 @@ MOST_CAPTURES = 6
 TOP = f"fleetprof-test-{os.getpid()}"
 POD_GROUP = f"{TOP}/kubepods/burstable/pod{UID}/{A}"
 UNIT_GROUP = f"{TOP}/system.slice/nightly@7.service"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _permitted() -> None:
-    require_perf_events()
 
 
 @pytest.fixture(scope="module")

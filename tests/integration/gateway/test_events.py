@@ -44,12 +44,11 @@ from tests.gateway_daemon import (
     ask,
     groups_where,
     plan,
-    require_perf_events,
     running,
     stacks_of,
 )
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("permitted"), pytest.mark.timeout(180)]
 
 # Each round makes and drops some hundred pages and gives up its CPU: faults and switches without end, at a pace
 # that a busy machine slows down but does not stop.
@@ -86,11 +85,6 @@ class OnlyTheFaulter(LocalFiles):
         return (
             super().executable(identity) if identity.name == "faulter" else Missing("It is not asked about.")
         )
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _permitted() -> None:
-    require_perf_events()
 
 
 @pytest.fixture(scope="module")

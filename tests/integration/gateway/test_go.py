@@ -16,12 +16,11 @@ from tests.gateway_daemon import (
     function_starts,
     groups_where,
     plan,
-    require_perf_events,
     running,
     stacks_of,
 )
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("permitted")]
 
 SOURCE = """package main
 
@@ -54,11 +53,6 @@ CALLERS = {"main.leaf": "main.middle", "main.middle": "main.outer", "main.outer"
 ENOUGH = 50
 SECONDS = 2
 TRIES = 5
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _permitted() -> None:
-    require_perf_events()
 
 
 @pytest.fixture(scope="module")

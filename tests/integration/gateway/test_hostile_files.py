@@ -19,14 +19,13 @@ from tests.gateway_daemon import (
     ends_of,
     groups_where,
     plan,
-    require_perf_events,
-    running,
     stacks_of,
 )
 from tests.leases import give_away
 from tests.served_files import CODE_AT, COMM, CONTENT, NOBODY, SPIN, spinning
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("permitted")]
+DAEMON_OPTIONS = ("--max-cpu-percent", "50")
 
 SECONDS = 1.5
 ENOUGH = 8
@@ -66,17 +65,6 @@ sys.stdin.readline()
 os.unlink(path)
 os._exit(0)
 """
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _permitted() -> None:
-    require_perf_events()
-
-
-@pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
-    with running(tmp_path_factory.mktemp("gateway"), "--max-cpu-percent", "50") as made:
-        yield made
 
 
 @contextmanager

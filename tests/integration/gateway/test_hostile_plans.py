@@ -1,6 +1,6 @@
 """The real daemon, asked for nonsense of every kind: it refuses with a reason, and goes on."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import grpc
@@ -9,9 +9,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fleetpb import gateway_pb2
-from tests.gateway_daemon import DEADLINE_S, Daemon, ask, plan, require_perf_events, running
+from tests.gateway_daemon import DEADLINE_S, Daemon, ask, plan, running, status
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("permitted")]
+DAEMON_OPTIONS = ("--allow-event", "*", "--max-seconds", "0.02")
+"""Allows every event for a moment, so that each plan reaches the kernel."""
 
 Refusal = gateway_pb2.Refusal
 U32, U64 = st.integers(0, (1 << 32) - 1), st.integers(0, (1 << 64) - 1)
@@ -52,26 +54,9 @@ def cut(wanted: gateway_pb2.Plan, less: int) -> bytes:
     return wanted.SerializeToString()[:-less]
 
 
-def status(call: Callable[[], object]) -> grpc.StatusCode:
-    try:
-        call()
-    except grpc.RpcError as error:
-        return error.code()
-    return grpc.StatusCode.OK
-
-
 def consume(answer: object) -> None:
     if isinstance(answer, Iterator):
         list(answer)
-
-
-@pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
-    """One that allows everything for a moment: what is asked reaches the kernel."""
-    require_perf_events()
-    options = ("--allow-event", "*", "--max-seconds", "0.02")
-    with running(tmp_path_factory.mktemp("gateway"), *options) as started:
-        yield started
 
 
 @pytest.fixture(scope="module")

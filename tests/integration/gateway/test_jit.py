@@ -25,13 +25,12 @@ from tests.gateway_daemon import (
     ends_of,
     groups_where,
     plan,
-    require_perf_events,
-    running,
     stacks_of,
     wait_until,
 )
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("permitted")]
+DAEMON_OPTIONS = ("--max-cpu-percent", "50")
 
 NODE = """
 const fib = n => n < 2 ? n : fib(n - 1) + fib(n - 2);
@@ -65,17 +64,6 @@ print('ready', flush=True)
 while True:
     subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL)
 """
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _permitted() -> None:
-    require_perf_events()
-
-
-@pytest.fixture(scope="module")
-def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
-    with running(tmp_path_factory.mktemp("gateway"), "--max-cpu-percent", "50") as made:
-        yield made
 
 
 @contextmanager

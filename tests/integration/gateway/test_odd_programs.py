@@ -16,23 +16,17 @@ from tests.gateway_daemon import (
     function_starts,
     groups_where,
     plan,
-    require_perf_events,
     running,
     stacks_of,
 )
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("permitted")]
 
 SOURCE = Path(__file__).with_name("odd.c")
 MODES = ("mappings", "frameless", "vforks", "threads", "handler", "vdso", "deep", "wide")
 ENOUGH = 15
 SECONDS = 3
 TRIES = 6
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _permitted() -> None:
-    require_perf_events()
 
 
 @pytest.fixture(scope="module")

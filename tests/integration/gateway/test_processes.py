@@ -18,19 +18,13 @@ from tests.gateway_daemon import (
     function_starts,
     groups_where,
     plan,
-    require_perf_events,
     running,
     stacks_of,
 )
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("permitted")]
 
 HERE = Path(__file__).parent
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _permitted() -> None:
-    require_perf_events()
 
 
 @pytest.fixture(scope="module")

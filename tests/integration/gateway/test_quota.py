@@ -19,20 +19,14 @@ from tests.gateway_daemon import (
     ask,
     groups_where,
     plan,
-    require_perf_events,
     running,
     stacks_of,
     wait_until,
 )
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("permitted")]
 # Beyond what every capture takes: of tables of the binaries that run here 8 MiB or so, then of stacks 2 MiB a second.
 _GROWTH_MIB = 10
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _permitted() -> None:
-    require_perf_events()
 
 
 @pytest.fixture(scope="module")

@@ -21,12 +21,11 @@ from tests.gateway_daemon import (
     ends_of,
     groups_where,
     plan,
-    require_perf_events,
     running,
     stacks_of,
 )
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("permitted")]
 
 SOURCE = Path(__file__).with_name("secretive.c")
 MOST_CAPTURES = 6
@@ -40,11 +39,6 @@ while True:
 """
 # To any address there is a way, which ends in the namespace.
 ALONE = 'ip link set lo up && ip route add default dev lo && exec "$@"'
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _permitted() -> None:
-    require_perf_events()
 
 
 @contextmanager

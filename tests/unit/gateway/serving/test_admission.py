@@ -7,22 +7,16 @@ from gateway.errors import PlanRefused
 from gateway.served_visits import ServedVisits
 from gateway.serving.admission import Admission
 from gateway.settings import Limits
-
-
-class Clock:
-    now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.fake_clock import FakeClock
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
+def clock() -> FakeClock:
+    return FakeClock()
 
 
 @pytest.fixture
-def admission(clock: Clock) -> Admission:
+def admission(clock: FakeClock) -> Admission:
     return Admission(ServedVisits(), Limits(max_concurrent=2, ttl_ms=3000), clock)
 
 
@@ -63,7 +57,7 @@ def test_one_more_than_allowed_is_refused_and_may_come_again(admission: Admissio
 
 @pytest.mark.parametrize(("ttl_ms", "lives_ms"), [(0, 3000), (500, 500)])
 def test_a_plan_lives_as_long_as_it_says_or_as_the_gateway_does(
-    admission: Admission, clock: Clock, ttl_ms: int, lives_ms: int
+    admission: Admission, clock: FakeClock, ttl_ms: int, lives_ms: int
 ):
     clock.now = 100.0 + (lives_ms - 1) / 1000
     with admission.admit(plan(1, ttl_ms=ttl_ms), arrived=100.0):

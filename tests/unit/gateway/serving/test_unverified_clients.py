@@ -5,20 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.serving.unverified_clients import UnverifiedClients, address_of
-
-
-class Clock:
-    """Stands still."""
-
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.fake_clock import FakeClock
 
 
 def test_the_oldest_of_a_crowd_gives_way_to_the_next_of_it():
-    strangers: UnverifiedClients[int] = UnverifiedClients(per_address=3, in_all=10, clock=Clock())
+    strangers: UnverifiedClients[int] = UnverifiedClients(per_address=3, in_all=10, clock=FakeClock())
     assert [strangers.add(number, "crowd") for number in range(6)] == [None, None, None, 0, 1, 2]
     assert strangers.add(9, "other") is None
     assert 9 in strangers
@@ -26,7 +17,7 @@ def test_the_oldest_of_a_crowd_gives_way_to_the_next_of_it():
 
 
 def test_who_comes_too_often_is_refused_for_a_while():
-    clock = Clock()
+    clock = FakeClock()
     strangers: UnverifiedClients[int] = UnverifiedClients(per_address=2, in_all=10, clock=clock)
     for number in range(2):
         assert strangers.add(number, "often") is None
@@ -39,7 +30,7 @@ def test_who_comes_too_often_is_refused_for_a_while():
 
 
 def test_those_that_may_call_do_not_count():
-    strangers: UnverifiedClients[int] = UnverifiedClients(per_address=2, in_all=10, clock=Clock())
+    strangers: UnverifiedClients[int] = UnverifiedClients(per_address=2, in_all=10, clock=FakeClock())
     for number in range(9):
         assert strangers.add(number, "collector") is None
         strangers.verify(number)
@@ -48,7 +39,7 @@ def test_those_that_may_call_do_not_count():
 
 
 def test_in_all_the_largest_crowd_gives_way():
-    strangers: UnverifiedClients[int] = UnverifiedClients(per_address=3, in_all=4, clock=Clock())
+    strangers: UnverifiedClients[int] = UnverifiedClients(per_address=3, in_all=4, clock=FakeClock())
     for number, address in enumerate(("one", "crowd", "crowd", "other")):
         assert strangers.add(number, address) is None
     assert strangers.add(4, "another") == 1
@@ -57,7 +48,7 @@ def test_in_all_the_largest_crowd_gives_way():
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.sampled_from(["come", "go", "wait", "become"])), max_size=60))
 def test_there_are_never_more_than_so_many(steps: list[tuple[int, str]]):
-    clock = Clock()
+    clock = FakeClock()
     strangers: UnverifiedClients[int] = UnverifiedClients(per_address=3, in_all=7, clock=clock)
     here: dict[int, int] = {}
     for number, (address, step) in enumerate(steps):

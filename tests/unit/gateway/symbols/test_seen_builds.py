@@ -4,15 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.symbols.seen_builds import MAX_AGE_S, MAX_PATH_BYTES, REMEMBERED, SeenBuild, SeenBuilds
+from tests.fake_clock import FakeClock
 
 KEYS = st.text(max_size=12)
-
-
-class Clock:
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 def test_the_last_place_of_a_build_counts():
@@ -24,7 +18,7 @@ def test_the_last_place_of_a_build_counts():
 
 
 def test_what_was_seen_long_ago_is_not_known_any_more():
-    clock = Clock()
+    clock = FakeClock()
     seen_builds = SeenBuilds(clock)
     seen_builds.note("aa", 10, "/bin/a")
     clock.now += MAX_AGE_S
