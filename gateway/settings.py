@@ -46,7 +46,7 @@ class Limits:
     """The operator's limits.
 
     - `cpu_share`: share of all CPUs' time that a capture may cost while it runs; `max_seconds`: longest window.
-    - `ttl_ms`: time to live of plans without one; `events`: name patterns (allowed_events.py).
+    - `ttl_ms`: time to live of plans without one; `events`: name patterns (limits.is_allowed).
     - `max_bytes`: of one capture before compression; `max_memory_bytes`: of the sampling process (quota.py).
     """
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final
 
 from fleetpb import capture_pb2, gateway_pb2
-from gateway.capture.allowed_events import is_allowed
 from gateway.errors import BadEventName, EventUnavailable, PlanRefused
 from gateway.perf.attributes import MAX_STACK_BYTES
 from gateway.perf.event_lookup import find_event
@@ -41,6 +41,8 @@ _TOLERANCE: Final = 1.5
 # The loss of one late read; a higher loss means that the reader cannot keep up.
 _TOLERABLE_LOSS: Final = 0.1
 _NOT_ALLOWED: Final = "left out, the operator of this gateway does not allow it (--allow-event)"
+GENERIC: Final = "generic"
+"""Stands for every generic name: those without a colon. The default allow-list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +148,15 @@ def schedule(
         min(plan.counted_cgroups, MAX_CGROUPS),
         plan.exact,
     )
+
+
+def is_allowed(name: str, patterns: Sequence[str]) -> bool:
+    """Whether an event's name (EventPlan.event) matches one of the patterns (fnmatch(3), case-sensitive).
+
+    A tracepoint can reveal what programs do (the calls, not their arguments), and a raw event or one of any event
+    source can disturb the machine's own measurements. So each is allowed explicitly.
+    """
+    return any(":" not in name if pattern == GENERIC else fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def thinning_factor(rate: float, highest: float) -> int:

@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fleetpb import capture_pb2, gateway_pb2
-from gateway.capture.allowed_events import is_allowed
 from gateway.capture.limits import (
     MAX_CGROUPS,
     Capacity,
     Schedule,
+    is_allowed,
     loss_factor,
     schedule,
     shared_factor,
