@@ -11,9 +11,7 @@ timer. The number of connections is limited; a new one replaces the oldest.
 from __future__ import annotations
 
 import contextlib
-import os
 import selectors
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -100,30 +98,3 @@ class MetricsServer:
             "Connection: close\r\n\r\n"
         )
         return head.encode() + (body if method != "HEAD" else b"")
-
-
-def render_metrics(values: Mapping[str, tuple[str, str, float]]) -> str:
-    """Prometheus' text of single numbers; `values` maps a name to (type, help text, value)."""
-    lines = []
-    for name, (kind, text, value) in values.items():
-        lines += [f"# HELP {name} {text}", f"# TYPE {name} {kind}", f"{name} {value:.17g}"]
-    return "\n".join(lines) + "\n"
-
-
-def cpu_seconds(pid: int) -> float:
-    """CPU time of a process in seconds; 0 if it has ended (proc(5): fields 14 and 15 of stat, after the name)."""
-    try:
-        with Path(f"/proc/{pid}/stat").open("rb") as file:
-            fields = file.read().rpartition(b")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-    except (OSError, ValueError, IndexError):
-        return 0.0
-
-
-def resident_bytes(pid: int) -> int:
-    """Resident memory of a process; 0 if it has ended."""
-    try:
-        with Path(f"/proc/{pid}/statm").open("rb") as file:
-            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, IndexError):
-        return 0

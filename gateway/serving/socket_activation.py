@@ -18,7 +18,8 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from gateway.serving.connections import Connections
-from gateway.serving.metrics_server import MetricsServer, cpu_seconds, render_metrics, resident_bytes
+from gateway.serving.daemon_metrics import DaemonState, daemon_metrics, render_metrics
+from gateway.serving.metrics_server import MetricsServer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -83,7 +84,7 @@ class SocketActivator:
         self._on_ready = on_ready
         self._prepare = prepare
         self._selector = selectors.DefaultSelector()
-        self._callers = Connections(
+        self._connections = Connections(
             self._selector, on_handshake=self._on_handshake, on_bytes=self._note_bytes
         )
         self._accepting = False
@@ -126,7 +127,7 @@ class SocketActivator:
             for number, handler in before.items():
                 signal.signal(number, handler)
             self._kill()
-            self._callers.close()
+            self._connections.close()
             self._close_server_pipe()
             self._selector.close()
             waker.close()
@@ -157,7 +158,7 @@ class SocketActivator:
                 self._selector.close()
                 for listener in self._listeners:
                     listener.public.close()
-                self._callers.close_in_child()
+                self._connections.close_in_child()
                 if self._metrics_server:
                     self._metrics_server.close_in_child()
                 signal.set_wakeup_fd(-1)
@@ -188,7 +189,7 @@ class SocketActivator:
         ]  # a name has a few bytes; a broken server's line may be endless
         for line in lines:
             if line:
-                self._callers.mark_permitted(line.decode("utf-8", "replace"))
+                self._connections.mark_permitted(line.decode("utf-8", "replace"))
             else:
                 self._note_ready()
 
@@ -207,7 +208,7 @@ class SocketActivator:
         if self._stopping:
             self._end_server()
         else:
-            self._callers.connect_complete()
+            self._connections.connect_complete()
 
     def _reap(self) -> None:
         if not self._server:
@@ -220,13 +221,13 @@ class SocketActivator:
         expected = self._stop_requested > 0 or code == 0
         self._server, self._up, self._stop_requested = 0, False, 0.0
         self._close_server_pipe()
-        self._callers.finish()
+        self._connections.finish()
         if self._stopping:
             self._exiting = True
         elif expected and self._was_up:
             # A client that connects later waits in the backlog of the service manager's socket.
             self._exiting = self._exit_when_idle
-            if self._callers.is_complete:
+            if self._connections.is_complete:
                 self._start()
         else:
             if self._was_up:
@@ -240,13 +241,15 @@ class SocketActivator:
         """
         self._deaths += 1
         self._failed = True
-        close_queued([listener.public for listener in self._listeners], already=self._callers.close_queued())
+        close_queued(
+            [listener.public for listener in self._listeners], already=self._connections.close_queued()
+        )
         if not self._was_up:
             self._status = status
 
     def _update_accepting(self) -> None:
         """Accept connections once a server has been up, while verified clients have room."""
-        wanted = self._was_up and not self._stopping and self._callers.has_room
+        wanted = self._was_up and not self._stopping and self._connections.has_room
         if wanted == self._accepting:
             return
         self._accepting = wanted
@@ -255,14 +258,14 @@ class SocketActivator:
                 self._selector.register(
                     listener.public,
                     selectors.EVENT_READ,
-                    lambda _, listener=listener: self._callers.accept(listener),
+                    lambda _, listener=listener: self._connections.accept(listener),
                 )
             else:
                 self._selector.unregister(listener.public)
 
     def _on_handshake(self) -> None:
         if self._up:
-            self._callers.connect_complete()
+            self._connections.connect_complete()
         elif not self._server and not self._stopping:
             self._start()
 
@@ -273,7 +276,7 @@ class SocketActivator:
         if self._stopping:
             return
         self._stopping = True
-        self._callers.close_queued()
+        self._connections.close_queued()
         if self._server:
             self._end_server()
         else:
@@ -297,46 +300,13 @@ class SocketActivator:
         return self._was_up and not self._failed and not self._stopping
 
     def _metrics(self) -> str:
-        own = os.times()
-        memory = resident_bytes(os.getpid()) + (resident_bytes(self._server) if self._server else 0)
-        cpu = own.user + own.system + own.children_user + own.children_system
-        cpu += cpu_seconds(self._server) if self._server else 0.0
-        prefix = "fleetprof_gateway"
-        return render_metrics(
-            {
-                f"{prefix}_ready": (
-                    "gauge",
-                    "1 unless the server part died or could not start.",
-                    self._ready_to_serve,
-                ),
-                f"{prefix}_server_running": (
-                    "gauge",
-                    "1 while the server part runs: it ends when idle.",
-                    self._up,
-                ),
-                f"{prefix}_server_starts_total": (
-                    "counter",
-                    "Starts of the server part.",
-                    self._starts,
-                ),
-                f"{prefix}_server_deaths_total": (
-                    "counter",
-                    "Times it died or could not start.",
-                    self._deaths,
-                ),
-                f"{prefix}_callers": ("gauge", "Connections open now.", len(self._callers)),
-                f"{prefix}_cpu_seconds_total": ("counter", "CPU time of both parts, captures included.", cpu),
-                f"{prefix}_resident_bytes": (
-                    "gauge",
-                    "Resident memory of both parts, what they share counted twice.",
-                    memory,
-                ),
-                **self._extra_metrics(),
-            }
+        state = DaemonState(
+            self._server, self._ready_to_serve, self._up, self._starts, self._deaths, len(self._connections)
         )
+        return render_metrics({**daemon_metrics(state), **self._extra_metrics()})
 
     def _timeout(self) -> float | None:
-        until = self._callers.due(self._drain_timeout_s)
+        until = self._connections.due(self._drain_timeout_s)
         if self._stop_requested:
             until.append(self._stop_requested + _KILL_AFTER_S)
         elif self._up:
@@ -349,8 +319,8 @@ class SocketActivator:
 
     def _check_deadlines(self) -> None:
         now = time.monotonic()
-        self._callers.check_deadlines(now, self._drain_timeout_s)
-        if self._exiting and not self._callers:
+        self._connections.check_deadlines(now, self._drain_timeout_s)
+        if self._exiting and not self._connections:
             self._status = 0
         if self._stop_requested:
             if now - self._stop_requested >= _KILL_AFTER_S and self._server:

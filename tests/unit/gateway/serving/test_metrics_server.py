@@ -11,7 +11,8 @@ import pytest
 
 from gateway.errors import UnsafeAddress
 from gateway.options import build_parser, settings_of
-from gateway.serving.metrics_server import MetricsServer, cpu_seconds, render_metrics, resident_bytes
+from gateway.serving.daemon_metrics import cpu_seconds, render_metrics, resident_bytes
+from gateway.serving.metrics_server import MetricsServer
 from gateway.serving.socket_activation import SocketActivator
 
 

@@ -98,7 +98,7 @@ def worker_metrics(monkeypatch: pytest.MonkeyPatch) -> WorkerMetrics:
 def gateway_names() -> set[str]:
     from gateway.daemon import _capture_metrics
     from gateway.served_visits import ServedVisits
-    from gateway.serving.metrics_server import render_metrics
+    from gateway.serving.daemon_metrics import render_metrics
     from gateway.serving.socket_activation import SocketActivator
 
     doorman = SocketActivator([], lambda _: 0, idle_s=1.0, busy=lambda: False, on_ready=lambda: None)
