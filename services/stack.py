@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from services.embedded.postgres import EmbeddedPostgres
 from services.embedded.valkey import EmbeddedValkey
 from services.errors import CannotStart
+from services.fork_server import ForkServer
 from services.observing.address import ObserveAddress
 from services.observing.asking import is_ok
 from services.part_settings import API, COLLECTOR, WORKER, reaches_gateways, withheld
@@ -68,6 +69,7 @@ class Stack:
         self._logs = settings.state_dir / "log"
         self._postgres = None if settings.database_url else EmbeddedPostgres(settings.state_dir / "postgres")
         self._valkey = None if settings.redis_url else EmbeddedValkey(settings.state_dir / "valkey")
+        self._fork_server = ForkServer(reaches_gateways, self._check_wanted)
         self._children: list[Child] = []
         self._engine: Engine | None = None
         self._dispatch: Dispatch[Due] | None = None  # loaded with the first use: 60 MB, 1.5 s
@@ -93,12 +95,11 @@ class Stack:
     def start(self) -> None:
         """Start every part and say when each is ready; raises CannotStart, with what was started still running.
 
-        Parts import while the servers start: the API begins first, since it imports the most, and does not need its
-        database before it is asked. Collector and worker begin when the tables are there.
+        What API, worker and collector are forked from imports while the servers start; they begin when the tables are there.
         """
         chosen = choose_port(self._settings.api_port, explicit="api_port" in self._settings.model_fields_set)
         self.port, self.other_port = chosen.number, chosen.instead
-        api = self._begin(self._api())
+        self._fork_server.start(self._logs / "fork_server.log")
         if self._postgres is not None:
             with self._step("PostgreSQL"):
                 self._postgres.start()
@@ -120,6 +121,7 @@ class Stack:
             self._say(said)
         machines = [self._gateway()] if self.fleet is None else parts(self.fleet, self._logs)
         sampled = [self._begin(part) for part in machines]
+        api = self._begin(self._api())
         worker = self._begin(self._worker())
         collector = self._begin(self._collector()) if self.fleet is None else None
         name = "gateway" if self.fleet is None else f"{self.fleet.machines:,} simulated machines"
@@ -172,6 +174,7 @@ class Stack:
                 parts.callback(self._valkey.stop)
             if self._engine is not None:
                 parts.callback(self._engine.dispose)
+            parts.callback(self._fork_server.close)
             for child in self._children:
                 parts.callback(child.stop)
         self._children = []
@@ -273,6 +276,7 @@ class Stack:
             ready=ready,
             environment=self._environment(name) if is_server else {},
             inherits=(lambda variable: variable.upper() not in left_out) if is_server else reaches_gateways,
+            forked_by=self._fork_server if is_server else None,
         )
 
     def _gateway(self) -> Part:

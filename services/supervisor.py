@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from services.errors import CannotStart
+from services.fork_server import ForkedProcess, ForkServer
 from services.log_files import cut_long_log
 
 _PR_SET_PDEATHSIG = 1
@@ -38,6 +39,8 @@ class Part:
     environment: Mapping[str, str] = field(default_factory=dict)
     inherits: Callable[[str], bool] = lambda _variable: True
     """Whether it is given this variable of the environment that the stack was started with."""
+    forked_by: ForkServer | None = None
+    """Forks it instead of exec, while it runs; `command` is `python -P -m services …` then."""
     ready_within_s: float = 120.0
     """On a machine with ten runnable threads a CPU, the API has taken 97 s."""
     stop_within_s: float = 20.0
@@ -49,7 +52,7 @@ class Child:
     def __init__(self, part: Part) -> None:
         self.part = part
         self.restarts = 0
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[bytes] | ForkedProcess | None = None
         self._started = 0.0
         self._failures = 0
         self._start_at = 0.0
@@ -66,6 +69,15 @@ class Child:
 
     def start(self) -> None:
         """Start the process; its output is appended to the part's log."""
+        part = self.part
+        environment = {k: v for k, v in os.environ.items() if part.inherits(k)} | dict(part.environment)
+        part.log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        cut_long_log(part.log)
+        forked = part.forked_by and part.forked_by.fork(part.command, environment, part.log)
+        self._process = forked or self._executed(environment)
+        self._started = time.monotonic()
+
+    def _executed(self, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
         parent = os.getpid()
 
         def follow_parent() -> None:
@@ -73,21 +85,17 @@ class Child:
             if os.getppid() != parent:  # it died between fork and prctl
                 os._exit(1)
 
-        inherited = {k: v for k, v in os.environ.items() if self.part.inherits(k)}
-        self.part.log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        cut_long_log(self.part.log)
         with self.part.log.open("ab") as log:
-            self._process = subprocess.Popen(
+            return subprocess.Popen(
                 self.part.command,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 cwd="/",
-                env={**inherited, **self.part.environment},
+                env=environment,
                 start_new_session=True,  # Ctrl-C reaches only `up`, which ends the parts in order
                 preexec_fn=follow_parent,  # noqa: PLW1509 - prctl has to run in the child; `up` has one thread here
             )
-        self._started = time.monotonic()
 
     def tend(self) -> str | None:
         """Start the process again if it has ended and its delay is over; a sentence when it ended.

@@ -138,19 +138,18 @@ def worker_main(
     """
     allow_descriptors()
     count = processes or len(os.sched_getaffinity(0))
-    app.worker_main(
-        [
-            "worker",
-            f"--pool={pool}",
-            f"--concurrency={count}",
-            f"--loglevel={log_level}",
-            f"--hostname={name}@%h",
-            f"--queues={','.join(queues(share, f'{name}@{platform.node()}'))}",
-            "--without-mingle",
-            "--without-gossip",
-            "--without-heartbeat",
-        ]
-    )
+    host = f"{name}@{platform.node()}"
+    # Not `app.worker_main`: Celery's command line imports a terminal's editor, 15 MB in each process.
+    app.Worker(
+        hostname=host,
+        pool_cls=pool,
+        concurrency=count,
+        loglevel=log_level,
+        queues=queues(share, host),
+        without_mingle=True,
+        without_gossip=True,
+        without_heartbeat=True,
+    ).start()
 
 
 def _outcome(outcome: Built | NotBuilt) -> str:

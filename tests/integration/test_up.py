@@ -417,13 +417,10 @@ def test_no_part_is_given_secrets_of_another_and_strangers_reach_none(state_dir)
         return found
 
     assert all(map(those, ("postgres", "valkey-server", "services worker", "services collector")))
-    assert holders(tokens[0]) == holders("viewer:") == those("services api")
-    assert holders(tokens[1]) == holders(tokens[2]) == set()
+    assert those("services api")
+    assert not [text for text in (*tokens, "viewer:", *of_the_shell.values()) if holders(text)]
     for variable in ("FLEETPROF_", "DATABASE_URL=", "REDIS_URL=", *of_the_shell):
         assert not those("-m gateway") & holders(variable), "a gateway has no settings"
-    assert those("services worker") <= holders(of_the_shell["AWS_SECRET_ACCESS_KEY"]), (
-        "its archive may be in S3"
-    )
 
     assert campaigns.FLEET in kept
     signing = (state_dir / "api-secret").read_bytes()
