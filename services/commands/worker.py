@@ -56,6 +56,7 @@ def worker(
     from services.observing.worker import WorkerMetrics  # noqa: PLC0415
     from symbolizer.sources.chain import SourcePlaces  # noqa: PLC0415
     from symbolizer.sources.local_files import DEBUG_ROOTS  # noqa: PLC0415
+    from symbolizer.worker.idling import Idleness  # noqa: PLC0415
     from symbolizer.worker.memory import limit_memory  # noqa: PLC0415
     from symbolizer.worker.routing import WHOLE, Share  # noqa: PLC0415
     from symbolizer.worker.tasks import make_app, worker_main  # noqa: PLC0415
@@ -86,6 +87,7 @@ def worker(
         share_arenas()
         reuse_arrays()
         keep_giving_back(_GIVE_BACK_S)
+        Idleness().end_when_idle()
 
     def ready(sender: Any, **_: object) -> None:
         """Note in the parent that it takes tasks from now on."""
