@@ -132,30 +132,44 @@ def _binaries(table: StackTable) -> list[str]:
 def _samples(table: StackTable, values: Sequence[Values], labels: Sequence[bytes]) -> Iterator[bytes]:
     depth = table.depth[table.leaf]
     before = np.cumsum(depth) - depth
-    ids = wire.VarintTable.below(len(table.functions))
+    ids = _location_ids(table)
     start = 0
     while start < len(table):
         end = int(np.searchsorted(before, before[start] + _FRAMES_AT_ONCE))
-        end = max(end, start + 1)
-        yield _some_samples(table, slice(start, end), ids, [v.of_row[start:end] for v in values], labels)
-        start = end
+        rows = slice(start, max(end, start + 1))
+        some = list(islice(ids, rows.stop - start))
+        yield _some_samples(table.group[rows], some, [v.of_row[rows] for v in values], labels)
+        start = rows.stop
+
+
+def _location_ids(table: StackTable) -> Iterator[bytes]:
+    """Of each row's stack, innermost first, as varints.
+
+    A stack is its innermost function before the stack of its callers, so that each node of the tree is one concatenation: a quarter
+    of the time of gathering every frame of every stack by numpy (350,000 stacks of 21 frames in 680,000 nodes).
+    """
+    id_ = [varint(place) for place in range(len(table.functions))]
+    places = iter(table.leaf.tolist())
+    wanted = next(places, -1)
+    callers = [b""] * (int(table.depth.max(initial=0)) + 1)
+    for node, (function, depth) in enumerate(zip(table.function.tolist(), table.depth.tolist(), strict=True)):
+        if depth:
+            callers[depth] = id_[function] + callers[depth - 1]
+        while wanted == node:
+            yield callers[depth]
+            wanted = next(places, -1)
 
 
 def _some_samples(
-    table: StackTable, rows: slice, ids: wire.VarintTable, values: Sequence[Int64], labels: Sequence[bytes]
+    group: Int64, ids: Sequence[bytes], values: Sequence[Int64], labels: Sequence[bytes]
 ) -> bytes:
-    depth = table.depth[table.leaf[rows]]
-    frames = _innermost_first(table, table.leaf[rows], depth)
-    # Bytes of the ids up to each stack's end, and so of each stack.
-    ids_end = np.concatenate(([0], np.cumsum(ids.sizes[frames])))[np.cumsum(depth)]
-    ids_size = np.diff(ids_end, prepend=0)
+    ids_size = np.fromiter(map(len, ids), np.int64, len(ids))
     value_sizes = [wire.varint_sizes(column) for column in values]
-    values_size = sum(value_sizes, start=np.zeros(len(depth), np.int64))
-    of_ids = np.where(depth > 0, 1 + wire.varint_sizes(ids_size) + ids_size, 0)
+    values_size = sum(value_sizes, start=np.zeros(len(ids), np.int64))
+    of_ids = np.where(ids_size > 0, 1 + wire.varint_sizes(ids_size) + ids_size, 0)
     label_bytes = np.frombuffer(b"".join(labels), np.uint8)
     label_ends = np.cumsum([len(label) for label in labels])
     label_starts = label_ends - [len(label) for label in labels]
-    group = table.group[rows]
     label_size = label_ends[group] - label_starts[group]
     body = of_ids + 1 + wire.varint_sizes(values_size) + values_size + label_size
     size = 1 + wire.varint_sizes(body) + body
@@ -163,9 +177,9 @@ def _some_samples(
     out = np.zeros(int(size.sum()), np.uint8)
 
     at = wire.opened(out, at, 2, body)
-    there = depth > 0
+    there = ids_size > 0
     inner = wire.opened(out, at[there], 1, ids_size[there])
-    out[_within(inner, inner + ids_size[there], len(out))] = ids.bytes_of(frames)
+    out[_within(inner, inner + ids_size[there], len(out))] = np.frombuffer(b"".join(ids), np.uint8)
     at = wire.opened(out, at + of_ids, 2, values_size)
     for column, sizes in zip(values, value_sizes, strict=True):
         wire.put_varints(out, at, column, sizes)
@@ -181,16 +195,3 @@ def _within(starts: Int64, ends: Int64, size: int) -> Bool:
     edges[starts] = 1
     edges[ends] = -1  # followed by the values of a sample, so a place there is
     return np.cumsum(edges, dtype=np.int8).view(np.bool_)
-
-
-def _innermost_first(table: StackTable, leaf: Int64, depth: Int64) -> Int64:
-    """The functions of stacks that end in these nodes, one stack after the other."""
-    ids = np.empty(int(depth.sum()), np.int64)
-    at = np.cumsum(depth) - depth
-    node = leaf
-    for level in range(int(depth.max(initial=0))):
-        deeper = depth > level
-        at, depth, node = at[deeper], depth[deeper], node[deeper]
-        ids[at + level] = table.function[node]
-        node = table.parent[node]
-    return ids

@@ -1,7 +1,6 @@
 """Protobuf's wire format written by numpy: for messages of which there are millions (varints, lengths, bytes)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +11,6 @@ Bytes = npt.NDArray[np.uint8]
 _BYTES, _VARINT = 2, 0
 _LONGEST = 9
 """Bytes of a varint of 63 bits."""
-_WORD = 8
 _NEGATIVE = 10
 """Bytes of a negative number: all 64 bits of its two's complement."""
 
@@ -56,33 +54,6 @@ def put_varints(out: Bytes, at: Int64, values: Int64, sizes: Int64) -> None:
         here = sizes > k
         byte = (bits[here] >> np.uint64(7 * k)).astype(np.int64) & 0x7F
         out[at[here] + k] = byte | np.where(sizes[here] > k + 1, 0x80, 0)
-
-
-@dataclass(frozen=True, slots=True)
-class VarintTable:
-    """Numbers that are written millions of times, as the bytes they take."""
-
-    sizes: Int64
-    """Bytes by number."""
-    _bytes: npt.NDArray[np.uint64]
-    """By number, in the order of memory: one word for each is gathered three times as fast as a row of bytes."""
-    _used: npt.NDArray[np.uint64]
-    """Which of those bytes it takes, 1 or 0."""
-
-    @classmethod
-    def below(cls, count: int) -> "VarintTable":
-        """Of 0…count − 1, which is no more than 2⁵⁶."""
-        values = np.arange(count)
-        sizes = varint_sizes(values)
-        table = np.zeros(count * _WORD, np.uint8)
-        put_varints(table, values * _WORD, values, sizes)
-        used = (np.arange(_WORD) < sizes[:, None]).astype(np.uint8)
-        return cls(sizes, table.view(np.uint64), used.reshape(-1).view(np.uint64))
-
-    def bytes_of(self, values: Int64) -> Bytes:
-        """The numbers one after the other."""
-        found: Bytes = self._bytes[values].view(np.uint8)[self._used[values].view(np.bool_)]
-        return found
 
 
 def opened(out: Bytes, at: Int64, field: int, size: Int64) -> Int64:

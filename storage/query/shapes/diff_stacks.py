@@ -63,7 +63,8 @@ class DiffStacksQuestion:
 
         def functions(ids: Int64) -> Sequence[tuple[FunctionRow, Definition]]:
             known = reading.definitions(ids[ids > 0])
-            return [(reading.functions.row(id_), known.get(id_, UNKNOWN)) for id_ in ids.tolist()]
+            rows = reading.functions.rows(ids)
+            return [(row, known.get(row.id, UNKNOWN)) for row in rows]
 
         table, _ = tabulated(shape, rows, np.arange(len(rows.leaf)), grouping, functions)
         now, base = (totals(reading.functions, side) for side in sides)

@@ -87,7 +87,8 @@ class StackSamplesQuestion:
 
         def functions(ids: Int64) -> Sequence[tuple[FunctionRow, Definition]]:
             known = reading.definitions(ids[ids > 0])
-            return [(reading.functions.row(id_), known.get(id_, UNKNOWN)) for id_ in ids.tolist()]
+            rows = reading.functions.rows(ids)
+            return [(row, known.get(row.id, UNKNOWN)) for row in rows]
 
         table, order = tabulated(samples.shape, rows, kept, grouping, functions)
         return StacksAnswer(

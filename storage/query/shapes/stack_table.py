@@ -151,7 +151,8 @@ def tabulated(
     used, which = distinct(shape.function[nodes])
     named = list(functions(used))
     rank, by_name = _by_name([row for row, _ in named])
-    position, _ = prefix_tree.preorder(parent, depth, rank[which])
+    end = np.concatenate(([0], np.cumsum(there)))[shape.end[nodes]]
+    position = prefix_tree.resorted(parent, end, rank[which])
     back = np.argsort(position)
     leaf = position[number[rows.leaf[kept]]]
     order = np.lexsort((rows.group[kept], leaf))

@@ -101,15 +101,6 @@ def test_records_are_those_of_the_plain_writer(rows: list[tuple[int, int]]) -> N
     assert written == b"".join(wire.message(5, wire.number(1, a) + wire.number(4, b)) for a, b in rows)
 
 
-@settings(deadline=None, max_examples=40)
-@given(st.lists(st.integers(0, 20_000), max_size=50))
-def test_numbers_from_a_table_are_those_of_the_plain_writer(values: list[int]) -> None:
-    table = wire.VarintTable.below(20_001)
-    column = np.array(values, np.int64)
-    assert table.bytes_of(column).tobytes() == b"".join(map(wire.varint, values))
-    assert table.sizes[column].tolist() == [len(wire.varint(value)) for value in values]
-
-
 def test_the_same_samples_are_the_same_file() -> None:
     """Whatever numbers the functions have, and in whatever order the facts came."""
 
