@@ -5,10 +5,11 @@ fixes the UTC day and hour it is counted under.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import groupby
+from typing import NamedTuple
 from uuid import UUID, uuid4
 
 import numpy as np
@@ -37,6 +38,16 @@ class Appointment:
         return self.visit.visit_id
 
 
+class _Density(NamedTuple):
+    """How densely an hour is drawn from."""
+
+    pace: float
+    """Visits an hour that were planned when a round first reached into it; 0: not known."""
+    halved: int
+    wished: float
+    """Visits of a whole round."""
+
+
 def draw_round(
     connection: Connection,
     campaign: Campaign,
@@ -48,14 +59,15 @@ def draw_round(
 
     `collector_id` is the run of the collector that will make the visits and holds a lease.
     The round is claimed in the caller's transaction, so two collectors never draw it twice. Visits lie
-    in what is left of the round, and after a pause or another period are as dense there as in a whole one:
-    within a day each stands for as much time. The machines are those enabled that the campaign selects; the
-    coverage learns how many there are in every stratum, drawn or not. While captures wait too long to be landed
-    fewer are drawn than the campaign says (`collector.pressure`), in each hour as many as was decided for it.
+    in what is left of the round, and after a pause or another period are as dense there as in a whole one. An hour
+    keeps the pace at which a round first reached into it, so all its visits stand for as much time. The machines are
+    those enabled that the campaign selects; the coverage learns how many there are in every stratum, drawn or not.
+    While captures wait too long to be landed fewer are drawn than the campaign says (`collector.pressure`), in each
+    hour as many as was decided for it.
     """
     definition = campaign.definition
     number = round_at(now, definition.period_s)
-    if not campaigns.begin_round(connection, campaign.campaign_id, number):
+    if not campaigns.begin_round(connection, campaign.campaign_id, number, definition.period_s):
         return None
     chosen = {
         m.machine_id: m for m in inventory.machines(connection) if _selected(m, definition.select_machines)
@@ -65,24 +77,25 @@ def draw_round(
         round_start(number + 1, definition.period_s),
     )
     hours = coverage.hours_between(start, end)
-    halved = dict.fromkeys(hours, 0)
+    dense = {hour: _Density(0.0, 0, 0.0) for hour in hours}
     visits_per_round = min(definition.visits_per_round, float(len(chosen)))
+    late_share = 1.0
     if visits_per_round > 0:
-        kinds = len({(m.datacenter, m.platform) for m in chosen.values()})
-        most = pressure.bound(visits_per_round * 3600 / definition.period_s, kinds)
-        halved = pressure.decided(connection, campaign.campaign_id, definition.name, hours, most)
+        dense = _densities(connection, campaign, hours, chosen.values())
         follows = coverage.note_time(connection, campaign.campaign_id, start, end)
         late = start - round_start(number, definition.period_s)
         if late > (coverage.NO_PAUSE if follows else timedelta()):
-            visits_per_round *= (end - start).total_seconds() / definition.period_s
-    least = min(halved.values())
+            late_share = (end - start).total_seconds() / definition.period_s
     strata = {
-        times: _by_stratum(connection, list(chosen.values()), thinning=times)
-        for times in sorted(set(halved.values()))
+        density: _by_stratum(
+            connection, list(chosen.values()), thinning=density.halved, visits_per_hour=density.pace
+        )
+        for density in sorted(set(dense.values()))
     }
-    choices = draw(strata[least], visits_per_round * thinning.share(least), random)
+    densest = max(dense.values(), key=lambda density: density.wished)
+    choices = draw(strata[densest], densest.wished * late_share, random)
     moments = scatter(len(choices), start, end, random)
-    kept = _of_their_hours(list(zip(choices, moments, strict=True)), strata, halved, random)
+    kept = _of_their_hours(list(zip(choices, moments, strict=True)), strata, dense, random)
     appointments = [
         Appointment(
             DrawnVisit(
@@ -102,7 +115,7 @@ def draw_round(
         for choice, moment in kept
     ]
     if definition.visits_per_round > 0:
-        _note_populations(connection, campaign, strata, halved)
+        _note_populations(connection, campaign, strata, dense)
     visits.record_draw(connection, [appointment.visit for appointment in appointments], collector_id)
     return appointments
 
@@ -125,33 +138,51 @@ def by_hand(connection: Connection, campaign: Campaign, machine: Machine, now: d
     return Appointment(drawn, machine, campaign)
 
 
+def _densities(
+    connection: Connection, campaign: Campaign, hours: range, machines: Collection[Machine]
+) -> dict[int, _Density]:
+    """How densely each hour is drawn from: as the first round that reached into it was, or as is planned now."""
+    definition = campaign.definition
+    planned = definition.visits_per_round * 3600 / definition.period_s
+    visits_per_hour = min(definition.visits_per_round, float(len(machines))) * 3600 / definition.period_s
+    most = pressure.bound(visits_per_hour, len({(m.datacenter, m.platform) for m in machines}))
+    known = thinning.paces(connection, campaign.campaign_id, hours)
+    halved = pressure.decided(connection, campaign.campaign_id, definition.name, hours, most)
+    found = {}
+    for hour in hours:
+        pace = known.get(hour, planned)
+        wished = definition.visits_per_round if pace in {planned, 0.0} else pace * definition.period_s / 3600
+        share = thinning.share(halved[hour])
+        found[hour] = _Density(pace, halved[hour], min(wished, float(len(machines))) * share)
+    return found
+
+
 def _of_their_hours(
     drawn: Sequence[tuple[Choice, datetime]],
-    strata: Mapping[int, Mapping[int, Sequence[int]]],
-    halved: Mapping[int, int],
+    strata: Mapping[_Density, Mapping[int, Sequence[int]]],
+    dense: Mapping[int, _Density],
     random: np.random.Generator,
 ) -> list[tuple[Choice, datetime]]:
     """Of a draw as dense as the densest hour of a round, what the other hours shall have.
 
-    `strata` has by thinning the machines of each stratum, and `halved` by hour the thinning. Which hour a visit
+    `strata` has by density the machines of each stratum, and `dense` by hour the density. Which hour a visit
     lies in is chance and does not depend on its machine, so leaving visits of an hour out at random, too,
     draws that hour's machines with the same probability all: the one of the choices returned.
     """
-    least = min(halved.values())
-    if all(times == least for times in halved.values()):
+    if len(strata) == 1:
         return list(drawn)
+    most = max(density.wished for density in dense.values())
     stratum_of = {
-        times: {machine: stratum_id for stratum_id, machines in by_stratum.items() for machine in machines}
-        for times, by_stratum in strata.items()
+        density: {machine: stratum_id for stratum_id, machines in by_stratum.items() for machine in machines}
+        for density, by_stratum in strata.items()
     }
     kept = []
     for choice, moment in drawn:
-        hour = min(
-            int(moment.timestamp() // 3600), max(halved)
-        )  # the last moment may be rounded to the next hour
-        share = thinning.share(halved[hour] - least)
+        # The last moment may be rounded to the next hour.
+        density = dense[min(int(moment.timestamp() // 3600), max(dense))]
+        share = density.wished / most
         if random.random() < share:
-            stratum_id = stratum_of[halved[hour]][choice.machine_id]
+            stratum_id = stratum_of[density][choice.machine_id]
             kept.append(
                 (replace(choice, stratum_id=stratum_id, probability=choice.probability * share), moment)
             )
@@ -162,20 +193,20 @@ def _of_their_hours(
 def _note_populations(
     connection: Connection,
     campaign: Campaign,
-    strata: Mapping[int, Mapping[int, Sequence[int]]],
-    halved: Mapping[int, int],
+    strata: Mapping[_Density, Mapping[int, Sequence[int]]],
+    dense: Mapping[int, _Density],
 ) -> None:
-    """Note how many machines are in the strata of each hour, whose thinnings are `halved`."""
+    """Note how many machines are in the strata of each hour, whose densities are `dense`."""
     in_order = sorted(
-        (stratum_id, times) for times, by_stratum in strata.items() for stratum_id in by_stratum
+        (stratum_id, density) for density, by_stratum in strata.items() for stratum_id in by_stratum
     )
     # In one order over all strata, which is the one that others lock their coverage in.
-    for times, members in groupby(in_order, key=lambda pair: pair[1]):
+    for density, members in groupby(in_order, key=lambda pair: pair[1]):
         coverage.note_populations(
             connection,
             campaign.campaign_id,
-            {stratum_id: len(strata[times][stratum_id]) for stratum_id, _ in members},
-            [hour for hour, of_hour in halved.items() if of_hour == times],
+            {stratum_id: len(strata[density][stratum_id]) for stratum_id, _ in members},
+            [hour for hour, of_hour in dense.items() if of_hour == density],
         )
 
 
@@ -193,10 +224,10 @@ def _selected(machine: Machine, wanted: Mapping[str, str]) -> bool:
 
 
 def _by_stratum(
-    connection: Connection, machines: Sequence[Machine], *, thinning: int = 0
+    connection: Connection, machines: Sequence[Machine], *, thinning: int = 0, visits_per_hour: float = 0.0
 ) -> dict[int, list[int]]:
     keys = [(m.datacenter, m.platform) for m in machines]
-    ids = inventory.stratum_ids(connection, keys, thinning=thinning)
+    ids = inventory.stratum_ids(connection, keys, thinning=thinning, visits_per_hour=visits_per_hour)
     strata: dict[int, list[int]] = defaultdict(list)
     for machine in machines:
         strata[ids[machine.datacenter, machine.platform]].append(machine.machine_id)

@@ -102,7 +102,15 @@ class Campaign:
 
 
 def create_or_update(connection: Connection, definition: Definition) -> Campaign:
-    """Store the definition; a campaign of this name keeps its id, state and rounds."""
+    """Store the definition; a campaign of this name keeps its id, state and rounds.
+
+    With another period, the rest of its round's visits end as lost: the rounds of the new period draw that time anew.
+    """
+    before = connection.execute(
+        select(campaign.c.campaign_id, campaign.c.period_s)
+        .where(campaign.c.name == definition.name)
+        .with_for_update()
+    ).one_or_none()
     columns = {
         "period_s": definition.period_s,
         "visits_per_round": definition.visits_per_round,
@@ -116,6 +124,11 @@ def create_or_update(connection: Connection, definition: Definition) -> Campaign
     stored = connection.execute(
         row.on_conflict_do_update(index_elements=[campaign.c.name], set_=columns).returning(*campaign.c)
     ).one()
+    if before is not None and before.period_s != definition.period_s:
+        coverage.end_time(connection, before.campaign_id)
+        visits.lose_not_begun(
+            connection, before.campaign_id, "The campaign's period was changed before the machine was called."
+        )
     return _campaign(stored)
 
 
@@ -155,9 +168,10 @@ def set_state(connection: Connection, name: str, state: State, why: str) -> bool
     return True
 
 
-def begin_round(connection: Connection, campaign_id: int, number: int) -> bool:
+def begin_round(connection: Connection, campaign_id: int, number: int, period_s: float | None = None) -> bool:
     """Claim a round for drawing; False: it, or a later one, was drawn already, or none is to be.
 
+    `period_s` is that which the number was counted by: of a campaign that has another one by now nothing is claimed.
     A drawn round that lies more than a day ahead is not believed (`is_drawn`).
     Part of the transaction that records the draw: two collectors never draw the same round.
     """
@@ -170,6 +184,7 @@ def begin_round(connection: Connection, campaign_id: int, number: int) -> bool:
                 (campaign.c.last_round - number) * campaign.c.period_s > LONGEST_LEAD_S,
             ),
             campaign.c.state == State.RUNNING,
+            campaign.c.period_s == (campaign.c.period_s if period_s is None else period_s),
         )
         .values(last_round=number)
     )

@@ -139,30 +139,43 @@ def remove(connection: Connection, name: str) -> None:
 
 
 def stratum_ids(
-    connection: Connection, keys: Iterable[tuple[str, str]], *, thinning: int = 0
+    connection: Connection,
+    keys: Iterable[tuple[str, str]],
+    *,
+    thinning: int = 0,
+    visits_per_hour: float = 0.0,
 ) -> dict[tuple[str, str], int]:
     """The strata of these (datacenter, platform) pairs, made where they are missing.
 
-    Machine-time whose visits were thinned is a stratum of its own (`storage.schema.stratum`).
+    Machine-time whose visits were thinned, or planned at another pace, is a stratum of its own (`storage.schema.stratum`).
     """
     wanted = sorted(set(keys))
     if not wanted:
         return {}
-    found = _strata(connection, wanted, thinning)
+    found = _strata(connection, wanted, thinning, visits_per_hour)
     if missing := [key for key in wanted if key not in found]:
         rows = [
-            {"datacenter": datacenter, "platform": platform, "thinning": thinning}
+            {
+                "datacenter": datacenter,
+                "platform": platform,
+                "thinning": thinning,
+                "visits_per_hour": visits_per_hour,
+            }
             for datacenter, platform in missing
         ]
         connection.execute(insert(stratum).values(rows).on_conflict_do_nothing())
-        found |= _strata(connection, missing, thinning)
+        found |= _strata(connection, missing, thinning, visits_per_hour)
     return found
 
 
-def _strata(connection: Connection, keys: list[tuple[str, str]], thinning: int) -> dict[tuple[str, str], int]:
+def _strata(
+    connection: Connection, keys: list[tuple[str, str]], thinning: int, visits_per_hour: float
+) -> dict[tuple[str, str], int]:
     rows = connection.execute(
         select(stratum).where(
-            tuple_(stratum.c.datacenter, stratum.c.platform).in_(keys), stratum.c.thinning == thinning
+            tuple_(stratum.c.datacenter, stratum.c.platform).in_(keys),
+            stratum.c.thinning == thinning,
+            stratum.c.visits_per_hour == visits_per_hour,
         )
     )
     return {(row.datacenter, row.platform): row.stratum_id for row in rows}

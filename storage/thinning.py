@@ -1,10 +1,11 @@
-"""How densely each hour of a campaign is drawn from, when captures come faster than they are landed.
+"""How densely each hour of a campaign is drawn from: its pace, and its thinning when captures come faster than they are landed.
 
 Weights are per stratum and UTC day, and give every visit of a stratum-day the same time to stand for. So an
 hour in which visits are drawn half as densely must be a stratum of its own, or its work counts half: measured
 in `tests/integration/test_thinned_estimates.py`. A stratum therefore has a *thinning*, the number of times its visits
 were halved, and an hour of a campaign has one thinning from its beginning to its end: its population is
-then in one stratum, and no second of it counts twice.
+then in one stratum, and no second of it counts twice. The same holds for the pace, the visits that the campaign
+plans an hour (`tests/integration/test_changed_pace.py`): an hour that has begun is drawn from at its old one.
 """
 
 from dataclasses import dataclass
@@ -39,6 +40,16 @@ def of_hour(connection: Connection, campaign_id: int, hour: int) -> Thinned:
     by_hour = _newest(connection, campaign_id, hour)
     decided = by_hour.pop(hour, None)
     return Thinned(decided, next(iter(by_hour.values()), 0))
+
+
+def paces(connection: Connection, campaign_id: int, hours: range) -> dict[int, float]:
+    """The pace of each of the hours (since 1970 UTC) that a round has reached into, in visits an hour; 0: not known."""
+    rows = connection.execute(
+        select(coverage.c.hour, func.max(stratum.c.visits_per_hour).label("pace"))
+        .where(*_of(campaign_id), coverage.c.hour >= hours.start, coverage.c.hour < hours.stop)
+        .group_by(coverage.c.hour)
+    )
+    return {row.hour: float(row.pace) for row in rows}
 
 
 def latest(connection: Connection, hour: int) -> dict[int, int]:

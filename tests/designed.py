@@ -107,10 +107,25 @@ class Campaign:
     ) -> Visit:
         """A visit that answered and has landed; its profiles are for the caller to write, if any."""
         visit = self.draw(drawn_at, stratum, machine)
+        return self.land(
+            visit, utilisation=utilisation, seconds=seconds, event=event, unit=unit, stacks=stacks
+        )
+
+    def land(
+        self,
+        visit: DrawnVisit,
+        *,
+        utilisation: float | None = None,
+        seconds: float = 5.0,
+        event: str = "cpu",
+        unit: str = "nanoseconds",
+        stacks: bool = True,
+    ) -> Visit:
+        """Have a drawn visit answer and land; its profiles are for the caller to write, if any."""
         self.connection.execute(
             insert(capture).values(
                 visit_id=visit.visit_id, day=visit.day, blob="none", bytes=1, raw_bytes=1, sha256=b"",
-                samples=0, wanted=1, landed=1, landed_at=drawn_at,
+                samples=0, wanted=1, landed=1, landed_at=visit.drawn_at,
             )
         )  # fmt: skip
         visits.finish(
@@ -118,7 +133,7 @@ class Campaign:
             visit.visit_id,
             outcome=Outcome.ANSWERED,
             detail="",
-            ended_at=drawn_at,
+            ended_at=visit.drawn_at,
             seconds=seconds,
             utilisation=utilisation,
         )
@@ -130,7 +145,7 @@ class Campaign:
             )
         )  # fmt: skip
         self.connection.execute(insert(roll_queue).values(day=visit.day, visit_id=visit.visit_id, sign=1))
-        return Visit(visit.visit_id, drawn_at, visit.machine_id, self.campaign_id, visit.stratum_id)
+        return Visit(visit.visit_id, visit.drawn_at, visit.machine_id, self.campaign_id, visit.stratum_id)
 
     def _sample_type(self, event: str, unit: str) -> int:
         c = sample_type.c

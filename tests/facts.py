@@ -49,6 +49,7 @@ class FactWriter:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._segments = itertools.count()
+        self._values: dict[tuple[str, str], int] = {}
 
     def function(
         self,
@@ -184,7 +185,10 @@ class FactWriter:
             self._connection.execute(insert(line_chunk).values(**key, facts=len(rows), data=blob))
 
     def _value(self, dim: str, value: str) -> int:
-        return self._known(dim_value, dim_value.c.value_id, {"dim": dim, "value": value}, {})
+        if (dim, value) not in self._values:
+            key = {"dim": dim, "value": value}
+            self._values[dim, value] = self._known(dim_value, dim_value.c.value_id, key, {})
+        return self._values[dim, value]
 
     def _known(self, table: Table, id_, key: dict, others: dict) -> int:
         found = self._connection.execute(

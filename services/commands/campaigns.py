@@ -215,8 +215,8 @@ def set_(  # noqa: PLR0917 - the command line is its signature
     pace = [each.visits_per_round / each.period_s for each in (before, definition)]
     if campaign.last_round >= 0 and not math.isclose(*pace):
         typer.echo(
-            "The density of visits changes now, and all visits of a UTC day have the same weight: until "
-            "midnight UTC today's results favour the hours with more visits (docs/numbers.md)."
+            "The new density of visits holds from the next full hour on; every hour has one density, which is part of its "
+            "strata, so results stay unbiased (docs/numbers.md)."
         )
 
 

@@ -56,7 +56,14 @@ stratum = Table(
         server_default="0",
         comment="times its visits were halved because captures waited to be landed; 0: as planned",
     ),
-    UniqueConstraint("datacenter", "platform", "thinning"),
+    Column(
+        "visits_per_hour",
+        Double,
+        nullable=False,
+        server_default="0",
+        comment="that the campaign planned over all strata before thinning; 0: drawn before paces were kept, or by hand",
+    ),
+    UniqueConstraint("datacenter", "platform", "thinning", "visits_per_hour"),
     comment="draws are random within a stratum: datacenter × platform, and the hours drawn from as densely",
 )
 

@@ -135,13 +135,13 @@ class TestCampaigns:
         listed = fleetprof("campaigns", "list")[1]
         assert "cpu 999 Hz for 2s" in listed
 
-    def test_another_pace_of_visits_says_what_becomes_of_todays_numbers(self, fleetprof, engine):
-        assert "UTC" not in fleetprof("campaigns", "set", "fleet", "--visits", "3")[1], "it has never drawn"
+    def test_another_pace_of_visits_says_when_it_holds(self, fleetprof, engine):
+        assert "full hour" not in fleetprof("campaigns", "set", "fleet", "--visits", "3")[1], "it has never drawn"
         with engine.begin() as connection:
             campaign = campaigns.get(connection, "fleet")
             assert campaigns.begin_round(connection, campaign.campaign_id, 7)
-        assert "UTC" not in fleetprof("campaigns", "set", "fleet", "--visits", "6", "--every", "2m")[1]
-        assert "until midnight UTC" in fleetprof("campaigns", "set", "fleet", "--visits", "7")[1]
+        assert "full hour" not in fleetprof("campaigns", "set", "fleet", "--visits", "6", "--every", "2m")[1]
+        assert "from the next full hour on" in fleetprof("campaigns", "set", "fleet", "--visits", "7")[1]
 
     def test_a_plan_of_several_events(self, fleetprof, engine, tmp_path):
         plan = tmp_path / "plan.json"

@@ -35,7 +35,7 @@ _ALIKE = (
     .group_by(table.c.stratum_id)
     .subquery()
 )
-"""For each stratum the first of those that differ from it in their thinning alone."""
+"""For each stratum the first of those that differ from it in their density alone."""
 _COVERAGE = (
     select(
         coverage.c.stratum_id,
@@ -97,7 +97,7 @@ class Strata:
     machines: float
     """Machines of all strata, a mean over the covered seconds; 0 when there are none."""
     alike: Int64
-    """Stratum whose number stands for all that differ in their thinning alone."""
+    """Stratum whose number stands for all that differ in their density alone."""
     in_hours: Drawn = _NOT_DRAWN
     """The same visits by hour, those of whole hours at the edges included."""
     waiting: int = 0
@@ -193,7 +193,7 @@ def strata_of(rows: Rows, time: CoveredTime, asked: Float, edges: Sequence[Rows]
 
 
 def _alike(strata: Int64, stratum: Int64, first: Int64) -> Int64:
-    """The strata with those that differ in their thinning alone as one; `first` is that of each `stratum`, which has all of them.
+    """The strata with those that differ in their density alone as one; `first` is that of each `stratum`, which has all of them.
 
     They weigh differently, but a comparison deals visits out among machines that are alike, and an hour that
     was thinned has a counterpart in one that was not.

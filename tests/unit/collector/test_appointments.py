@@ -6,6 +6,7 @@ The store is a few dictionaries: what it makes of the draw is in `tests/integrat
 from collections import Counter, defaultdict
 from dataclasses import replace
 from datetime import UTC, datetime
+from math import floor
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,12 +17,17 @@ from storage.backlog import NONE, Backlog
 from storage.campaigns import Campaign, Definition, EventPlan, State
 from storage.inventory import Machine
 from storage.thinning import Thinned
+from storage.visits import DrawnVisit
 
 HOUR = 490_000
 SIZES = {"east": 300, "west": 100}
 LATE = Backlog(3000, 900.0)
 THINNED_ID = 100
 """Fake stratum ids are a datacenter's place plus so much for every time its visits were halved."""
+
+
+PACES: dict[float, int] = {0.0: 0}
+"""The number of each pace that strata were made for, in this order; it stands in ids tenfold."""
 
 
 class Store:
@@ -46,11 +52,24 @@ class Store:
             monkeypatch.setattr(appointments, name, fake)
         monkeypatch.setattr(appointments.coverage, "note_populations", self._note)
         monkeypatch.setattr(appointments.coverage, "note_time", lambda *_: self.follows)
+        PACES.clear()
+        PACES[0.0] = 0
         monkeypatch.setattr(pressure.thinning, "of_hour", self._of_hour)
+        monkeypatch.setattr(pressure.thinning, "paces", self.paces)
         monkeypatch.setattr(pressure, "read_backlog", lambda _: self.backlog)
 
     def thinnings(self) -> dict[int, set[int]]:
-        return {hour: {stratum // THINNED_ID for stratum in strata} for hour, strata in self.noted.items()}
+        return {
+            hour: {stratum // THINNED_ID % 10 for stratum in strata} for hour, strata in self.noted.items()
+        }
+
+    def paces(self, _connection, _campaign_id, hours) -> dict[int, float]:
+        by_number = {number: pace for pace, number in PACES.items()}
+        return {
+            hour: max(by_number[stratum // THINNED_ID // 10] for stratum in self.noted[hour])
+            for hour in hours
+            if self.noted.get(hour)
+        }
 
     def _note(self, _connection, _campaign_id, populations, hours):
         for stratum in sorted(populations):
@@ -76,8 +95,9 @@ def a_machine(machine_id: int, datacenter: str) -> Machine:
     )  # fmt: skip
 
 
-def stratum_ids(_connection, keys, *, thinning=0):
-    return {key: 1 + list(SIZES).index(key[0]) + THINNED_ID * thinning for key in keys}
+def stratum_ids(_connection, keys, *, thinning=0, visits_per_hour=0.0):
+    pace = PACES.setdefault(visits_per_hour, len(PACES))
+    return {key: 1 + list(SIZES).index(key[0]) + THINNED_ID * (thinning + 10 * pace) for key in keys}
 
 
 def draw(period_s, visits_per_round, start, seed=1):
@@ -134,7 +154,10 @@ def test_a_round_that_reaches_into_the_next_hour_does_not_decide_it_by_its_first
     last_of_hour = (int((HOUR + 1) / period_h)) * period_h - HOUR
     found = draw(61, 400, last_of_hour)
     assert store.thinnings() == {HOUR: {0}, HOUR + 1: {1}}
-    assert {(visit.hour, visit.stratum_id // THINNED_ID) for visit in found} == {(HOUR, 0), (HOUR + 1, 1)}
+    assert {(visit.hour, visit.stratum_id // THINNED_ID % 10) for visit in found} == {
+        (HOUR, 0),
+        (HOUR + 1, 1),
+    }
 
 
 @pytest.mark.parametrize("late_s", [1, 30, 54])
@@ -149,3 +172,47 @@ def test_after_a_pause_what_is_left_of_a_round_is_drawn_from_as_densely(store, l
 
 def test_a_draw_that_is_only_as_late_as_draws_are_is_of_a_whole_round(store):
     assert len(draw(60, 120, 1 / 3600)) == 120
+
+
+def a_day(store: Store, random: np.random.Generator) -> tuple[list[tuple[float, int]], list[DrawnVisit]]:
+    """A day whose pace is changed at random moments: (moment, visits an hour) of each change, and the visits made."""
+    changes, made, moment, planned, period_s = [], [], 0.0, 200.0, 600.0
+    until = 0.0
+    while moment < 24:
+        if moment >= until:
+            planned, period_s = random.choice([100.0, 300.0, 1500.0]), random.choice([300.0, 600.0, 2400.0])
+            # Visits of the old period's round that wait end as lost (`storage.campaigns.create_or_update`).
+            made = [visit for visit in made if visit.drawn_at.timestamp() < (HOUR + moment) * 3600]
+            until = moment + random.exponential(5) + 0.05
+            changes.append((moment, planned))
+        made += draw(period_s, planned * period_s / 3600, moment, seed=int(random.integers(1 << 32)))
+        next_round = (floor((HOUR + moment) * 3600 / period_s) + 1) * period_s / 3600 - HOUR
+        moment = min(next_round, until)
+    return changes, [visit for visit in made if visit.hour < HOUR + 24]
+
+
+def test_a_pace_that_changes_within_a_day_weighs_right_at_once(monkeypatch):
+    """Days whose load rises from hour to hour: the mean error of 16 days is within two standard errors of none."""
+    random = np.random.default_rng(3)
+    truth = sum(3600 * (1 + hour) for hour in range(24)) * sum(SIZES.values())
+    errors, pooled, changed = [], [], 0
+    for _ in range(16):
+        store = Store(monkeypatch)
+        changes, made = a_day(store, random)
+        changed += len(changes) - 1
+        machine_s = Counter()
+        for hour in range(HOUR, HOUR + 24):
+            assert len(store.noted[hour]) == len(SIZES), "an hour has one pace"
+            for stratum, population in store.noted[hour].items():
+                machine_s[stratum] += population * 3600
+        seen, load = Counter(), Counter()
+        for visit in made:
+            seen[visit.stratum_id] += 1
+            load[visit.stratum_id] += 1 + visit.hour - HOUR
+        assert seen.keys() == machine_s.keys()
+        errors.append(sum(machine_s[s] / seen[s] * load[s] for s in seen) / truth - 1)
+        pooled.append(sum(load.values()) / len(made) * sum(machine_s.values()) / truth - 1)
+    assert changed > 40
+    bias, error = np.mean(errors), np.std(errors, ddof=1) / np.sqrt(len(errors))
+    assert abs(bias) <= 2 * error
+    assert np.std(errors) < np.std(pooled) / 2, "of strata without a pace the dense hours count for more"
