@@ -80,14 +80,15 @@ def measure(console: Console, *, campaigns: int, pairs: int, seed: int) -> Repor
         migrate.upgrade(server.url())
         engine = open_engine(server.url(), application="coverage")
         stack.callback(engine.dispose)
-        places = store.prepare(engine, fleet)
-        crew = Crew(server.url(), fleet, places, seed)
+        crew = Crew(server.url(), fleet, store.prepare(engine, fleet), seed)
         stack.callback(crew.close)
 
         def each(what: str, do: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterable[Result]:
             return progress.track(crew.each(do, tasks), total=len(tasks), description=what)
 
-        tasks = [(number, False) for number in range(campaigns)] + [(number, True) for number in range(grown)]
+        paced = max(2, campaigns // 4)
+        counts = {plan.Kind.PLAIN: campaigns, plan.Kind.GROWN: grown, plan.Kind.PACED: paced}
+        tasks = [(number, kind) for kind, count in counts.items() for number in range(count)]
         drawn = sum(each("visits", write, tasks))
         store.merge(engine, campaigns * plan.HOURS * plan.ANSWERED_PER_HOUR // 2)
         totals = Totals(fleet)
@@ -100,6 +101,10 @@ def measure(console: Console, *, campaigns: int, pairs: int, seed: int) -> Repor
                 if visits == 1000:
                     totals.add(window, answered)
             intervals.append(tally)
+        changed_pace = Totals(fleet, plan.Kind.PACED)
+        asked = plan.paced_windows(paced)
+        for window, answered in zip(asked, each("changed pace", ask, asked), strict=True):
+            changed_pace.add(window, answered)
         nulls = []
         for what, same in (
             ("200:200", plan.equal_pairs(campaigns, pairs)),
@@ -118,6 +123,14 @@ def measure(console: Console, *, campaigns: int, pairs: int, seed: int) -> Repor
     _report_intervals(report, intervals)
     _report_paths(report, intervals[-1])
     _report_totals(report, totals, unadjusted)
+    report.add(
+        "pace_change_bias_in_se",
+        abs(changed_pace.bias) / changed_pace.standard_error,
+        at_most(2),
+        peer=f"{changed_pace.bias:+.2%} ± {changed_pace.standard_error:.2%} of the total",
+    )
+    report.note("pace_change_total_covered", round(changed_pace.coverage, 4))
+    report.note("pace_change_campaigns", paced)
     _report_changes(report, nulls, power)
     report.add("visits_drawn", drawn)
     return report

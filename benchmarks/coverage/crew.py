@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 import numpy as np
 
 from analysis import estimate, moments
-from benchmarks.coverage.plan import name_of, start_of, visits_of
+from benchmarks.coverage.plan import PER_HOUR, busyness_of, name_of, start_of, visits_of
 from benchmarks.coverage.store import Writer
 from storage.database import open_engine
 from storage.query.engine import QueryEngine
@@ -22,9 +22,8 @@ from storage.query.shapes.table import TableQuestion
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from benchmarks.coverage.fleet import Fleet, Float
-    from benchmarks.coverage.plan import Window
-    from benchmarks.coverage.store import Places
+    from benchmarks.coverage.fleet import Fleet, Float, Int
+    from benchmarks.coverage.plan import Kind, Window
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -72,12 +71,12 @@ _member: _Member | None = None
 class Crew:
     """Runs functions of this module in processes of their own."""
 
-    def __init__(self, url: str, fleet: Fleet, places: Places, seed: int) -> None:
+    def __init__(self, url: str, fleet: Fleet, machines: Int, seed: int) -> None:
         self._processes = ProcessPoolExecutor(
             len(os.sched_getaffinity(0)),
             mp_context=get_context("spawn"),
             initializer=_join,
-            initargs=(url, fleet, places, seed),
+            initargs=(url, fleet, machines, seed),
         )
 
     def each(self, do: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
@@ -89,12 +88,13 @@ class Crew:
         self._processes.shutdown(cancel_futures=True)
 
 
-def write(campaign: tuple[int, bool]) -> int:
+def write(campaign: tuple[int, Kind]) -> int:
     """Make one campaign's visits and land them; how many were drawn."""
     member = _me()
-    number, grown = campaign
-    hours = visits_of(member.fleet, number, member.seed, grown=grown)
-    member.writer.write(name_of(number, grown=grown), hours, start_of(number))
+    number, kind = campaign
+    hours = visits_of(member.fleet, number, member.seed, kind)
+    paces = [PER_HOUR * factor for factor in busyness_of(kind)]
+    member.writer.write(name_of(number, kind), hours, paces, start_of(number))
     return sum(len(hour.machine) for hour in hours)
 
 
@@ -145,10 +145,10 @@ def _nothing_seen(landed: int) -> moments.Moments:
     )
 
 
-def _join(url: str, fleet: Fleet, places: Places, seed: int) -> None:
+def _join(url: str, fleet: Fleet, machines: Int, seed: int) -> None:
     global _member  # noqa: PLW0603 - a pool's process has no other place for what it keeps
     engine = open_engine(url, application="coverage")
-    _member = _Member(fleet, Writer(engine, fleet, places), QueryEngine(engine), seed)
+    _member = _Member(fleet, Writer(engine, fleet, machines), QueryEngine(engine), seed)
 
 
 def _me() -> _Member:

@@ -118,9 +118,9 @@ class Fleet:
     def _calibrated(self, failing: float) -> float:
         return failing / float((self._utilisation(np.arange(len(self.stratum))) ** _STEEPNESS).mean())
 
-    def _utilisation(self, machine: Int) -> Float:
+    def _utilisation(self, machine: Int, load: float = 1.0) -> Float:
         """At each of the equally likely moments of each day; (days, machines, moments)."""
-        return np.minimum(self._load[:, machine, None] * _MOMENTS, 1.0)
+        return np.minimum(load * self._load[:, machine, None] * _MOMENTS, 1.0)
 
     def _mixture(self, machine: Int, day: Int, utilisation: Float) -> Float:
         """Share of each function in the samples of machines at a utilisation; (…, functions)."""
@@ -133,20 +133,32 @@ class Fleet:
     @cached_property
     def truth(self) -> Float:
         """Expected samples of each function, in the whole fleet, in `SECONDS`; (days, functions)."""
+        return self.truth_at(1.0)
+
+    def truth_at(self, load: float) -> Float:
+        """The same while every machine has so many times its usual load."""
         machines = np.arange(len(self.stratum))
         whole = np.zeros((self.days, len(self.names)))
         for day in range(self.days):
-            utilisation = self._utilisation(machines)[day]
+            utilisation = self._utilisation(machines, load)[day]
             for moment in range(len(_MOMENTS)):
                 u = utilisation[:, moment]
                 samples = _CAPACITY[self.stratum] * u / len(_MOMENTS)
                 whole[day] += samples @ self._mixture(machines, np.full(len(machines), day), u)
         return whole
 
-    def visit(self, machine: Int, day: Int, random: np.random.Generator, grown: Growth | None = None) -> Seen:
-        """Visits to these machines at random moments of these days, perhaps after a release."""
+    def visit(
+        self,
+        machine: Int,
+        day: Int,
+        random: np.random.Generator,
+        *,
+        grown: Growth | None = None,
+        load: float = 1.0,
+    ) -> Seen:
+        """Visits to these machines at random moments of these days, perhaps after a release or at another load."""
         moment = random.integers(len(_MOMENTS), size=len(machine))
-        u = np.minimum(self._load[day, machine] * _MOMENTS[moment], 1.0)
+        u = np.minimum(load * self._load[day, machine] * _MOMENTS[moment], 1.0)
         samples = random.poisson(_CAPACITY[self.stratum[machine]] * u)
         refused = random.random(len(machine)) < self._refusing * u**_STEEPNESS
         unreachable = random.random(len(machine)) < _UNREACHABLE

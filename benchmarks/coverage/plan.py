@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
+from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -23,9 +24,21 @@ HOURS: Final = 20
 PER_HOUR: Final = 54.3
 """Drawn, of which 50 answer."""
 ANSWERED_PER_HOUR: Final = 50
+SPARSE: Final = 0.4
+"""Of the usual visits an hour, and of the usual load: both are so in the first half of a campaign that changes its pace."""
 FACTOR: Final = 1.5
 GROWN: Final = PLANTED[1]
 """What grows is a function of one percent."""
+
+
+class Kind(StrEnum):
+    """What differs between the hours or the campaigns of a fleet."""
+
+    PLAIN = "plain"
+    GROWN = "grown"
+    """Some functions take more than in the plain campaign of that day."""
+    PACED = "paced"
+    """The load and the number of visits change in the middle."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +46,7 @@ class Window:
     """Some hours of a campaign."""
 
     campaign: int
-    grown: bool
+    kind: Kind
     first_hour: float
     hours: float
 
@@ -47,12 +60,17 @@ class Window:
         """What is asked of the product; for all hours of a campaign the whole day, which has cells of its own."""
         start = start_of(self.campaign) + timedelta(hours=self.first_hour)
         asked = timedelta(days=1) if self.hours == HOURS else timedelta(hours=self.hours)
-        return Selection(start, start + asked, campaign=name_of(self.campaign, grown=self.grown))
+        return Selection(start, start + asked, campaign=name_of(self.campaign, self.kind))
 
 
-def name_of(campaign: int, *, grown: bool) -> str:
+def name_of(campaign: int, kind: Kind) -> str:
     """The campaign's name in the store."""
-    return f"{'grown' if grown else 'plain'}-{campaign}"
+    return f"{kind}-{campaign}"
+
+
+def busyness_of(kind: Kind) -> list[float]:
+    """Load and visits of each hour of a campaign, as factors of the usual ones."""
+    return [SPARSE if kind == Kind.PACED and hour < HOURS // 2 else 1.0 for hour in range(HOURS)]
 
 
 def start_of(campaign: int) -> datetime:
@@ -60,17 +78,18 @@ def start_of(campaign: int) -> datetime:
     return datetime.combine(FIRST_DAY + timedelta(campaign % DAYS), time(), UTC)
 
 
-def visits_of(fleet: Fleet, campaign: int, seed: int, *, grown: bool) -> list[Seen]:
+def visits_of(fleet: Fleet, campaign: int, seed: int, kind: Kind) -> list[Seen]:
     """What the campaign's visits of each hour meet; drawn as the collector draws."""
-    random = np.random.default_rng([seed, campaign, grown])
+    random = np.random.default_rng([seed, campaign, list(Kind).index(kind)])
     strata = {
         number: np.flatnonzero(fleet.stratum == number).tolist() for number in range(len(fleet.population))
     }
-    growth = Growth(grown_functions(fleet, campaign), FACTOR) if grown else None
+    growth = Growth(grown_functions(fleet, campaign), FACTOR) if kind == Kind.GROWN else None
     hours = []
-    for _ in range(HOURS):
-        machine = np.array([choice.machine_id for choice in draw(strata, PER_HOUR, random)])
-        hours.append(fleet.visit(machine, np.full(len(machine), campaign % DAYS), random, growth))
+    for factor in busyness_of(kind):
+        machine = np.array([choice.machine_id for choice in draw(strata, PER_HOUR * factor, random)])
+        day = np.full(len(machine), campaign % DAYS)
+        hours.append(fleet.visit(machine, day, random, grown=growth, load=factor))
     return hours
 
 
@@ -84,10 +103,15 @@ def windows(campaigns: int, visits: int) -> list[Window]:
     """All the windows with about so many answered visits."""
     hours = visits / ANSWERED_PER_HOUR
     return [
-        Window(campaign, grown=False, first_hour=number * hours, hours=hours)
+        Window(campaign, kind=Kind.PLAIN, first_hour=number * hours, hours=hours)
         for campaign in range(campaigns)
         for number in range(int(HOURS / hours))
     ]
+
+
+def paced_windows(campaigns: int) -> list[Window]:
+    """The whole days of campaigns whose pace changes."""
+    return [Window(campaign, Kind.PACED, first_hour=0, hours=HOURS) for campaign in range(campaigns)]
 
 
 def equal_pairs(campaigns: int, count: int) -> list[tuple[Window, Window]]:
@@ -101,8 +125,8 @@ def canary_pairs(campaigns: int, count: int) -> list[tuple[Window, Window]]:
     few = 30 / ANSWERED_PER_HOUR
     pairs = [
         (
-            Window(campaign, grown=False, first_hour=0, hours=HOURS),
-            Window((campaign + DAYS) % campaigns, grown=False, first_hour=hour, hours=few),
+            Window(campaign, kind=Kind.PLAIN, first_hour=0, hours=HOURS),
+            Window((campaign + DAYS) % campaigns, kind=Kind.PLAIN, first_hour=hour, hours=few),
         )
         for hour in range(HOURS)
         for campaign in range(campaigns)
@@ -114,8 +138,8 @@ def grown_pairs(campaigns: int, grown: int) -> list[tuple[Window, Window]]:
     """Pairs of 1 000 visits after and before some functions have grown, of one day."""
     return [
         (
-            Window(campaign, grown=True, first_hour=0, hours=HOURS),
-            Window((campaign + shift * DAYS) % campaigns, grown=False, first_hour=0, hours=HOURS),
+            Window(campaign, kind=Kind.GROWN, first_hour=0, hours=HOURS),
+            Window((campaign + shift * DAYS) % campaigns, kind=Kind.PLAIN, first_hour=0, hours=HOURS),
         )
         for shift in range(2)
         for campaign in range(grown)

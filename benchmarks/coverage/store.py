@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 from uuid import UUID, uuid5
@@ -22,9 +21,9 @@ from storage.rolling.roll import Roller
 from storage.schema import capture, coverage, machine, visit
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from sqlalchemy import Engine
+    from sqlalchemy import Connection, Engine
 
     from benchmarks.coverage.fleet import Fleet, Int, Seen
 
@@ -40,23 +39,11 @@ class LandingFailed(Exception):
     """A capture was not landed."""
 
 
-@dataclass(frozen=True)
-class Places:
-    """Ids that the database gave."""
-
-    machine: Int
-    """By the machine's number in the fleet."""
-    stratum: Int
-    """By the stratum's number in the fleet."""
-
-
-def prepare(engine: Engine, fleet: Fleet) -> Places:
-    """Write the inventory, the strata and the days."""
-    strata = len(fleet.population)
+def prepare(engine: Engine, fleet: Fleet) -> Int:
+    """Write the inventory and the days; the id of each machine, by its number in the fleet."""
     with engine.begin() as connection:
         partitions.ensure(connection, [FIRST_DAY + timedelta(days) for days in range(fleet.days)])
-        keys = [(f"dc{number}", f"cpu{number}") for number in range(strata)]
-        ids = inventory.stratum_ids(connection, keys)
+        keys = _keys(len(fleet.population))
         rows = [
             {"name": f"m{i}", "address": f"m{i}:1", "datacenter": keys[s][0], "platform": keys[s][1]}
             for i, s in enumerate(fleet.stratum.tolist())
@@ -64,7 +51,7 @@ def prepare(engine: Engine, fleet: Fleet) -> Places:
         found = connection.execute(
             insert(machine).returning(machine.c.machine_id, sort_by_parameter_order=True), rows
         )
-        return Places(np.array(found.scalars().all()), np.array([ids[key] for key in keys]))
+        return np.array(found.scalars().all())
 
 
 def merge(engine: Engine, visits: int) -> None:
@@ -83,17 +70,18 @@ def merge(engine: Engine, visits: int) -> None:
 class Writer:
     """Writes campaigns of visits and lands their captures; for one process."""
 
-    def __init__(self, engine: Engine, fleet: Fleet, places: Places) -> None:
+    def __init__(self, engine: Engine, fleet: Fleet, machines: Int) -> None:
         self._engine = engine
         self._fleet = fleet
-        self._places = places
+        self._machines = machines
         self._interner = Interner(engine)
         self._template, self._resolved = _template(fleet.names)
 
-    def write(self, name: str, hours: Sequence[Seen], start: datetime) -> None:
+    def write(self, name: str, hours: Sequence[Seen], paces: Sequence[float], start: datetime) -> None:
         """One campaign: the visits of each hour from `start` on, evenly spread over it, the first at its begin.
 
-        Visits that did not answer are failures; of the unreachable ones the utilisation is not known.
+        `paces` are the visits planned in each hour. Visits that did not answer are failures; of the unreachable ones the
+        utilisation is not known.
         """
         seen = joined(hours)
         ids = [uuid5(_NAMESPACE, f"{name} {number}") for number in range(len(seen.machine))]
@@ -106,8 +94,11 @@ class Writer:
             plan = EventPlan("cpu", int(SECONDS * 1000), rate_hz=100)
             definition = Definition(name, 3600, len(ids) / len(hours), (plan,))
             campaign = campaigns.create_or_update(connection, definition).campaign_id
-            connection.execute(insert(visit), self._visits(seen, campaign, ids, drawn_at))
-            connection.execute(insert(coverage), self._coverage(seen, campaign, drawn_at))
+            strata = {
+                hour: self._strata(connection, pace) for hour, pace in enumerate(paces, start=_hour(start))
+            }
+            connection.execute(insert(visit), self._visits(seen, campaign, ids, drawn_at, strata))
+            connection.execute(insert(coverage), self._coverage(seen, campaign, drawn_at, strata))
             answered = np.flatnonzero(seen.answered).tolist()
             connection.execute(insert(capture), [_capture(ids[i], drawn_at[i]) for i in answered])
         for first in range(0, len(answered), _TOGETHER):
@@ -117,8 +108,19 @@ class Writer:
                 if landed.outcome != "landed":
                     raise LandingFailed(f"a capture of {name} was not landed: {landed.error}")
 
+    def _strata(self, connection: Connection, pace: float) -> Sequence[int]:
+        """The database's ids of the fleet's strata in hours of this pace."""
+        keys = _keys(len(self._fleet.population))
+        ids = inventory.stratum_ids(connection, keys, visits_per_hour=pace)
+        return [ids[key] for key in keys]
+
     def _visits(
-        self, seen: Seen, campaign: int, ids: Sequence[UUID], drawn_at: Sequence[datetime]
+        self,
+        seen: Seen,
+        campaign: int,
+        ids: Sequence[UUID],
+        drawn_at: Sequence[datetime],
+        strata: Mapping[int, Sequence[int]],
     ) -> list[dict[str, object]]:
         population = self._fleet.population
         return [
@@ -128,8 +130,8 @@ class Writer:
                 "hour": _hour(drawn_at[i]),
                 "campaign_id": campaign,
                 "round": _hour(drawn_at[i]),
-                "machine_id": int(self._places.machine[seen.machine[i]]),
-                "stratum_id": int(self._places.stratum[seen.stratum[i]]),
+                "machine_id": int(self._machines[seen.machine[i]]),
+                "stratum_id": strata[_hour(drawn_at[i])][seen.stratum[i]],
                 "population": int(population[seen.stratum[i]]),
                 "drawn": 1,
                 "probability": len(ids) / int(population.sum()),
@@ -141,7 +143,9 @@ class Writer:
             for i in range(len(ids))
         ]
 
-    def _coverage(self, seen: Seen, campaign: int, drawn_at: Sequence[datetime]) -> list[dict[str, object]]:
+    def _coverage(
+        self, seen: Seen, campaign: int, drawn_at: Sequence[datetime], strata: Mapping[int, Sequence[int]]
+    ) -> list[dict[str, object]]:
         hours = np.array([_hour(moment) for moment in drawn_at])
         quarter = np.minimum((seen.utilisation * CLASSES).astype(np.int64), CLASSES - 1)
         klass = np.where(seen.utilisation_known, quarter, UNKNOWN_CLASS)
@@ -155,7 +159,7 @@ class Writer:
                     rows.append(
                         {
                             "campaign_id": campaign,
-                            "stratum_id": int(self._places.stratum[stratum]),
+                            "stratum_id": strata[hour][stratum],
                             "hour": hour,
                             "utilisation_class": number,
                             "day": datetime.fromtimestamp(hour * 3600, UTC).date(),
@@ -227,6 +231,11 @@ def _capture(visit_id: UUID, drawn_at: datetime) -> dict[str, object]:
         "sha256": visit_id.bytes * 2,
         "samples": 1,
     }
+
+
+def _keys(strata: int) -> list[tuple[str, str]]:
+    """Datacenter and platform of the fleet's strata."""
+    return [(f"dc{number}", f"cpu{number}") for number in range(strata)]
 
 
 def _hour(moment: datetime) -> int:

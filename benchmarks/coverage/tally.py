@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from benchmarks.coverage.fleet import SECONDS, joined
-from benchmarks.coverage.plan import DAYS, HOURS, grown_functions, visits_of
+from benchmarks.coverage.plan import DAYS, HOURS, Kind, busyness_of, grown_functions, visits_of
 from benchmarks.coverage.store import PERIOD
 
 if TYPE_CHECKING:
@@ -96,12 +98,19 @@ class Totals:
     """The whole fleet's CPU time in windows of a whole campaign, relative to the truth."""
 
     fleet: Fleet
+    kind: Kind = Kind.PLAIN
     _relative: list[float] = field(default_factory=list)
     _covered: list[bool] = field(default_factory=list)
 
     def truth(self, day: int) -> float:
         """Expected nanoseconds of the fleet in a campaign's hours."""
-        return float(self.fleet.truth[day].sum()) * PERIOD * HOURS * 3600 / SECONDS
+        return float(self._samples_of_hours[day]) * PERIOD * 3600 / SECONDS
+
+    @cached_property
+    def _samples_of_hours(self) -> Float:
+        """Expected in `SECONDS` of each hour, added up; by day."""
+        hours = Counter(busyness_of(self.kind))
+        return np.sum([n * self.fleet.truth_at(load).sum(axis=1) for load, n in hours.items()], axis=0)
 
     def add(self, window: Window, answered: Answered) -> None:
         """Count one replication."""
@@ -128,7 +137,7 @@ class Totals:
         """The bias if all visits of a stratum weighed the same, whatever their utilisation."""
         errors = []
         for campaign in range(campaigns):
-            seen = joined(visits_of(self.fleet, campaign, crew_seed, grown=False))
+            seen = joined(visits_of(self.fleet, campaign, crew_seed, self.kind))
             stratum, samples = seen.stratum[seen.answered], seen.counts[seen.answered].sum(axis=1)
             weight = self.fleet.population / np.bincount(stratum, minlength=len(self.fleet.population))
             total = float((weight[stratum] * samples).sum()) * PERIOD * HOURS * 3600 / SECONDS
@@ -150,7 +159,7 @@ class Changes:
         """Count one comparison."""
         ours = windows[0]
         names = self.fleet.names
-        grown = grown_functions(self.fleet, ours.campaign).tolist() if ours.grown else []
+        grown = grown_functions(self.fleet, ours.campaign).tolist() if ours.kind == Kind.GROWN else []
         changed = {names[number] for number in grown}
         # Where functions have grown, the rest has truly shrunk.
         real = changed | {"other"} if grown else set()
