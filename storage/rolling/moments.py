@@ -25,6 +25,8 @@ SLOTS = 62
 """Bits that machines are counted with: the estimate errs by about a tenth at a hundred of them."""
 _LEAST_UNSET = 4
 """With fewer bits left the estimate is no number: with one, 200 machines and 500 are both told as 256."""
+MOST_MACHINES = 170
+"""That bits can tell apart."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,6 @@
 """What merged cells know of rows besides their sums: as `storage.query.weighing.evidence.Visits`, without visits."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,12 +8,12 @@ import numpy as np
 from analysis.moments import Moments
 from storage.query.arrays import Float, Int64, weight_at
 from storage.query.cells.moments import ClosedCells, LooseVisits, OpenCells, Pairs, Sources
+from storage.query.cells.seen_machines import about_machines
 from storage.query.weighing.by_visit import Brought, ByVisit, nobody
 from storage.query.weighing.design import Design
 from storage.query.weighing.estimates import Interval, total_of
 from storage.query.weighing.evidence import Details
 from storage.rolling.moments import Sums, machine_bit
-from storage.rolling.moments import machines as machines_of
 from storage.rolling.weighted import Parts
 
 
@@ -58,6 +57,8 @@ class Merged:
     """Visits with a sample of the selection."""
     fresh: bool
     """Some of it came from chunks."""
+    known_machines: Int64
+    """Of `read_known_machines`."""
     unseen: float = math.nan
     """As `Moments.unseen`."""
 
@@ -75,7 +76,7 @@ class Merged:
         bits |= np.bitwise_or.reduce(self.whole_closed.parts.machines, initial=0)
         seen = (self.visits.sign > 0) & (self.visits.selected > 0)
         bits |= np.bitwise_or.reduce(machine_bit(self.visits.machine[seen]), initial=0)
-        return about_machines(np.array([bits]), [self.visits_seen])[0]
+        return about_machines(np.array([bits]), [self.visits_seen], self.known_machines)[0]
 
     @property
     def total(self) -> Interval | None:
@@ -153,6 +154,7 @@ class Merged:
         return _details(
             visits,
             bits,
+            self.known_machines,
             self._moments(known, brought.own, own=True),
             self._moments(known, total, own=False),
         )
@@ -220,7 +222,7 @@ class Merged:
         bits |= _ored(closed.row, parts.machines[closed_here], rows)
         bits |= self._machines_of(loose)
         found = self._moments_of(open_, loose, closed, rows)
-        return _details(visits, bits, found, found)
+        return _details(visits, bits, self.known_machines, found, found)
 
     def _machines_of(self, loose: ByVisit) -> Int64:
         added = self.visits.sign[loose.visit] > 0
@@ -233,20 +235,14 @@ def _ored(row: Int64, bits: Int64, rows: int) -> Int64:
     return found
 
 
-def about_machines(bits: Int64, visits: Sequence[int]) -> list[int | None]:
-    """About how many machines; no more than visits, which the estimate knows nothing of. None: too many to tell."""
-    about = machines_of(bits).tolist()
-    return [None if np.isnan(n) else min(int(n), v) for n, v in zip(about, visits, strict=True)]
-
-
-def _details(visits: Float, bits: Int64, own: Moments, total: Moments) -> Details:
+def _details(visits: Float, bits: Int64, known_machines: Int64, own: Moments, total: Moments) -> Details:
     unknown = [None] * len(bits)
     seen = np.rint(visits).astype(np.int64).tolist()
     return Details(
         self_samples=unknown,
         total_samples=unknown,
         visits=seen,
-        machines=about_machines(bits, seen),
+        machines=about_machines(bits, seen, known_machines),
         own=own,
         total=total,
     )

@@ -20,6 +20,7 @@ from storage.query.cells.closed_blocks import ClosedBlocks
 from storage.query.cells.evidence import CellRows, Merged
 from storage.query.cells.moments import ClosedCells, LooseVisits, OpenCells
 from storage.query.cells.open_blocks import OpenBlocks
+from storage.query.cells.seen_machines import read_known_machines
 from storage.query.cells.unmerged import (
     UnmergedFacts,
     UnmergedVisits,
@@ -138,6 +139,7 @@ class Gathered:
             profiles=int(cells.profiles.sum() + closed.profiles.sum() + sign.sum()),
             visits_seen=int(cells.visits.sum() + closed.visits.sum() + visits.sign[selected > 0].sum()),
             fresh=bool(len(loose.visit)),
+            known_machines=read_known_machines(self.connection),
         )
 
 

@@ -1,0 +1,39 @@
+"""About how many machines have the bits that merged cells keep of them (`storage.rolling.moments.machine_bit`).
+
+Bits alone tell a dozen machines as 11 to 13, and the machines of a store may be fewer than they tell. Which machines there can be
+is known: each has its bit, so how many bits of theirs are set says what part of them was seen.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from sqlalchemy import Connection, select
+
+from storage.query.arrays import Int64
+from storage.query.remembered import once_a_snapshot
+from storage.rolling.moments import MOST_MACHINES, SLOTS, machine_bit
+from storage.rolling.moments import machines as machines_of
+from storage.schema import machine
+
+_PARTS = np.linspace(0.0, 1.0, 1025)
+
+
+@once_a_snapshot
+def read_known_machines(connection: Connection) -> Int64:
+    """The ids of all machines that were ever in the inventory; none if they are more than bits can tell apart."""
+    ids = connection.scalars(select(machine.c.machine_id).limit(MOST_MACHINES + 1)).all()
+    return np.array(ids if len(ids) <= MOST_MACHINES else (), np.int64)
+
+
+def about_machines(bits: Int64, visits: Sequence[int], known: Int64) -> list[int | None]:
+    """About how many machines, no more than visits and, if these are given, than `known` ones. None: too many to tell."""
+    about = machines_of(bits) if not len(known) else _of_known(bits, known)
+    return [None if np.isnan(n) else min(int(n), v) for n, v in zip(about.tolist(), visits, strict=True)]
+
+
+def _of_known(bits: Int64, known: Int64) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Of machines that are each seen with one chance, how many if that chance sets so many bits."""
+    of_slot = np.unique(machine_bit(known), return_counts=True)[1]
+    expected = (1 - (1 - _PARTS[:, None]) ** of_slot).sum(axis=1)
+    part = np.interp(np.arange(SLOTS + 1), expected, _PARTS)
+    return np.rint(part * len(known))[np.bitwise_count(bits)]
