@@ -253,9 +253,10 @@ class Settings(BaseSettings):
     )
     retention_days: int = Field(default=35, ge=1, description="Days that profiles and raw captures are kept.")
     cell_retention_days: int = Field(
-        default=400,
+        default=92,
         ge=1,
-        description="Days that rollups, coverage and visits are kept, rounded up to whole buckets of 64 days.",
+        description="Days that rollups, coverage and visits are kept, rounded up to whole buckets of 64 days. Older times are "
+        "answered from the lake.",
     )
     symbol_retention_days: int = Field(
         default=90,

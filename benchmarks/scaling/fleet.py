@@ -10,9 +10,9 @@ from benchmarks.scaling.numerals import count, plain, size
 
 DEFAULT_VISITS: Final = 4_320
 """A day, of the standing campaign: 3 a minute."""
-RAW_DAYS, HOUR_DAYS, CELL_DAYS, LAKE_DAYS = 35, 35, 463, 1100
+RAW_DAYS, HOUR_DAYS, CELL_DAYS, LAKE_DAYS = 35, 35, 155, 1100
 """Raw captures and profiles; cells of hours; cells of days, buckets and visits, which go in whole buckets of 64 days, so
-that 400 become as many as 463; the lake."""
+that 92 become as many as 155; the lake."""
 DAY_S: Final = 86_400
 _CPUS: Final = 64
 _PROMISED: Final = 0.1
@@ -132,9 +132,9 @@ class Fleet:
             ("network, mean", f"{size(self.raw / DAY_S)}/s"),
             ("PostgreSQL: profiles and lines (35 days)", size(self.profiles)),
             ("PostgreSQL: cells of hours (35 days)", size(self.hours)),
-            ("PostgreSQL: cells of days (463 days)", size(self.days)),
-            ("PostgreSQL: buckets of days, at most (463 days)", size(self.buckets)),
-            ("PostgreSQL: visits (463 days)", size(self.rows_of_visits)),
+            ("PostgreSQL: cells of days (155 days)", size(self.days)),
+            ("PostgreSQL: buckets of days, at most (155 days)", size(self.buckets)),
+            ("PostgreSQL: visits (155 days)", size(self.rows_of_visits)),
             ("PostgreSQL, at most, stacks apart", size(self.database)),
             ("lake, a day", size(self.facts * given.lake_bytes)),
             ("lake kept (1 100 days)", size(self.lake)),

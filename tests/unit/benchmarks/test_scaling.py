@@ -13,7 +13,6 @@ from benchmarks.scaling.fleet import DEFAULT_VISITS, Fleet
 from benchmarks.scaling.measured import Measured, Results, Stores, results, stores
 from benchmarks.scaling.numerals import duration
 from benchmarks.scaling.page import PAGE, made, unknown, written
-from benchmarks.scaling.prose import QUARTER_DAYS
 from benchmarks.scaling.tables import FLEETS, tables
 from collector.standing import STANDING
 from services.settings import Settings
@@ -67,8 +66,8 @@ def test_its_constants_are_the_programs():
     ) == (scaling.RAW_DAYS, scaling.LAKE_DAYS, scaling.HOUR_DAYS)
     largest = bucket_days(WEIGHTED_LEVELS[-1])
     begins = [date(2026, 1, 1) + timedelta(days=n) for n in range(largest)]
-    for days, longest in ((defaults["cell_retention_days"], scaling.CELL_DAYS), (92, QUARTER_DAYS)):
-        assert max((today - Keep(35, days).cells_from(today)).days for today in begins) == longest
+    keep = Keep(35, defaults["cell_retention_days"])
+    assert max((today - keep.cells_from(today)).days for today in begins) == scaling.CELL_DAYS
 
 
 def test_a_fleet_is_reckoned_by_hand():
@@ -79,8 +78,8 @@ def test_a_fleet_is_reckoned_by_hand():
     assert rows["raw captures kept (35 days)"] == "1.5 GB"
     assert rows["PostgreSQL: profiles and lines (35 days)"] == "600 MB"  # 2.16 · 10⁶ × 8 × 35
     assert rows["PostgreSQL: cells of hours (35 days)"] == "300 MB"
-    assert rows["PostgreSQL: cells of days (463 days)"] == "4.7 GB"  # 2.16 · 10⁶ × 4.7 × 463
-    assert rows["PostgreSQL: visits (463 days)"] == "20 GB"  # 4 320 × 10 000 × 463
+    assert rows["PostgreSQL: cells of days (155 days)"] == "1.6 GB"  # 2.16 · 10⁶ × 4.7 × 155
+    assert rows["PostgreSQL: visits (155 days)"] == "6.7 GB"  # 4 320 × 10 000 × 155
     assert rows["lake kept (1 100 days)"] == "4.8 GB"
     assert rows["share of the fleet's CPU time"] == "0.00005 %"  # 4.32 × 0.64 / (64 × 86 400)
     assert rows["busy cores: workers"] == "0.0001"
