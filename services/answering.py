@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from services.engines import By
 from services.hottest import Json, Queries, postgres
-from services.lake import limits_of, needed_lake
+from services.lake import limits_of, needed_lake, older_days
 from services.settings import Settings
 from storage.query.reading import Question
 from storage.segments.engine import LakeEngine
@@ -58,5 +58,5 @@ def answering(settings: Settings, by: By) -> Iterator[Queries]:
         finally:
             lake.close()
         return
-    with postgres(settings.needed_database_url()) as queries:
+    with postgres(settings.needed_database_url(), older_days(settings)) as queries:
         yield queries

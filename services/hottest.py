@@ -1,6 +1,6 @@
 """Answers straight from the store or the lake, in the shape the API answers."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
@@ -8,7 +8,7 @@ from services.api.profiles.diff import diff_document
 from services.api.profiles.reliability import reliability_document
 from services.api.profiles.table import table_document
 from storage.database import open_engine
-from storage.query.engine import QueryEngine
+from storage.query.engine import OlderDays, QueryEngine
 from storage.query.reader import StoreQuestion
 from storage.query.reading import Question
 from storage.query.selections.selection import Selection, parse_selection
@@ -73,10 +73,10 @@ def reliability(queries: Queries, selection: Selection, by: tuple[str, ...]) -> 
 
 
 @contextmanager
-def postgres(database_url: str) -> Iterator[StoreQueries]:
-    """PostgreSQL's answers."""
+def postgres(database_url: str, older: Callable[[], OlderDays] | None = None) -> Iterator[StoreQueries]:
+    """PostgreSQL's answers; `older` as of `QueryEngine`."""
     engine = open_engine(database_url, application="query", pool_size=2)
-    queries = QueryEngine(engine)
+    queries = QueryEngine(engine, older=older)
     try:
         yield queries
     finally:

@@ -204,6 +204,9 @@ def _totals(totals: Answer) -> Text:
             parts.append(f"{_counted(totals['visits_waiting'], 'visit')} not landed yet")
         if totals["covered_seconds"] < _WELL_COVERED * totals["asked_seconds"]:
             parts.append(f"{share(totals['covered_seconds'] / totals['asked_seconds'])} of the time covered")
+        parts += [
+            f"nothing is kept of {span['begin']} to {span['end']}" for span in totals.get("missing", ())
+        ]
         if totals["uncovered_share"] > 1 - _WELL_COVERED:
             parts.append(f"{share(totals['uncovered_share'])} of machine-time unseen")
     else:

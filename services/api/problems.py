@@ -18,6 +18,7 @@ from starlette.responses import Response
 
 from services.api.answer import Answer
 from storage import errors
+from storage.segments.errors import LakeBusy, LakeChanged, LakeUnavailable
 from storage.symbols.errors import BadKey, SymbolFileChanged, SymbolFileTooLarge
 
 MEDIA_TYPE = "application/problem+json"
@@ -136,6 +137,11 @@ def of_storage(error: errors.StorageError) -> Problem:
             return _passing(text, "database", "Ask again in a while; the operator finds more in the log.")
         case errors.ArchiveUnavailable():
             return _passing(text, "archive", "Ask again in a while; the operator finds more in the log.")
+        case LakeBusy():
+            hint = "Choose a shorter time range or add a matcher."
+            return Problem(HTTPStatus.SERVICE_UNAVAILABLE, text, kind="too-slow", hint=hint)
+        case LakeChanged() | LakeUnavailable():
+            return _passing(text, "lake", "Ask again in a while; the operator finds more in the log.")
         case BadKey():
             return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, text, kind="bad-key")
         case SymbolFileChanged():

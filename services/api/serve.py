@@ -32,7 +32,7 @@ from storage.archive import Archive
 from storage.database import open_engine
 from storage.query.budget import Limits
 from storage.query.decoded_cache import DEFAULT_BYTES
-from storage.query.engine import QueryEngine
+from storage.query.engine import OlderDays, QueryEngine
 from storage.query.stacks.files import StackFiles
 from storage.symbols.sources import MAX_SOURCE_BYTES
 from symbolizer.source_text.roots import SourceRoot
@@ -119,6 +119,7 @@ def serve(
     price_per_core_hour: float | None = None,
     limits: Limits | None = None,
     decoded_bytes: int = DEFAULT_BYTES,
+    older: Callable[[], OlderDays] | None = None,
     cache: ResponseCache | None = None,
     symbols: SymbolStore,
     data: DataListen | None = None,
@@ -126,7 +127,7 @@ def serve(
     """Answer requests until SIGTERM or SIGINT; those under way are finished first.
 
     `stack_files`: the folder with this machine's files of stacks and names.
-    `limits` bound each question, `decoded_bytes` the cache of decoded cells and chunks, `cache` is of responses; `tokens` are `role:token`;
+    `limits` bound each question, `decoded_bytes` the cache of decoded cells and chunks, `older` is as of `QueryEngine`, `cache` is of responses; `tokens` are `role:token`;
     `data`: where to stream data by gRPC, None: by HTTP only. Raises
     SettingsProblem before anything is opened, CannotStart when the address is taken.
     """
@@ -143,7 +144,9 @@ def serve(
     engine = open_engine(
         database_url, application="api", pool_size=CONCURRENT_QUERIES + CONCURRENT_SOURCES + 6
     )
-    queries = QueryEngine(engine, limits=limits, files=StackFiles(stack_files), cache_bytes=decoded_bytes)
+    queries = QueryEngine(
+        engine, limits=limits, files=StackFiles(stack_files), cache_bytes=decoded_bytes, older=older
+    )
     archive = Archive(symbols.archive_url)
     desk = open_desk(database_url, archive)
     try:

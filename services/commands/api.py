@@ -36,6 +36,7 @@ def api(
     from services.api.response_cache import ResponseCache  # noqa: PLC0415
     from services.api.serve import Listen, SymbolStore, serve  # noqa: PLC0415
     from services.data_api.server import DataListen  # noqa: PLC0415
+    from services.lake import older_days  # noqa: PLC0415
     from services.logs import log_to_stderr  # noqa: PLC0415
     from storage.query.budget import Limits  # noqa: PLC0415
     from symbolizer.source_text.text import FetchLimits  # noqa: PLC0415
@@ -61,6 +62,7 @@ def api(
         price_per_core_hour=settings.price_per_core_hour,
         limits=Limits(settings.query_seconds, settings.query_bytes),
         decoded_bytes=settings.decoded_cache_bytes,
+        older=older_days(settings),
         cache=ResponseCache(settings.answer_bytes, ttl_s=settings.answer_seconds),
         symbols=SymbolStore(
             settings.archive,

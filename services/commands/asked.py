@@ -52,8 +52,12 @@ def asking_store(
 ) -> Iterator[tuple["StoreQueries", "Selection"]]:
     """As `asking`, with PostgreSQL only: for queries of data that the lake does not have."""
     from services.hottest import postgres  # noqa: PLC0415
+    from services.lake import older_days  # noqa: PLC0415
 
-    with _selected(asked, others) as selection, postgres(settings.needed_database_url()) as queries:
+    with (
+        _selected(asked, others) as selection,
+        postgres(settings.needed_database_url(), older_days(settings)) as queries,
+    ):
         yield queries, selection
 
 

@@ -4,12 +4,13 @@ import logging
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from typing import TypeVar
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cache
+from typing import Protocol, TypeVar
 
-from sqlalchemy import Engine, text
+from sqlalchemy import Connection, Engine, text
 
 from storage import partitions
 from storage.database import snapshot
@@ -21,11 +22,15 @@ from storage.query.planner import Planner
 from storage.query.reader import StoreQuestion, StoreReading
 from storage.query.remembered import remembering
 from storage.query.samples import SampleSource
+from storage.query.selections.selection import Selection, selections_of
 from storage.query.stacks.files import StackFiles
+from storage.query.weighing.kept import facts_from
 
 _OVERLAY_LEAST = 5_000
 """Nodes the overlay may have before the file is built again, if they are also that share of the tree."""
 _OVERLAY_SHARE = 8
+_OLDER_NODES = 4_000_000
+"""Of stacks of older days, some 600 MB: with more of them a question about older days begins anew."""
 _FIRST_REST_S = 60.0
 """Until a build is tried again after one failed; each further failure doubles it."""
 _LONGEST_REST_S = 3600.0
@@ -33,6 +38,20 @@ _LONGEST_REST_S = 3600.0
 _Answer = TypeVar("_Answer")
 
 log = logging.getLogger(__name__)
+
+
+class OlderDays(Protocol):
+    """Days whose facts PostgreSQL has no more."""
+
+    def reading(
+        self, connection: Connection, source: SampleSource, selections: Sequence[Selection]
+    ) -> AbstractContextManager[StoreReading]:
+        """A reading of the snapshot and of those of these days that the selections ask for."""
+        ...
+
+    def close(self) -> None:
+        """Close what is open between questions."""
+        ...
 
 
 class QueryEngine:
@@ -49,14 +68,21 @@ class QueryEngine:
         limits: Limits | None = None,
         files: StackFiles | None = None,
         cache_bytes: int = DEFAULT_BYTES,
+        older: Callable[[], OlderDays] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`limits` bound each question, `cache_bytes` the decoded cells and chunks; `files` are where `warm` finds stacks and names; `clock` tells seconds."""
+        """`limits` bound each question, `cache_bytes` the decoded cells and chunks; `files` are where `warm` finds stacks and names.
+
+        `older` opens the days whose facts PostgreSQL has no more, at the first question about them; None: they are not covered.
+        `clock` tells seconds.
+        """
         self._engine = engine
         self._limits = limits or Limits()
         self._decoded = DecodedCache(cache_bytes)
         self._source = SampleSource(cache=self._decoded)
         self._files = files
+        self._open_older = None if older is None else cache(older)
+        self._older_source = self._source
         self._builder = ThreadPoolExecutor(1, thread_name_prefix="stack-file")
         self._building = threading.Lock()
         self._clock = clock
@@ -71,7 +97,7 @@ class QueryEngine:
         And `QuestionDropped`, where a budget was offered (`storage.query.budget`) and stopped.
         """
         budget = budget_of(self._limits)
-        with budget.running(), self._reading(budget) as reading:
+        with budget.running(), self._reading(budget, selections_of(question)) as reading:
             return question.answer(reading)
 
     @property
@@ -122,21 +148,39 @@ class QueryEngine:
         if self._files is not None:
             self._files.close()
         self._builder.shutdown(cancel_futures=True)
+        if self._open_older is not None and self._open_older.cache_info().currsize:
+            self._open_older().close()
 
     @contextmanager
-    def _reading(self, budget: Budget) -> Iterator[StoreReading]:
+    def _reading(self, budget: Budget, selections: Sequence[Selection]) -> Iterator[StoreReading]:
         source = self._source
         # Should this process die with a statement under way, nobody else would end that.
         most_ms = max(1, int(self._limits.seconds * 1000))
         with snapshot(self._engine) as connection, budget.attached(connection):
             connection.execute(text(f"SET LOCAL statement_timeout = {most_ms}"))
             partitions.keep(connection)
-            with remembering(connection):
-                yield StoreReading(connection, source)
+            with remembering(connection), self._tier(connection, source, selections) as reading:
+                yield reading
         stacks = self._source.stacks
         large = stacks.overlay_nodes > max(_OVERLAY_LEAST, stacks.nodes // _OVERLAY_SHARE)
         if large and self._files is not None and self._clock() >= self._not_before:
             self._renew(self._files)
+
+    def _tier(
+        self, connection: Connection, source: SampleSource, selections: Sequence[Selection]
+    ) -> AbstractContextManager[StoreReading]:
+        """PostgreSQL's reading, with older days where the selections ask for them."""
+        if self._open_older is None or not selections:
+            return nullcontext(StoreReading(connection, source))
+        first = facts_from(connection)
+        if all(selection.start >= first for selection in selections):
+            return nullcontext(StoreReading(connection, source))
+        # Stacks of old days are in no file of the present ones: they are kept apart, and not too many of them.
+        older = self._older_source
+        if older.file is not source.file or older.stacks.overlay_nodes > _OLDER_NODES:
+            self._older_source = older = SampleSource(source.file, self._decoded, source.planner)
+        older.planner = source.planner
+        return self._open_older().reading(connection, older, selections)
 
     def _map(self, files: StackFiles) -> bool:
         """Take the file that is there, if it is another one; whether one is to be built. Raises `StorageError`."""

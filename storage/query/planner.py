@@ -132,13 +132,17 @@ class Planner:
     allowed: frozenset[Access] = frozenset(Access)
     """Those that may be taken; `VISITS` may always."""
     costs: Costs = field(default_factory=Costs)
+    cells_from: int = 0
+    """Hours since 1970 UTC: selections that begin earlier are read by visit, for segments have what was before."""
 
     def plans(
         self, connection: Connection, selection: Selection, kind: SampleType, shape: Shape
     ) -> tuple[Plan, ...]:
         """The access paths that may answer, the cheapest first and `VISITS` last; which hours are left to visits `cheapest` says."""
         visits = Plan(Access.VISITS, None)
-        cells = _cells(connection, selection, kind, shape, self.costs)
+        cells = None
+        if selection.start.timestamp() >= self.cells_from * HOUR_S:
+            cells = _cells(connection, selection, kind, shape, self.costs)
         if cells is None:
             return (visits,)
         by_stack = Plan(Access.STACK_CELLS, cells)

@@ -1,9 +1,10 @@
 """The samples of a selection, hung onto the prefix tree: what tables and flame graphs are made of."""
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from sqlalchemy import Connection
@@ -157,6 +158,18 @@ def of_fewer(read: Callable[[int], _Read], parts: int) -> _Read:
             parts = max(1, parts * 3 // 4)
 
 
+class ArchivedNames(Protocol):
+    """Stacks and functions of the same ids that are kept longer than in the database."""
+
+    def stacks(self, ids: Int64) -> Stacks:
+        """Those of these stacks that there are."""
+        ...
+
+    def functions(self, ids: Int64) -> Sequence[Any]:
+        """As `storage.query.stacks.functions.Archived`."""
+        ...
+
+
 class SampleSource:
     """Reads samples and keeps, between queries, the stacks and functions it met."""
 
@@ -168,11 +181,22 @@ class SampleSource:
     ) -> None:
         """`file` has stacks and functions to begin with, `cache` cells and chunks; `planner` chooses access paths."""
         self.planner = planner or Planner()
+        self.archived: ArchivedNames | None = None
         self.file = file = file or stack_file_of(NO_STACKS, names_of({}))
         self.functions = Functions(file.names)
         self.cache = cache or DecodedCache()
         self.stacks = StackTree(file.state)
         self.marks = NodeMarks(self.functions, file.marks)
+
+    def beside(self, archived: "ArchivedNames", cells_from: int) -> "SampleSource":
+        """The same stacks, functions and caches for one question, with what `archived` has of the stacks and functions that were swept.
+
+        `cells_from` as of `Planner`.
+        """
+        made = copy(self)
+        made.archived = archived
+        made.planner = replace(self.planner, cells_from=cells_from)
+        return made
 
     def read(self, connection: Connection, selection: Selection, labels: tuple[str, ...] = ()) -> Samples:
         """The samples of a selection, and of their stacks what it asks for.
@@ -265,7 +289,7 @@ class SampleSource:
             shape = state.shape(used_stacks)
             budget.take(_NODE_BYTES * len(shape))
             used, _ = distinct(shape.function)
-            self.functions.load(connection, used)
+            self._load(connection, used)
             self.functions.look_again(connection, used)
             naming = self.functions.naming
             # Not only what this call has found: another query, or one that failed, may have been first.
@@ -283,12 +307,17 @@ class SampleSource:
     def _stacks_of(self, connection: Connection, ids: Int64) -> Stacks:
         """Stacks with every function replaced by what it is called now."""
         stacks = Stacks(*read_stacks(connection, ids, limit=32 * MAX_BYTES))
+        if len(stacks.ids) < len(ids) and self.archived is not None:
+            stacks = stacks.joined(self.archived.stacks(np.setdiff1d(ids, stacks.ids)))
         if len(stacks.ids) < len(ids):
             raise CorruptChunk(
                 f"{len(ids) - len(stacks.ids)} stacks of the samples are not in the dictionary"
             )
-        self.functions.load(connection, np.unique(stacks.frames).astype(np.int64))
+        self._load(connection, np.unique(stacks.frames).astype(np.int64))
         return replace(stacks, frames=self.functions.canonical(stacks.frames).astype(np.int32))
+
+    def _load(self, connection: Connection, functions: Int64) -> None:
+        self.functions.load(connection, functions, None if self.archived is None else self.archived.functions)
 
 
 def filtered(functions: Functions, samples: Samples, selection: Selection) -> Samples:

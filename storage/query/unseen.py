@@ -55,6 +55,16 @@ def bounded(
     return replace(evidence, unseen=_most(connection, selection, kind, cache, planner))
 
 
+def bounded_by_visits(
+    visits: Visits, selection: Selection, read: Callable[[Selection], Visits | None]
+) -> Visits:
+    """As `bounded`, where nothing is known of an event but its visits; `read` reads these."""
+    if visits.design.weights is None or visits.whole > 0 or not could_be_seen(selection):
+        return visits
+    event = unless_too_much(lambda: read(event_of(selection)))
+    return replace(visits, unseen=most(None if event is None else event.nothing()))
+
+
 def could_be_seen(selection: Selection) -> bool:
     """Whether its labels choose a part of the event of which any visit could have seen something."""
     return bool(selection.matchers) and not any(

@@ -59,15 +59,20 @@ class Catalogue:
     def choice(self, matcher: Matcher) -> Choice:
         """The matcher, its text resolved to ids. Raises as `check_label` does."""
         self.check_label(matcher.label, parameter=matcher.parameter, at=matcher.at)
-        ids = label_names.passing(self._all_values(matcher.label).items(), matcher.positive())
+        return self.ids_of(matcher)
+
+    def ids_of(self, matcher: Matcher) -> Choice:
+        """As `choice`, of a label that these days need not know."""
+        ids = label_names.passing(self.all_values(matcher.label).items(), matcher.positive())
         return Choice(label_names.column_of(matcher.label), matcher.operator.negative, ids)
 
     def values_of(self, label: str, ids: Int64) -> list[str]:
         """What the ids in the label's column mean, in their order."""
-        known = self._all_values(label)
+        known = self.all_values(label)
         return [known.get(id_, "") for id_ in ids.tolist()]
 
-    def _all_values(self, label: str) -> Mapping[int, str]:
+    def all_values(self, label: str) -> Mapping[int, str]:
+        """What all ids of a label mean."""
         if label == MACHINE:
             return self._machines
         if label in DIMENSIONS:

@@ -13,6 +13,9 @@ from storage.segments.manifest import Manifest
 from storage.segments.place import Lake
 from storage.segments.session import Session
 
+_SETS_OF_DAYS = 4
+"""Sets of days whose stacks and functions are kept between answers."""
+
 
 class Days:
     """The files of some days of one database. Safe to share between threads."""
@@ -50,3 +53,31 @@ class Days:
         with self._lock:
             idle, self._idle = self._idle, duck
         return idle
+
+
+class KnownDays:
+    """The sets of days asked about last: their stacks and functions, and of the last one an open DuckDB. Safe to share between threads."""
+
+    def __init__(self, lake: Lake, limits: Limits) -> None:
+        self._lake = lake
+        self._limits = limits
+        self._lock = Lock()
+        self._known: dict[tuple[str, ...], Days] = {}
+
+    def of(self, manifests: Sequence[Manifest]) -> Days:
+        """The days of exactly these files."""
+        key = tuple(manifest.stamp for manifest in manifests)
+        with self._lock:
+            found = self._known.pop(key, None) or Days(self._lake, manifests, self._limits)
+            for other in self._known.values():
+                other.close()
+            self._known[key] = found
+            while len(self._known) > _SETS_OF_DAYS:
+                self._known.pop(next(iter(self._known)))
+        return found
+
+    def close(self) -> None:
+        """Close the DuckDB that waits for the next question; a later question opens a new one."""
+        with self._lock:
+            for days in self._known.values():
+                days.close()

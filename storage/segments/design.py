@@ -12,7 +12,15 @@ from storage.query.copy_binary import Rows
 from storage.query.facts.scan import WHOLE, SampleType
 from storage.query.selections.selection import Selection
 from storage.query.weighing.covered import HOUR_S, HOURS, CoveredTime, Runs, covered_in
-from storage.query.weighing.design import Coverage, Design, Ids, VisitWeights, random_design, watched_of
+from storage.query.weighing.design import (
+    Coverage,
+    Design,
+    Ids,
+    VisitWeights,
+    Watched,
+    random_design,
+    watched_of,
+)
 from storage.query.weighing.strata import NOT_KNOWN, Strata, class_of, parts_of_hours, strata_of
 from storage.query.weighing.visit_times import DrawnVisits, VisitTimes
 from storage.segments.manifest import Manifest
@@ -89,11 +97,22 @@ class Designs:
         if strata is None or campaign_id is None:
             asked = (selection.end - selection.start).total_seconds()
             return Design(Coverage(random=False, asked_s=asked), None, np.zeros(0, np.int64)), None
+        watched = self.watched(selection, campaign_id, kind, stacks=stacks, parts=parts)
+        return random_design(strata, watched, approximate=parts < WHOLE, gauge=kind.gauge)
+
+    def watched(
+        self,
+        selection: Selection,
+        campaign_id: int,
+        kind: SampleType,
+        *,
+        stacks: bool | None,
+        parts: int = WHOLE,
+    ) -> Watched:
+        """As `storage.query.weighing.design.read_watched`, of so many of the `WHOLE` parts of the visits."""
         given = [*_given(campaign_id, selection.start, selection.end), kind.id]
         watched = watched_of(self._session.rows(_WATCHED, given), stacks=stacks)
-        if parts < WHOLE:
-            watched = watched.of(in_part(watched.id, parts))
-        return random_design(strata, watched, approximate=parts < WHOLE, gauge=kind.gauge)
+        return watched.of(in_part(watched.id, parts)) if parts < WHOLE else watched
 
     def visit_times(self, selection: Selection, campaign_id: int | None) -> VisitTimes:
         """As `storage.query.weighing.visit_times.read_visit_times`."""

@@ -21,7 +21,7 @@ _NODE_BYTES = 80
 """Of a node of the tree while totals of a selection are made."""
 _STACKS = "SELECT stack_id, any_value(functions) AS functions FROM stacks WHERE stack_id IN (SELECT id FROM wanted) GROUP BY stack_id"
 _FUNCTIONS = """
-SELECT function_id, name, file, binary_name, status, kind, coalesce(alias_of, 0) AS alias_of FROM newest_functions
+SELECT function_id, name, file, binary_name, status, kind, coalesce(alias_of, 0) AS alias_of, binary_key FROM newest_functions
 WHERE function_id IN (SELECT id FROM wanted)
 """
 
@@ -34,6 +34,24 @@ class _Function(NamedTuple):
     status: int
     kind: int
     alias_of: int
+    binary_key: str | None
+
+
+class StoredNames:
+    """The stacks and functions of one question's days, as they are stored; a `storage.query.samples.ArchivedNames`."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def stacks(self, ids: Int64) -> Stacks:
+        """Those of these stacks that the files have."""
+        found, frames, lengths = self._session.lists(_STACKS, wanted={"id": ids})
+        return Stacks(found.astype(np.int64), frames, lengths)
+
+    def functions(self, ids: Int64) -> list[_Function]:
+        """Rows of those of these functions that the files have."""
+        rows = self._session.rows(_FUNCTIONS, wanted={"id": ids})
+        return [_Function(*row) for row in zip(*map(rows.values, _Function._fields), strict=True)]
 
 
 class Dictionary:
@@ -53,19 +71,20 @@ class Dictionary:
         return replace(shape, leaf=shape.leaf[which])
 
     def _stacks(self, session: Session, ids: Int64) -> Stacks:
-        found, frames, lengths = session.lists(_STACKS, wanted={"id": ids})
-        if len(found) < len(ids):
-            raise CorruptChunk(f"{len(ids) - len(found)} stacks of the samples are not in the lake's files")
-        functions = np.unique(frames).astype(np.int64)
-        self._load(session, functions)
-        return Stacks(found.astype(np.int64), self.functions.canonical(frames).astype(np.int32), lengths)
+        names = StoredNames(session)
+        found = names.stacks(ids)
+        if len(found.ids) < len(ids):
+            raise CorruptChunk(
+                f"{len(ids) - len(found.ids)} stacks of the samples are not in the lake's files"
+            )
+        self._load(names, np.unique(found.frames).astype(np.int64))
+        return replace(found, frames=self.functions.canonical(found.frames).astype(np.int32))
 
-    def _load(self, session: Session, ids: Int64) -> None:
+    def _load(self, names: StoredNames, ids: Int64) -> None:
         while len(ids):
-            rows = session.rows(_FUNCTIONS, wanted={"id": ids})
-            columns = map(rows.values, _Function._fields)
-            self.functions.add([_Function(*row) for row in zip(*columns, strict=True)])
-            ids = self.functions.not_loaded(rows.ints("alias_of"))
+            rows = names.functions(ids)
+            self.functions.add(rows)
+            ids = self.functions.not_loaded(np.array([row.alias_of for row in rows], np.int64))
 
 
 def definitions(session: Session, ids: Int64) -> Mapping[int, Definition]:

@@ -1,18 +1,16 @@
 """Answers out of the lake: the same questions as PostgreSQL's engine takes, the same answers."""
 
-import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, timedelta
 from itertools import groupby
-from threading import Lock
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from storage.errors import BadSelection
 from storage.query.reading import Question
-from storage.query.selections.selection import Selection
+from storage.query.selections.selection import Selection, selections_of
 from storage.segments import manifest
-from storage.segments.days import Days
+from storage.segments.days import KnownDays
 from storage.segments.duck import DEFAULT, Limits
 from storage.segments.errors import LakeChanged
 from storage.segments.manifest import Manifest
@@ -23,8 +21,6 @@ _Answer = TypeVar("_Answer")
 _TRIES = 3
 """Of an answer whose files are replaced while it is made."""
 _RUNS_TOLD = 6
-_SETS_OF_DAYS = 4
-"""Sets of days whose stacks and functions are kept between answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +46,7 @@ class LakeEngine:
     def __init__(self, lake: Lake, limits: Limits = DEFAULT) -> None:
         """`limits` bound DuckDB; what is made of its rows takes as much memory as with PostgreSQL."""
         self._lake = lake
-        self._limits = limits
-        self._lock = Lock()
-        self._known: dict[tuple[str, ...], Days] = {}
+        self._known = KnownDays(lake, limits)
 
     def ask(self, question: Question[_Answer]) -> LakeAnswer[_Answer]:
         """The question's answer. Raises `BadSelection` also where the lake has none of its days, `UnknownCampaign`, `LakeError`.
@@ -69,21 +63,7 @@ class LakeEngine:
 
     def close(self) -> None:
         """Close the DuckDB that waits for the next question; a later question opens a new one."""
-        with self._lock:
-            for days in self._known.values():
-                days.close()
-
-    def _days(self, manifests: Sequence[Manifest]) -> Days:
-        """The days of exactly these files; of sets of days those used last are kept, and of the last one an open DuckDB."""
-        key = tuple(manifest.stamp for manifest in manifests)
-        with self._lock:
-            found = self._known.pop(key, None) or Days(self._lake, manifests, self._limits)
-            for other in self._known.values():
-                other.close()
-            self._known[key] = found
-            while len(self._known) > _SETS_OF_DAYS:
-                self._known.pop(next(iter(self._known)))
-        return found
+        self._known.close()
 
     def _ask(self, question: Question[_Answer]) -> LakeAnswer[_Answer]:
         there = manifest.days(self._lake)
@@ -91,7 +71,7 @@ class LakeEngine:
             raise BadSelection(
                 "The lake has no day yet.", hint="`fleetprof lake export` exports closed days."
             )
-        ranges = [_days_of(selection) for selection in _selections(question)]
+        ranges = [_days_of(selection) for selection in selections_of(question)]
         wanted = [day for day in there if any(first <= day <= last for first, last in ranges)]
         known = [found for day in wanted if (found := manifest.read(self._lake, day)) is not None]
         if not known:
@@ -100,7 +80,7 @@ class LakeEngine:
                 hint="A day is exported when it is over for 48 hours; ask PostgreSQL for later ones.",
             )
         _check_database(known)
-        files = self._days(known)
+        files = self._known.of(known)
         with files.session() as session:
             answer = question.answer(SegmentReading(session, known, files.dictionary))
         days = tuple(found.day for found in known)
@@ -118,12 +98,6 @@ def _check_database(known: Sequence[Manifest]) -> None:
             f" of functions, stacks and machines differ: {told}.",
             hint="Ask for the days of one. SQL over the lake's `samples`, which goes by names, may have them all.",
         )
-
-
-def _selections(question: Any) -> list[Selection]:
-    """The selections that a question is about."""
-    values = (getattr(question, field.name) for field in dataclasses.fields(question))
-    return [value for value in values if isinstance(value, Selection)]
 
 
 def _days_of(selection: Selection) -> tuple[date, date]:

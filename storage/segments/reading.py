@@ -1,7 +1,6 @@
 """The reading of a lake's days: sums and samples out of Parquet files by DuckDB, weighed by the store's own code."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
@@ -21,7 +20,7 @@ from storage.query.samples import Samples, filtered, of_fewer, visits_of
 from storage.query.selections.selection import Selection
 from storage.query.stacks.definitions import Definition
 from storage.query.stacks.functions import Functions
-from storage.query.unseen import could_be_seen, event_of, most, unless_too_much, visits_of_event
+from storage.query.unseen import bounded_by_visits, visits_of_event
 from storage.query.weighing.design import VisitWeights
 from storage.query.weighing.evidence import Visits
 from storage.query.weighing.visit_times import DrawnVisits, VisitTimes
@@ -174,18 +173,9 @@ class SegmentReading:
         each = np.arange(len(profiles))
         units = Facts(each, each, profiles.samples, profiles.units)
         visits = visits_of(design, weights, profiles, units)
-        return self._bounded(visits, selection, kind) if parts == WHOLE else visits
-
-    def _bounded(self, visits: Visits, selection: Selection, kind: SampleType) -> Visits:
-        """As `storage.query.unseen.bounded`."""
-        if visits.design.weights is None or visits.whole > 0 or not could_be_seen(selection):
+        if parts < WHOLE:
             return visits
-
-        def read() -> Visits | None:
-            return self.event_visits(event_of(selection), kind)
-
-        event = unless_too_much(read)
-        return replace(visits, unseen=most(None if event is None else event.nothing()))
+        return bounded_by_visits(visits, selection, lambda event: self.event_visits(event, kind))
 
     def lined(self, selection: Selection, labels: tuple[str, ...] = ()) -> LinedSamples:  # noqa: ARG002 - as `Reading`
         """Raises `BadSelection`: there are no source lines."""

@@ -6,7 +6,15 @@ from pydantic import Field
 
 from services.api.answer import Answer, Json
 from services.api.profiles.estimates import IntervalAnswer, as_seconds, interval_document
+from storage.query.selections.times import format_time
 from storage.query.shapes.totals import Totals
+
+
+class SpanAnswer(Answer):
+    """A stretch of time."""
+
+    begin: str = Field(description="RFC 3339, UTC.", examples=["2026-11-01T00:00:00Z"])
+    end: str = Field(description="Likewise; not part of it.", examples=["2026-11-10T00:00:00Z"])
 
 
 class TotalsAnswer(Answer):
@@ -46,6 +54,10 @@ class TotalsAnswer(Answer):
     asked_seconds: float = Field(description="Length of the selection.")
     covered_seconds: float = Field(
         description="Of those, the time that the campaign's rounds drew visits of."
+    )
+    missing: list[SpanAnswer] = Field(
+        description="Parts of the selection of which nothing is kept: they are older than PostgreSQL keeps, and the lake "
+        "(`FLEETPROF_LAKE_URL`) is not set or lacks their days. They are not covered."
     )
     weighed_seconds: float = Field(
         description="Of those, seconds of the UTC days on which visits landed: what estimates are of, and what core-seconds "
@@ -97,6 +109,9 @@ def totals_document(totals: Totals, scale: float | None) -> Json:
         "approximate": coverage.approximate,
         "asked_seconds": coverage.asked_s,
         "covered_seconds": coverage.covered_s,
+        "missing": [
+            {"begin": format_time(begin), "end": format_time(end)} for begin, end in coverage.missing
+        ],
         "weighed_seconds": coverage.weighed_s,
         "population": coverage.population,
         "uncovered_share": coverage.uncovered,

@@ -35,7 +35,7 @@ from storage.query.planner import CellPlan, cheapest, worth
 from storage.query.selections.selection import Selection
 from storage.query.weighing.covered import HOUR_S
 from storage.query.weighing.design import design_of
-from storage.query.weighing.kept import facts_from, midnight
+from storage.query.weighing.kept import Span, cells_from, facts_from, midnight, not_kept
 from storage.query.weighing.strata import Strata, read_strata
 from storage.rolling import reading
 from storage.rolling.cover import Bucket, Cover, State, cover, cover_by_hour, read_state
@@ -161,7 +161,7 @@ def gather(  # noqa: PLR0917 - what a selection is, and what is kept
     if kind.id is None:
         return None
     facts_kept = facts_from(connection)
-    asked_s = (selection.end - selection.start).total_seconds()
+    begins, asked_s = selection.start, (selection.end - selection.start).total_seconds()
     today: date = connection.execute(select(func.current_date())).scalar_one()
     # A day less than are kept: who drops them may have another clock.
     hours_from = (day_number(today) - HOURS_KEPT_DAYS + 1) * HOURS_A_DAY
@@ -180,7 +180,10 @@ def gather(  # noqa: PLR0917 - what a selection is, and what is kept
     strata = read_strata(connection, campaign_id, selection.start, selection.end)
     if strata is None or not merged_hours(plan, covered):
         return None
-    strata = replace(strata, asked_s=asked_s)
+    missing: tuple[Span, ...] = ()
+    if begins < facts_kept:
+        missing = not_kept(begins, selection.end, cells_from(connection))
+    strata = replace(strata, asked_s=asked_s, missing=missing)
     source = Source(plan.cube, campaign_id, True, kind.id)
     closed = _Closed(connection, state, strata, plan)
     covered = covered.in_buckets(closed.of(source))

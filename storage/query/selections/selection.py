@@ -1,7 +1,8 @@
 """What a question is about: event, time range, matchers, stacks. Every view takes one."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from datetime import UTC, datetime
+from typing import Any
 
 from storage.errors import BadSelection
 from storage.query.selections import patterns
@@ -79,6 +80,14 @@ class Selection:
     def contracts_stacks(self) -> bool:
         """Stacks are shown without some of their frames."""
         return bool(self.hide or self.show or self.show_from)
+
+
+def selections_of(question: Any) -> list[Selection]:
+    """The selections that a question is about."""
+    if not is_dataclass(question):
+        return []
+    values = (getattr(question, field.name) for field in fields(question))
+    return [value for value in values if isinstance(value, Selection)]
 
 
 def parse_selection(

@@ -24,6 +24,9 @@ from storage.query.copy_binary import among
 from storage.query.stacks.names import Names, names_of
 from storage.schema import function
 
+Archived = Callable[[Int64], Sequence[Any]]
+"""Reads rows of `function` by id, of those that there are, from where they are kept longer than in the database."""
+
 _BATCH = 50_000
 _DICT_ENTRY = 100
 """Bytes, with the number that is the key or the value."""
@@ -85,12 +88,15 @@ class Functions:
         arrays = (self._canonical, self._keyed, self._status, self._kind, self._file, self._binary)
         return CacheSize(len(self._rows), self._bytes + sum(array.nbytes for array in arrays))
 
-    def load(self, connection: Connection, ids: Int64) -> None:
-        """Have these functions, and those they are aliases of, ready for the calls below."""
+    def load(self, connection: Connection, ids: Int64, swept: Archived | None = None) -> None:
+        """Have these functions, and those they are aliases of, ready for the calls below.
+
+        `swept` reads the rows of those that the database has no more.
+        """
         with self._lock:
             missing = self._unknown(ids)
             for start in range(0, len(missing), _BATCH):
-                self._read(connection, missing[start : start + _BATCH])
+                self._read(connection, missing[start : start + _BATCH], swept)
 
     def add(self, rows: Sequence[Any]) -> None:
         """Have functions ready whose names are final: rows of `function`, those that they are aliases of among them."""
@@ -198,15 +204,17 @@ class Functions:
         known[inside] = self._canonical[distinct[inside]] > 0
         return distinct[~known]
 
-    def _read(self, connection: Connection, ids: Int64) -> None:
+    def _read(self, connection: Connection, ids: Int64, swept: Archived | None) -> None:
         c = function.c
         columns = (c.function_id, c.name, c.file, c.binary_name, c.status, c.kind, c.alias_of, c.binary_key)
         found = {
             row.function_id: row
             for row in connection.execute(select(*columns).where(among(c.function_id, ids.tolist())))
         }
+        if swept is not None and len(found) < len(ids):
+            found |= {row.function_id: row for row in swept(np.setdiff1d(ids, _ids(found)))}
         # First, and not after: if that fails, none of these is loaded either.
-        self.load(connection, _ids(row.alias_of for row in found.values() if row.alias_of is not None))
+        self.load(connection, _ids(row.alias_of for row in found.values() if row.alias_of), swept)
         wanted = self._unknown(ids).tolist()
         self._grow(int(ids[-1]) + 1)
         for id_ in wanted:

@@ -17,7 +17,7 @@ from storage.query.arrays import Bool, Float, Int64
 from storage.query.copy_binary import Rows, read_fixed
 from storage.query.selections.selection import Selection
 from storage.query.weighing.covered import HOURS
-from storage.query.weighing.kept import facts_from
+from storage.query.weighing.kept import Span, facts_from, not_kept
 from storage.query.weighing.strata import NOT_KNOWN, Strata, class_of, read_strata
 from storage.schema import capture_segment, visit
 from storage.visits import BY_HAND
@@ -103,6 +103,8 @@ class Coverage:
     """Drawn visits that have not come to an end: under way, or archived and not landed yet."""
     approximate: bool = False
     """There was more than is read for one answer: these are a random part of the visits."""
+    missing: tuple[Span, ...] = ()
+    """Parts of the time asked of which nothing is kept, ascending: they are not covered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +177,8 @@ def read_design(
     if strata is None or campaign_id is None:
         return Design(Coverage(random=False, asked_s=asked), None, np.zeros(0, np.int64)), None
     # Facts are gone before the visits that brought them: these would look like idle machines.
-    strata = replace(strata, asked_s=asked)
+    missing = not_kept(selection.start, selection.end, start)
+    strata = replace(strata, asked_s=asked, missing=missing)
     watched = read_watched(
         connection, (start, selection.end), campaign_id, sample_type_id, stacks=stacks, only=only
     )
@@ -218,6 +221,7 @@ def design_of(strata: Strata, weights: Weights, *, landed: int, approximate: boo
         landed=landed,
         waiting=strata.waiting,
         approximate=approximate,
+        missing=strata.missing,
     )
     return Design(coverage, weights, days)
 

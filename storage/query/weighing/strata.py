@@ -17,6 +17,7 @@ from storage.query.arrays import Float, Int64
 from storage.query.copy_binary import Rows, read_fixed
 from storage.query.remembered import once_a_snapshot
 from storage.query.weighing.covered import HOUR_S, HOURS, CoveredTime, covered_of, read_known
+from storage.query.weighing.kept import Span
 from storage.query.weighing.waiting import count_waiting
 from storage.schema import coverage, visit
 from storage.schema import stratum as table
@@ -102,6 +103,8 @@ class Strata:
     """The same visits by hour, those of whole hours at the edges included."""
     waiting: int = 0
     """Of the drawn visits, how many have not come to an end."""
+    missing: tuple[Span, ...] = ()
+    """As of `storage.query.weighing.design.Coverage`."""
 
     def row(self, stratum: Int64, day: Int64) -> Int64:
         """The row of each (stratum, day); -1 for one the campaign did not cover."""

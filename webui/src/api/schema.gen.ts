@@ -4656,6 +4656,24 @@ export interface components {
             skipped: number;
         };
         /**
+         * SpanAnswer
+         * @description A stretch of time.
+         */
+        SpanAnswer: {
+            /**
+             * Begin
+             * @description RFC 3339, UTC.
+             * @example 2026-11-01T00:00:00Z
+             */
+            begin: string;
+            /**
+             * End
+             * @description Likewise; not part of it.
+             * @example 2026-11-10T00:00:00Z
+             */
+            end: string;
+        };
+        /**
          * StabilityAnswer
          * @description A profile's badge and its reasons.
          */
@@ -5150,6 +5168,11 @@ export interface components {
              * @description Machines with at least one of the samples; null where merged cells do not know, like visits.
              */
             machines: number | null;
+            /**
+             * Missing
+             * @description Parts of the selection of which nothing is kept: they are older than PostgreSQL keeps, and the lake (`FLEETPROF_LAKE_URL`) is not set or lacks their days. They are not covered.
+             */
+            missing: components["schemas"]["SpanAnswer"][];
             /**
              * Path
              * @description What was read: merged cells, every visit's own chunks, or both. Figures are the same.
