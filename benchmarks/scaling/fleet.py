@@ -15,6 +15,7 @@ RAW_DAYS, HOUR_DAYS, CELL_DAYS, LAKE_DAYS = 35, 35, 155, 1100
 that 92 become as many as 155; the lake."""
 DAY_S: Final = 86_400
 _CPUS: Final = 64
+_BUCKET_DAYS: Final = 64
 _PROMISED: Final = 0.1
 
 
@@ -76,6 +77,13 @@ class Fleet:
     def database(self) -> float:
         """Everything in PostgreSQL but stacks and names, at most."""
         return self.profiles + self.hours + self.days + self.buckets + self.rows_of_visits
+
+    def database_of(self, profile_days: int, cell_days: int) -> float:
+        """As `database`, with other retentions; cells go in whole buckets of 64 days."""
+        longest = cell_days + _BUCKET_DAYS - 1
+        hours = self.hours * min(longest, HOUR_DAYS) / HOUR_DAYS
+        history = (self.days + self.buckets + self.rows_of_visits) * longest / CELL_DAYS
+        return self.profiles * profile_days / RAW_DAYS + hours + history
 
     @property
     def archive(self) -> float:

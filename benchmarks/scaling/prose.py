@@ -15,6 +15,7 @@ _MIB: Final = 1 << 20
 _GIB: Final = 1 << 30
 _ROOM: Final = 1.5
 """Of disks: what is bought to what the tables say."""
+_LAST_DAYS: Final = 7
 _SEASON_FACTS: Final = 1e10
 _MANY_STACKS: Final = 1e7
 _SPARSE: Final = 0.5
@@ -40,6 +41,7 @@ def passages(found: Results) -> dict[str, str]:
         "peaks": _peaks(found, both, fleets),
         "bought": _bought(fleets),
         "disks": _disks(fleets[0]),
+        "places": _places(found, both),
         "memory": _memory(found),
         "months": _months(found),
     }
@@ -177,6 +179,33 @@ def _disks(fleet: Fleet) -> str:
     return f"""\
 Of PostgreSQL's disk {plain(100 * old / fleet.database)} % is cells of days, buckets and visits of at most 155 days. FLEETPROF_CELL_RETENTION_DAYS=400 takes
 {plain(year / fleet.database)} times the table's limit; the lake answers about the same year, and two more. `fleetprof up` on one machine is the first column."""
+
+
+def _places(found: Results, both: Stores) -> str:
+    """What lives where, of a small and of a large fleet with four visits a day to each machine."""
+    lake = found["lake"]
+    fleets = [Fleet(machines, 4.0 * machines, both.of(4.0 * machines)) for machines in (1_000, 100_000)]
+    core_s = lake["p50_ms_sql"] / 1000 * lake["cpus"] / lake["facts"]
+    rows = [
+        [
+            "PostgreSQL with its defaults: 35 days of profiles, 92 of cells",
+            *(size(fleet.database) for fleet in fleets),
+        ],
+        [
+            f"PostgreSQL with the last days alone: {_LAST_DAYS} and {_LAST_DAYS}",
+            *(size(fleet.database_of(_LAST_DAYS, _LAST_DAYS)) for fleet in fleets),
+        ],
+        ["lake, 1 100 days", *(size(fleet.lake) for fleet in fleets)],
+        [
+            "core-hours of SQL over a month of everything",
+            *(plain(30 * fleet.facts * core_s / 3600) for fleet in fleets),
+        ],
+    ]
+    names = [f"{count(fleet.machines)} machines, {count(fleet.visits)} visits" for fleet in fleets]
+    return f"""\
+{markdown(["four visits a day to each machine", *names], rows)}
+
+The last row is that of `lake.p50_ms_sql`, the table of functions of everything on {lake["cpus"]} CPUs. A question about an application reads its part of the files."""
 
 
 def _memory(found: Results) -> str:
