@@ -38,12 +38,12 @@ FROM coverage c LEFT JOIN (
 WHERE c.campaign_id = ? AND c.hour >= ? AND c.hour < ?
 """
 _VISITS = f"""
-SELECT CAST(v.visit_id AS UUID) AS visit_id, v.stratum_id, v.hour, coalesce(v.utilisation, {NOT_KNOWN}) AS utilisation,
+SELECT unhex(replace(v.visit_id, '-', '')) AS visit_id, v.stratum_id, v.hour, coalesce(v.utilisation, {NOT_KNOWN}) AS utilisation,
     epoch_us(v.drawn_at) / 1e6 AS drawn_at, {_AT_RANDOM} AS at_random
 FROM visits v WHERE {_DRAWN_IN}
 """  # noqa: S608 - our own names
 _WATCHED = f"""
-SELECT CAST(v.visit_id AS UUID) AS visit_id, v.stratum_id, v.hour, coalesce(v.utilisation, {NOT_KNOWN}) AS utilisation,
+SELECT unhex(replace(v.visit_id, '-', '')) AS visit_id, v.stratum_id, v.hour, coalesce(v.utilisation, {NOT_KNOWN}) AS utilisation,
     s.stacks, sum(s.seconds) AS seconds
 FROM visits v JOIN segments s ON s.day = v.day AND s.visit = v.visit
 WHERE {_DRAWN_IN} AND {_AT_RANDOM} AND s.sample_type_id = ? AND s.seconds > 0

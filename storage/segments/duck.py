@@ -1,32 +1,26 @@
 """An embedded DuckDB whose tables are those of the lake's days, and for tables of names their newest rows (`newest_…`)."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
 
 import duckdb
+import pyarrow as pa
 
+from storage.query import budget
+from storage.query.copy_binary import TooMuch
+from storage.segments.errors import LakeBusy, LakeChanged, LakeDamaged, LakeError
 from storage.segments.manifest import Manifest
 from storage.segments.place import Lake
-from storage.segments.session import translated
-from storage.segments.tables import TABLES
+from storage.segments.session import Columns, first_line
+from storage.segments.tables import NEWEST, TABLES
 
 _LOOK_S = 0.2
 """Between looks whether DuckDB is to stop."""
-_NEWEST = (
-    # (table, key): the same row may stand in many days; the one exported last has the best name.
-    ("functions", "function_id"),
-    ("values", "value_id"),
-    ("label_sets", "label_set_id"),
-    ("machines", "machine_id"),
-    ("strata", "stratum_id"),
-    ("campaigns", "campaign_id"),
-    ("sample_types", "sample_type_id"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +66,8 @@ def open_duck(lake: Lake, manifests: Sequence[Manifest], limits: Limits) -> duck
         with translated():
             for name in TABLES:
                 connection.execute(f'CREATE VIEW "{name}" AS {table_of(lake, name, manifests)}')
-            for name, key in _NEWEST:
-                connection.execute(
-                    f'CREATE VIEW newest_{name} AS SELECT * FROM "{name}"'  # noqa: S608 - our own names
-                    f" QUALIFY row_number() OVER (PARTITION BY {key} ORDER BY parse_filename(filename) DESC) = 1"
-                )
+            for name, sql in NEWEST.items():
+                connection.execute(f"CREATE VIEW {name} AS {sql}")
         if system is None:
             connection.execute(f"SET allowed_directories = [{_quoted(lake.root)}]")
             connection.execute("SET enable_external_access = false")
@@ -110,6 +101,56 @@ def interrupted(
     finally:
         over.set()
         watching.join()
+
+
+class DuckStatements:
+    """An open DuckDB as `storage.segments.session.Statements`."""
+
+    def __init__(self, lake: Lake, manifests: Sequence[Manifest], limits: Limits) -> None:
+        self._connection = open_duck(lake, manifests, limits)
+
+    def table(self, sql: str, given: Sequence[int], tables: Mapping[str, Columns]) -> pa.Table:
+        """The rows of a SELECT, as `Statements.table`."""
+        with translated():
+            for name, columns in tables.items():
+                self._connection.register(name, pa.table(dict(columns)))
+            try:
+                found: pa.Table = self._connection.sql(sql, params=list(given)).to_arrow_table()
+            finally:
+                for name in tables:
+                    self._connection.unregister(name)
+        return found
+
+    def within(self, timeout_s: float | None) -> AbstractContextManager[None]:
+        """Statements in the block are interrupted after so many seconds."""
+        return interrupted(self._connection, timeout_s)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Errors of DuckDB inside become the store's."""
+    try:
+        yield
+    except duckdb.InterruptException as error:
+        budget.checkpoint()  # the question may be over for reasons of its own
+        raise LakeBusy("DuckDB took too long and was stopped.") from error
+    except duckdb.OutOfMemoryException as error:
+        raise TooMuch(
+            "The selection needs more memory than FLEETPROF_LAKE_MEMORY_BYTES lets DuckDB have.",
+            hint="Choose a shorter time range, add a matcher, or allow more.",
+        ) from error
+    except (duckdb.InvalidInputException, duckdb.ConversionException, duckdb.SerializationException) as error:
+        raise LakeDamaged(f"A file of the lake is not what was written: {first_line(error)}") from error
+    except (duckdb.IOException, duckdb.HTTPException, FileNotFoundError) as error:
+        raise LakeChanged(
+            f"A file of the lake is not there any more, or not readable: {first_line(error)}"
+        ) from error
+    except duckdb.Error as error:
+        raise LakeError(f"DuckDB failed: {first_line(error)}") from error
 
 
 def table_of(lake: Lake, name: str, manifests: Sequence[Manifest]) -> str:

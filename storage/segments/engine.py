@@ -10,8 +10,8 @@ from storage.errors import BadSelection
 from storage.query.reading import Question
 from storage.query.selections.selection import Selection, selections_of
 from storage.segments import manifest
-from storage.segments.days import KnownDays
-from storage.segments.duck import DEFAULT, Limits
+from storage.segments.days import KnownDays, OpenEngine
+from storage.segments.duck import DEFAULT, DuckStatements, Limits
 from storage.segments.errors import LakeChanged
 from storage.segments.manifest import Manifest
 from storage.segments.place import Lake
@@ -43,10 +43,12 @@ class LakeEngine:
     Between answers it remembers stacks and functions. Safe to share between threads.
     """
 
-    def __init__(self, lake: Lake, limits: Limits = DEFAULT) -> None:
-        """`limits` bound DuckDB; what is made of its rows takes as much memory as with PostgreSQL."""
+    def __init__(
+        self, lake: Lake, limits: Limits = DEFAULT, open_engine: OpenEngine = DuckStatements
+    ) -> None:
+        """`limits` bound the engine that `open_engine` opens; what is made of its rows takes as much memory as with PostgreSQL."""
         self._lake = lake
-        self._known = KnownDays(lake, limits)
+        self._known = KnownDays(lake, limits, open_engine)
 
     def ask(self, question: Question[_Answer]) -> LakeAnswer[_Answer]:
         """The question's answer. Raises `BadSelection` also where the lake has none of its days, `UnknownCampaign`, `LakeError`.
@@ -62,7 +64,7 @@ class LakeEngine:
         raise AssertionError("the last try raises")
 
     def close(self) -> None:
-        """Close the DuckDB that waits for the next question; a later question opens a new one."""
+        """Close the engine that waits for the next question; a later question opens a new one."""
         self._known.close()
 
     def _ask(self, question: Question[_Answer]) -> LakeAnswer[_Answer]:

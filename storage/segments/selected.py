@@ -54,7 +54,7 @@ def read_profiles(  # noqa: PLR0917 - what a selection is
         rows = Rows(0, {name: [] for name in names})
     else:
         rows = session.rows(
-            f"SELECT CAST(v.visit_id AS UUID) AS visit_id, p.day, p.profile, {', '.join(f'p.{c}' for c in (*_OWN, *columns))}"  # noqa: S608 - our own names
+            f"SELECT unhex(replace(v.visit_id, '-', '')) AS visit_id, p.day, p.profile, {', '.join(f'p.{c}' for c in (*_OWN, *columns))}"  # noqa: S608 - our own names
             " FROM profiles p JOIN visits v ON v.day = p.day AND v.visit = p.visit"
             " WHERE v.campaign_id = ? AND epoch_us(v.drawn_at) >= ? AND epoch_us(v.drawn_at) < ? AND p.sample_type_id = ?"
             f" AND {chosen('p', choices)}",

@@ -1,28 +1,42 @@
-"""Statements on one question's DuckDB, and their rows as columns."""
+"""Statements of one question, by whatever engine runs them over the files, and their rows as columns."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 
 from storage.query import budget
 from storage.query.arrays import Int32, Int64
 from storage.query.copy_binary import Rows, TooMuch
-from storage.segments.errors import LakeBusy, LakeChanged, LakeDamaged, LakeError
 
 Columns = Mapping[str, Any]
 """Arrays that Arrow takes, by name."""
 
 
-class Session:
-    """An open DuckDB; what it raises becomes the store's errors (`translated`)."""
+class Statements(Protocol):
+    """An engine over the files of some days: tables of `storage.segments.tables` and their views, in SQL of DuckDB's dialect."""
 
-    def __init__(self, duck: duckdb.DuckDBPyConnection, learnt: dict[str, Rows] | None = None) -> None:
+    def table(self, sql: str, given: Sequence[int], tables: Mapping[str, Columns]) -> pa.Table:
+        """The rows of a SELECT with `?` for each of `given`; `tables` are there by name while it runs. Raises `LakeError`, `TooMuch`."""
+        ...
+
+    def within(self, timeout_s: float | None) -> AbstractContextManager[None]:
+        """Statements in the block raise `LakeBusy` after so many seconds."""
+        ...
+
+    def close(self) -> None:
+        """Give back what it holds."""
+        ...
+
+
+class Session:
+    """Statements of a question; what they raise are the store's errors."""
+
+    def __init__(self, statements: Statements, learnt: dict[str, Rows] | None = None) -> None:
         """`learnt` has the rows of statements that `once` has run before over the same files."""
-        self._duck = duck
+        self._statements = statements
         self._learnt = {} if learnt is None else learnt
 
     def once(self, sql: str) -> Rows:
@@ -34,7 +48,7 @@ class Session:
     def rows(
         self, sql: str, given: Sequence[Any] = (), *, limit: int | None = None, **tables: Columns
     ) -> Rows:
-        """The rows of a SELECT; `tables` are there by name while it runs. Raises `TooMuch` past `limit` bytes, and as `translated` does."""
+        """The rows of a SELECT; `tables` are there by name while it runs. Raises `TooMuch` past `limit` bytes, and as `Statements.table` does."""
         found = self._table(sql, given, tables)
         if limit is not None and found.nbytes > limit:
             raise TooMuch(
@@ -53,39 +67,9 @@ class Session:
 
     def _table(self, sql: str, given: Sequence[Any], tables: Mapping[str, Columns]) -> pa.Table:
         budget.checkpoint()
-        with translated():
-            for name, columns in tables.items():
-                self._duck.register(name, pa.table(dict(columns)))
-            try:
-                found: pa.Table = self._duck.sql(sql, params=list(given)).to_arrow_table()
-            finally:
-                for name in tables:
-                    self._duck.unregister(name)
+        found = self._statements.table(sql, given, tables)
         budget.take(found.nbytes)
         return found
-
-
-@contextmanager
-def translated() -> Iterator[None]:
-    """Errors of DuckDB inside become the store's."""
-    try:
-        yield
-    except duckdb.InterruptException as error:
-        budget.checkpoint()  # the question may be over for reasons of its own
-        raise LakeBusy("DuckDB took too long and was stopped.") from error
-    except duckdb.OutOfMemoryException as error:
-        raise TooMuch(
-            "The selection needs more memory than FLEETPROF_LAKE_MEMORY_BYTES lets DuckDB have.",
-            hint="Choose a shorter time range, add a matcher, or allow more.",
-        ) from error
-    except (duckdb.InvalidInputException, duckdb.ConversionException, duckdb.SerializationException) as error:
-        raise LakeDamaged(f"A file of the lake is not what was written: {_first_line(error)}") from error
-    except (duckdb.IOException, duckdb.HTTPException, FileNotFoundError) as error:
-        raise LakeChanged(
-            f"A file of the lake is not there any more, or not readable: {_first_line(error)}"
-        ) from error
-    except duckdb.Error as error:
-        raise LakeError(f"DuckDB failed: {_first_line(error)}") from error
 
 
 def _whole(column: "pa.ChunkedArray[Any]") -> Any:
@@ -96,16 +80,17 @@ def _whole(column: "pa.ChunkedArray[Any]") -> Any:
 
 
 def _numpy(column: "pa.ChunkedArray[Any]") -> np.ndarray[Any, Any]:
-    """The column as numpy has it; a UUID is its 16 bytes, a text an object."""
+    """The column as numpy has it; bytes are those of UUIDs, 16 each, and a text is an object."""
     whole = _whole(column)
-    if isinstance(column.type, pa.UuidType):
-        stored = whole.storage
-        if not len(stored):
+    if pa.types.is_binary(column.type) or pa.types.is_fixed_size_binary(column.type):
+        if not len(whole):
             return np.zeros(0, "S16")
-        return np.frombuffer(stored.buffers()[1], "S16", len(stored), stored.offset * 16)
+        fixed = whole.cast(pa.binary(16))
+        return np.frombuffer(fixed.buffers()[1], "S16", len(fixed), fixed.offset * 16)
     values: np.ndarray[Any, Any] = whole.to_numpy(zero_copy_only=False)
     return values
 
 
-def _first_line(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
+    """The first line of what it says."""
     return (str(error).splitlines() or [type(error).__name__])[0]

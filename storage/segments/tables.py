@@ -129,6 +129,23 @@ SAMPLE_TYPES = _schema(
     [("sample_type_id", pa.int32()), ("event", pa.string()), ("unit", pa.string()), ("kind", pa.string())]
 )
 
+NEWEST: Mapping[str, str] = MappingProxyType(
+    {
+        f"newest_{table}": f'SELECT * FROM "{table}"'  # noqa: S608 - our own names
+        f" QUALIFY row_number() OVER (PARTITION BY {key} ORDER BY split_part(filename, '/', -1) DESC) = 1"
+        for table, key in (
+            ("functions", "function_id"),
+            ("values", "value_id"),
+            ("label_sets", "label_set_id"),
+            ("machines", "machine_id"),
+            ("strata", "stratum_id"),
+            ("campaigns", "campaign_id"),
+            ("sample_types", "sample_type_id"),
+        )
+    }
+)
+"""Views of tables of names: the same row may stand in many days, and the one exported last has the best name."""
+
 TABLES: Mapping[str, pa.Schema] = MappingProxyType(
     {
         "samples": SAMPLES,

@@ -54,10 +54,10 @@ from storage.query.weighing.visit_times import DrawnVisits, VisitTimes, read_dra
 from storage.schema import visit
 from storage.segments import joined, manifest
 from storage.segments.catalogue import Catalogue
-from storage.segments.days import KnownDays
+from storage.segments.days import KnownDays, OpenEngine
 from storage.segments.design import Designs
 from storage.segments.dictionary import StoredNames, definitions
-from storage.segments.duck import DEFAULT, Limits
+from storage.segments.duck import DEFAULT, DuckStatements, Limits
 from storage.segments.manifest import Manifest
 from storage.segments.place import Lake
 from storage.segments.selected import read_facts, read_profiles
@@ -69,10 +69,12 @@ _NONE = np.zeros(0, np.int64)
 class SegmentTier:
     """Segments beside a PostgreSQL of which they are; a `storage.query.engine.OlderDays`. Safe to share between threads."""
 
-    def __init__(self, lake: Lake, limits: Limits = DEFAULT) -> None:
-        """`limits` bound DuckDB; nothing is opened yet."""
+    def __init__(
+        self, lake: Lake, limits: Limits = DEFAULT, open_engine: OpenEngine = DuckStatements
+    ) -> None:
+        """`limits` bound the engine that `open_engine` opens; nothing is opened yet."""
         self._lake = lake
-        self._known = KnownDays(lake, limits)
+        self._known = KnownDays(lake, limits, open_engine)
 
     @contextmanager
     def reading(
@@ -89,7 +91,7 @@ class SegmentTier:
             yield TieredReading(connection, source.beside(StoredNames(session), from_hour), files)
 
     def close(self) -> None:
-        """Close the DuckDB that waits for the next question; a later question opens a new one."""
+        """Close the engine that waits for the next question; a later question opens a new one."""
         self._known.close()
 
     def _manifests(self, connection: Connection, selections: Sequence[Selection]) -> list[Manifest]:

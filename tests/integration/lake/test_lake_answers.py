@@ -27,11 +27,10 @@ from storage.query.shapes.row_order import Page, Sort
 from storage.query.shapes.series import SeriesQuestion
 from storage.query.shapes.table import TableQuestion
 from storage.segments import manifest
-from storage.segments.duck import DEFAULT, Limits, opened
+from storage.segments.duck import DEFAULT, Limits, opened, translated
 from storage.segments.engine import LakeEngine
 from storage.segments.errors import LakeBusy
 from storage.segments.place import Lake
-from storage.segments.session import translated
 from tests.access_paths import BY_VISITS
 from tests.alike import differences
 from tests.facts import FactWriter
