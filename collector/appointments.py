@@ -21,7 +21,8 @@ from collector.schedule import round_at, round_start, scatter
 from storage import campaigns, coverage, inventory, thinning, visits
 from storage.campaigns import Campaign
 from storage.inventory import Machine
-from storage.visits import BY_HAND, DrawnVisit
+from storage.schema import BY_HAND
+from storage.visits import DrawnVisit
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,8 @@ from storage.archive import Archive, capture_key
 from storage.campaigns import Campaign, State
 from storage.captures import NewCapture
 from storage.errors import ArchiveError, VisitEnded
-from storage.visits import DrawnVisit, Outcome
+from storage.schema import Outcome
+from storage.visits import DrawnVisit
 
 
 class Kept(Enum):

@@ -8,8 +8,8 @@ looked; `fleetprof campaigns resume NAME` releases the brake, and visits from be
 from collections import Counter
 from collections.abc import Sequence
 
+from storage.schema import Outcome
 from storage.visit_history import Ending
-from storage.visits import Outcome
 
 FEWEST = 5
 """Failures before the brake may act: one machine that is down for a moment stops nothing."""

@@ -7,7 +7,7 @@ import grpc
 
 from collector.channel import why_no_tls
 from fleetpb import gateway_pb2
-from storage.visits import Outcome
+from storage.schema import Outcome
 
 _Code = grpc.StatusCode
 _Reason = gateway_pb2.Refusal.Reason

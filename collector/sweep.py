@@ -25,9 +25,9 @@ from storage.dictionary_sweep.sweep import sweep_if_due
 from storage.errors import ArchiveUnavailable, BadCapture, BlobMissing, BlobTooLarge, VisitEnded
 from storage.landing.decode import NEWEST_FORMAT, decode_capture
 from storage.retention.retain import Keep, retain
+from storage.schema import Outcome
 from storage.symbols import answers, relanding
 from storage.symbols.improved import improved
-from storage.visits import Outcome
 
 LATEST_S = 60.0
 """A visit that cannot start this soon after the moment it was drawn for is called off."""

@@ -1,7 +1,7 @@
 """One visit: call a machine's gateway, take its capture, and say how it went.
 
 A visit raises nothing for what a gateway or a network does: whatever happens becomes one of the
-outcomes of `storage.visits.Outcome` with a sentence for a person, and the machine's utilisation
+outcomes of `storage.schema.Outcome` with a sentence for a person, and the machine's utilisation
 if that was heard before things went wrong (a failed visit still informs the weights, DESIGN §3.2).
 """
 
@@ -24,7 +24,7 @@ from fleetpb import capture_pb2, gateway_pb2
 from storage.affinity import partition_of
 from storage.errors import BadCapture
 from storage.landing.decode import decode_capture
-from storage.visits import Outcome
+from storage.schema import Outcome
 
 _CAPTURE = f"/{gateway_pb2.DESCRIPTOR.services_by_name['Gateway'].full_name}/Capture"
 _CLOCK_GRAIN_S = 1.0

@@ -18,8 +18,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from storage.archive import Archive, visit_of
 from storage.errors import UnknownVisit, VisitEnded
-from storage.schema import capture, visit
-from storage.visits import Outcome
+from storage.schema import Outcome, capture, visit
 
 AGAIN_SHARE: Final = 16
 """One in so many captures is landed again, for better symbols, even while fresh ones pile up."""

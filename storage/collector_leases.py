@@ -13,8 +13,7 @@ from uuid import UUID
 from sqlalchemy import Connection, case, delete, func, select
 from sqlalchemy.dialects.postgresql import insert
 
-from storage.schema import collector_lease, visit
-from storage.visits import Outcome
+from storage.schema import Outcome, collector_lease, visit
 
 _FORGET_AFTER = timedelta(hours=1)
 

@@ -10,8 +10,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection, func, select
 
-from storage.schema import campaign, capture, visit
-from storage.visits import Outcome
+from storage.schema import Outcome, campaign, capture, visit
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from enum import StrEnum
 from itertools import groupby
 from typing import Any
 from uuid import UUID
@@ -19,31 +18,9 @@ from sqlalchemy import ColumnElement, Connection, Row, and_, func, insert, selec
 from storage import coverage
 from storage.coverage import UNKNOWN_CLASS, Cell, Change, utilisation_class
 from storage.errors import UnknownVisit
-from storage.schema import machine, visit
+from storage.schema import BY_HAND, Outcome, machine, visit
 
 _DIED = "The collector ended before the visit did."
-BY_HAND = -1
-"""Round of a visit that someone asked for: outside every round, so the coverage does not know it."""
-
-
-class Outcome(StrEnum):
-    """How a visit ended; `DRAWN`: it has not."""
-
-    DRAWN = "drawn"
-    ANSWERED = "answered"
-    """A capture was brought back and archived."""
-    UNREACHABLE = "unreachable"
-    """No connection."""
-    REFUSED = "refused"
-    """The gateway said no, with a reason."""
-    TIMEOUT = "timeout"
-    """It did not finish in time."""
-    GARBAGE = "garbage"
-    """What came back is not a capture."""
-    FAILED = "failed"
-    """The gateway broke while sampling, or the collector could not archive."""
-    LOST = "lost"
-    """The collector died before it could say; nobody's fault but its own."""
 
 
 @dataclass(frozen=True, slots=True)

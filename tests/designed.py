@@ -11,8 +11,8 @@ from sqlalchemy import Connection, insert, select
 from storage import campaigns, coverage, inventory, partitions, visits
 from storage.campaigns import Definition, EventPlan
 from storage.inventory import NewMachine
-from storage.schema import capture, capture_segment, roll_queue, sample_type
-from storage.visits import DrawnVisit, Outcome
+from storage.schema import Outcome, capture, capture_segment, roll_queue, sample_type
+from storage.visits import DrawnVisit
 from tests.facts import FactWriter, Visit
 
 

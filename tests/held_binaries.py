@@ -12,8 +12,8 @@ from storage.archive import capture_key
 from storage.campaigns import Definition, EventPlan
 from storage.captures import NewCapture
 from storage.inventory import NewMachine
-from storage.schema import binary, capture, capture_binary, capture_segment, sample_type
-from storage.visits import DrawnVisit, Outcome
+from storage.schema import Outcome, binary, capture, capture_binary, capture_segment, sample_type
+from storage.visits import DrawnVisit
 
 PERIOD = 10_000_000
 """Nanoseconds of a sample."""

@@ -15,9 +15,17 @@ from benchmarks.store.database import STRATA, make_fleet, meet
 from benchmarks.store.fleet import PERIOD_NS, Fleet, visits_of
 from benchmarks.store.vocabulary import APPLICATIONS, make_vocabulary
 from storage.landing.codec import encode_many
-from storage.landing.identities import OF_THE_GROUP, OF_THE_MACHINE
 from storage.landing.interning import Interner
-from storage.schema import capture, capture_segment, chunk, coverage, profile, visit
+from storage.schema import (
+    OF_THE_GROUP,
+    OF_THE_MACHINE,
+    capture,
+    capture_segment,
+    chunk,
+    coverage,
+    profile,
+    visit,
+)
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine

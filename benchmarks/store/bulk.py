@@ -19,8 +19,7 @@ from benchmarks.store.fleet import PERIOD_NS
 from storage.database import open_engine
 from storage.landing.codec import encode_many
 from storage.landing.copying import copy_into
-from storage.landing.identities import OF_THE_GROUP, OF_THE_MACHINE
-from storage.schema import capture_segment, chunk, profile, roll_queue
+from storage.schema import OF_THE_GROUP, OF_THE_MACHINE, capture_segment, chunk, profile, roll_queue
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -14,8 +14,8 @@ from benchmarks.store.database import STRATA, Places, make_fleet, meet
 from benchmarks.store.fleet import Fleet, visits_of
 from benchmarks.store.vocabulary import APPLICATIONS, Ints, Vocabulary, make_vocabulary
 from storage.database import open_engine
-from storage.landing.identities import OF_THE_GROUP, OF_THE_MACHINE
 from storage.landing.interning import Interner
+from storage.schema import OF_THE_GROUP, OF_THE_MACHINE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

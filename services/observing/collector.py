@@ -15,7 +15,7 @@ from prometheus_client import (
 
 from collector import events
 from services.observing.readiness import Check
-from storage.visits import Outcome
+from storage.schema import Outcome
 
 _SECONDS = (0.01, 0.05, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300)
 LATEST_LOOK_S = 60.0

@@ -28,7 +28,7 @@ from services.simulate.machine_facts import capacity, clock_skew_s, find_event
 from services.simulate.outcomes import Fate, fate
 from storage.archive import Archive
 from storage.campaigns import Campaign
-from storage.visits import Outcome
+from storage.schema import Outcome
 
 _TOLD_BEFORE_FAILING = frozenset({Fate.REFUSES, Fate.BREAKS, Fate.HANGS})
 _CALL_S = 0.1

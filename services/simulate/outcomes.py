@@ -16,7 +16,7 @@ import numpy as np
 
 from services.simulate.draws import Floats, Indexes, uniform
 from services.simulate.fleet import Fleet
-from storage.visits import Outcome
+from storage.schema import Outcome
 
 _AWAY_SLOTS = 6
 

@@ -18,7 +18,7 @@ from storage.query.copy_binary import Rows, among_uuids, read_rows
 from storage.query.facts.chunks import decode_chunks
 from storage.query.selections import label_names
 from storage.query.stacks.functions import FunctionRow, Functions
-from storage.schema import capture_segment, chunk, profile
+from storage.schema import DIMENSIONS, capture_segment, chunk, profile
 
 _MOST_BYTES = 512 << 20
 """Of the chunks or stacks of one page; a page of the usual size has some hundred kilobytes."""
@@ -110,7 +110,7 @@ class FactReader:
             connection,
             select(
                 p.visit_id, p.profile_id, p.segment, p.period, p.facts, p.label_set_id,
-                *(p[name] for name in label_names.DIMENSIONS), chunk.c.data,
+                *(p[name] for name in DIMENSIONS), chunk.c.data,
             )
             .join(chunk, (chunk.c.day == p.day) & (chunk.c.profile_id == p.profile_id))
             .where(p.day.in_(days), chunk.c.day.in_(days), among_uuids(p.visit_id, _bytes(ids)), *matching)
@@ -119,7 +119,7 @@ class FactReader:
         )  # fmt: skip
         if not len(rows):
             return {}
-        values = np.stack([rows.ints(name) for name in label_names.DIMENSIONS], axis=1)
+        values = np.stack([rows.ints(name) for name in DIMENSIONS], axis=1)
         sets = rows.ints("label_set_id")
         self._labels.load(connection, np.unique(values).tolist(), np.unique(sets).tolist())
         page = _Page(rows, values, sets)

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Sequence
 from sqlalchemy import Connection, select
 
 from storage.query.copy_binary import among
-from storage.query.selections.label_names import DIMENSIONS
-from storage.schema import dim_value, label_set
+from storage.schema import DIMENSIONS, dim_value, label_set
 
 _MOST = 100_000
 """Values that are remembered."""

@@ -5,8 +5,7 @@ from datetime import datetime, timedelta
 
 from sqlalchemy import Connection, func, select, text
 
-from storage.schema import capture, visit
-from storage.visits import Outcome
+from storage.schema import Outcome, capture, visit
 
 SETTLED = timedelta(seconds=60)
 """A draw is in the database before its moment, by hand a moment after; a minute is more than either needs."""

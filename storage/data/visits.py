@@ -10,8 +10,7 @@ from sqlalchemy import Connection, select
 from sqlalchemy.sql.elements import ColumnElement
 
 from storage.data.place import Order, Place
-from storage.schema import capture, machine, stratum, visit
-from storage.visits import BY_HAND
+from storage.schema import BY_HAND, capture, machine, stratum, visit
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,8 @@ from storage.query.arrays import Float, Int64
 from storage.query.weighing.design import Watched, read_watched
 from storage.query.weighing.kept import facts_from
 from storage.query.weighing.strata import Strata, read_strata
-from storage.schema import capture_segment, visit
+from storage.schema import BY_HAND, capture_segment, visit
 from storage.schema.base import utc
-from storage.visits import BY_HAND
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 

@@ -16,6 +16,7 @@ from storage.landing.lines import decode_lines
 from storage.rolling import moments_codec, weighted_codec
 from storage.rolling.errors import CorruptCell
 from storage.schema import (
+    DIMENSIONS,
     capture_counter,
     chunk,
     function,
@@ -26,12 +27,6 @@ from storage.schema import (
     roll_weighted,
     stack_block,
 )
-
-LABELS = (
-    "application", "version", "image", "build_id", "container", "job", "compiler",
-    "datacenter", "cluster", "platform", "kernel",
-)  # fmt: skip
-"""Columns of a profile that are values of dimensions."""
 
 Blobs = list[bytes]
 
@@ -97,11 +92,11 @@ class Scan:
             self._marks.use(dictionary, batch.ints(column))
 
     def _labels(self, table: Table, *where: Any) -> None:
-        columns = [table.c[name] for name in (*LABELS, "label_set_id")]
+        columns = [table.c[name] for name in (*DIMENSIONS, "label_set_id")]
 
         def mark(batch: Batch) -> None:
-            self._use("dim_value", batch, *range(len(LABELS)))
-            self._use("label_set", batch, len(LABELS))
+            self._use("dim_value", batch, *range(len(DIMENSIONS)))
+            self._use("label_set", batch, len(DIMENSIONS))
 
         self._read(select(*columns).where(*where), mark)
 

@@ -18,14 +18,7 @@ from storage.landing import stacks
 from storage.landing.codec import encode_many
 from storage.landing.counters import counter_rows
 from storage.landing.hash_table import Ids, Int64s
-from storage.landing.identities import (
-    OF_THE_GROUP,
-    OF_THE_MACHINE,
-    Who,
-    groups_of,
-    machines_of,
-    sample_types_of,
-)
+from storage.landing.identities import Who, groups_of, machines_of, sample_types_of
 from storage.landing.images import KERNEL_MODE
 from storage.landing.interning import Interner
 from storage.landing.line_counts import line_counts
@@ -38,7 +31,7 @@ from storage.landing.rows import TableRows, VisitFacts
 from storage.landing.stacks import Calls
 from storage.landing.sums import sums_by
 from storage.landing.system import cpu_rows, system_rows
-from storage.schema import chunk, line_chunk, profile
+from storage.schema import OF_THE_GROUP, OF_THE_MACHINE, chunk, line_chunk, profile
 
 
 @dataclass(frozen=True, slots=True)

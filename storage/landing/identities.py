@@ -10,9 +10,7 @@ from storage.landing.hash_table import Int64s
 from storage.landing.interning import Interner
 from storage.landing.labels import Labels, clean, derive
 from storage.landing.rows import VisitFacts
-
-OF_THE_GROUP = ("application", "version", "image", "build_id", "container", "job", "compiler")
-OF_THE_MACHINE = ("datacenter", "cluster", "platform", "kernel")
+from storage.schema import OF_THE_GROUP, OF_THE_MACHINE
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from fleetpb import capture_pb2
+from storage.schema import DIMENSIONS
 
 MAX_LENGTH = 255
 """Characters of a label that are kept: values are indexed, and an index row has a limit."""
@@ -43,10 +44,7 @@ _JOB_LABELS = (
     "batch.kubernetes.io/job-name",
 )
 _COMPILER_LABEL = "compiler"
-_COLUMNS = frozenset(
-    {"application", "version", "image", "build_id", "container", "job", "compiler"}
-    | {"datacenter", "cluster", "platform", "kernel", "machine"}
-)
+_COLUMNS = frozenset({*DIMENSIONS, "machine"})
 """Labels that profiles have columns for: a user's label of the same name is that column, or cannot be asked for."""
 # Units that start whatever a person or a timer asks for: the name of the unit says nothing.
 _SHARED_UNITS = re.compile(r"^(user@\d+|session-.*|init|cron|crond|atd|docker|containerd|kubelet)$")

@@ -1,4 +1,4 @@
-"""Which build of a binary a profile's samples are of, and which text its sources had (DIGEST G18).
+"""Which build of a binary a profile's samples are of (DIGEST G18).
 
 Functions are of binaries by name: all builds of one share them. The build of a process' main executable is
 among the profile's labels; of a library, the captures' list of binaries tells it where a visit met one build only.
@@ -17,13 +17,10 @@ from storage.query.facts.scan import MAX_BYTES, Profiles, on_days
 from storage.query.selections import label_names
 from storage.query.selections.selection import Selection
 from storage.query.weighing.design import Ids
-from storage.schema import binary, capture_binary, source_path
-from storage.symbols.errors import BadKey
-from storage.symbols.keys import source_path as normalised
+from storage.schema import binary, capture_binary
 
 LABELS = ("image", "build_id")
 """Labels that profiles must have been read with."""
-_AT_ONCE = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,30 +90,6 @@ def _only_builds(
         return visit[here], place[here]
 
     return only
-
-
-def read_contents(
-    connection: Connection, keys: Sequence[str], paths: Iterable[str]
-) -> Mapping[tuple[str, str], bytes]:
-    """SHA-256 of the sources that are stored, by binary key and path as it was asked for."""
-    by_path: dict[str, list[str]] = {}
-    for path in set(paths):
-        try:
-            by_path.setdefault(normalised(path), []).append(path)
-        except BadKey:  # such a path is not stored
-            continue
-    found: dict[tuple[str, str], bytes] = {}
-    names = sorted(by_path)
-    for first in range(0, len(names), _AT_ONCE):
-        some = names[first : first + _AT_ONCE]
-        rows = connection.execute(
-            select(source_path.c.binary_key, source_path.c.path, source_path.c.sha256).where(
-                source_path.c.path.in_(some), source_path.c.binary_key.in_(list(keys))
-            )
-        )
-        for key, path, sha256 in rows:
-            found.update({(key, asked): bytes(sha256) for asked in by_path[path]})
-    return found
 
 
 def _in_visits(profiles: Profiles, ids: Ids) -> Int64:

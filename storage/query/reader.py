@@ -12,7 +12,7 @@ from storage.errors import BudgetExceeded
 from storage.query import budget
 from storage.query.application_samples import ApplicationSamples, read_applications
 from storage.query.arrays import Int64
-from storage.query.builds import Builds, read_builds, read_contents
+from storage.query.builds import Builds, read_builds
 from storage.query.cells.gathered import CannotTell
 from storage.query.copy_binary import TooMuch
 from storage.query.facts.scan import Profiles, SampleType, campaign_of, sample_type_of, scan_profiles
@@ -29,6 +29,7 @@ from storage.query.weighing.design import VisitWeights, read_design
 from storage.query.weighing.evidence import Visits
 from storage.query.weighing.visit_times import DrawnVisits, VisitTimes, read_drawn, read_visit_times
 from storage.rolling.cubes import APPLICATION
+from storage.symbols.sources import read_contents
 
 _Answer_co = TypeVar("_Answer_co", covariant=True)
 _Found = TypeVar("_Found")

@@ -19,7 +19,6 @@ from sqlalchemy import Connection
 from analysis import estimate
 from analysis.moments import Moments
 from storage.errors import BudgetExceeded
-from storage.landing.identities import OF_THE_MACHINE
 from storage.query import budget
 from storage.query.arrays import sum_at
 from storage.query.cells.evidence import Merged
@@ -31,6 +30,7 @@ from storage.query.planner import Planner, Shape
 from storage.query.selections.selection import Selection
 from storage.query.weighing.design import Design, VisitWeights, read_design
 from storage.query.weighing.evidence import Visits
+from storage.schema import OF_THE_MACHINE
 
 _OF_THE_MACHINE = {*OF_THE_MACHINE, "machine"}
 _Evidence = TypeVar("_Evidence", bound=Visits | Merged)

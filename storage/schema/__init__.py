@@ -1,15 +1,14 @@
 """Every table of the store, with the meaning of every column.
 
 The tables fall into families, a module each: who there is (`fleet`), what was visited (`visits`) and what
-captures brought beside samples (`observations`, `system`), the interned `dictionaries`, where `symbols` come from, the
+captures brought beside samples (`observations`), the interned `dictionaries`, where `symbols` come from, the
 `facts` (partitioned by UTC day), and what is `merged` from them. Sources: DESIGN §5; DIGEST G1, G2, G10–G14.
 
 Only migrations create these tables; `storage/migrations` must stay equal to this package (a test
 compares them). Values are raw integers everywhere: weights are applied when a question is asked.
 """
 
-from storage.schema.base import metadata
-from storage.schema.calibrations import calibration
+from storage.schema.base import database_identity, metadata
 from storage.schema.dictionaries import (
     binary,
     dictionary_epoch,
@@ -22,10 +21,16 @@ from storage.schema.dictionaries import (
     stack_block,
     stack_sealed,
 )
-from storage.schema.experiments import experiment_run, experiment_set
-from storage.schema.facts import PARTITIONED, chunk, line_chunk, profile
-from storage.schema.fleet import campaign, machine, stratum
-from storage.schema.identity import database_identity
+from storage.schema.facts import (
+    DIMENSIONS,
+    OF_THE_GROUP,
+    OF_THE_MACHINE,
+    PARTITIONED,
+    chunk,
+    line_chunk,
+    profile,
+)
+from storage.schema.fleet import calibration, campaign, experiment_run, experiment_set, machine, stratum
 from storage.schema.merged import (
     exposure,
     roll,
@@ -35,7 +40,13 @@ from storage.schema.merged import (
     roll_replaced,
     roll_weighted,
 )
-from storage.schema.observations import capture_binary, capture_counter, capture_segment
+from storage.schema.observations import (
+    capture_binary,
+    capture_counter,
+    capture_cpu,
+    capture_segment,
+    capture_system,
+)
 from storage.schema.symbols import (
     debug_file,
     relanding,
@@ -47,11 +58,15 @@ from storage.schema.symbols import (
     symbol_ask,
     symcache,
 )
-from storage.schema.system import capture_cpu, capture_system
-from storage.schema.visits import capture, collector_lease, coverage, covered_time, visit
+from storage.schema.visits import BY_HAND, Outcome, capture, collector_lease, coverage, covered_time, visit
 
 __all__ = [
+    "BY_HAND",
+    "DIMENSIONS",
+    "OF_THE_GROUP",
+    "OF_THE_MACHINE",
     "PARTITIONED",
+    "Outcome",
     "binary",
     "calibration",
     "campaign",

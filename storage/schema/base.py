@@ -1,6 +1,6 @@
-"""What all tables share: the names of their constraints, a clock, a column type."""
+"""What all tables share: the names of their constraints, a clock, a column type; and which database they are in."""
 
-from sqlalchemy import DateTime, MetaData, func
+from sqlalchemy import Column, DateTime, Identity, Integer, MetaData, Table, Text, Uuid, func
 
 metadata = MetaData(
     naming_convention={
@@ -14,3 +14,13 @@ metadata = MetaData(
 
 now = func.now()
 utc = DateTime(timezone=True)
+
+database_identity = Table(
+    "database_identity",
+    metadata,
+    Column("number", Integer, Identity(), primary_key=True, comment="the greatest is this database's"),
+    Column("identity", Uuid, nullable=False, unique=True),
+    Column("server", Text, nullable=False, comment="cluster and database it was given in"),
+    Column("since", utc, nullable=False, server_default=now),
+    comment="a row for each time the database began or was restored: ids given since are nobody else's",
+)

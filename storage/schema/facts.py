@@ -17,6 +17,17 @@ from sqlalchemy import (
 
 from storage.schema.base import metadata
 
+OF_THE_GROUP = ("application", "version", "image", "build_id", "container", "job", "compiler")
+"""Labels of a group of processes that are columns of `profile`; `dim_value.dim` has the same names, as of the next ones."""
+OF_THE_MACHINE = ("datacenter", "cluster", "platform", "kernel")
+DIMENSIONS = (*OF_THE_GROUP, *OF_THE_MACHINE)
+_MEANINGS = {
+    "application": "dim_value id, like all down to kernel",
+    "image": "base name of the main executable",
+    "build_id": "of the main executable",
+    "compiler": "of the main executable",
+}
+
 
 def profile_columns() -> list[Column[Any]]:
     """What a profile is keyed and filtered by, and its sums; a replaced one keeps all of it."""
@@ -28,17 +39,7 @@ def profile_columns() -> list[Column[Any]]:
         Column("stacks", Boolean, nullable=False, comment="false: flat, leaves only"),
         Column("segment", SmallInteger, nullable=False, comment="index in the capture"),
         Column("machine_id", Integer, nullable=False),
-        Column("application", Integer, nullable=False, comment="dim_value id, like all down to kernel"),
-        Column("version", Integer, nullable=False),
-        Column("image", Integer, nullable=False, comment="base name of the main executable"),
-        Column("build_id", Integer, nullable=False, comment="of the main executable"),
-        Column("container", Integer, nullable=False),
-        Column("job", Integer, nullable=False),
-        Column("compiler", Integer, nullable=False, comment="of the main executable"),
-        Column("datacenter", Integer, nullable=False),
-        Column("cluster", Integer, nullable=False),
-        Column("platform", Integer, nullable=False),
-        Column("kernel", Integer, nullable=False),
+        *(Column(name, Integer, nullable=False, comment=_MEANINGS.get(name)) for name in DIMENSIONS),
         Column("label_set_id", Integer, nullable=False),
         Column("facts", Integer, nullable=False, comment="pairs in the chunk"),
         Column("samples", BigInteger, nullable=False, comment="sum of the chunk's values"),

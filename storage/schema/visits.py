@@ -1,5 +1,7 @@
 """What was visited, and what that makes of the weights."""
 
+from enum import StrEnum
+
 from sqlalchemy import (
     BigInteger,
     Boolean,
@@ -19,6 +21,30 @@ from sqlalchemy import (
 )
 
 from storage.schema.base import metadata, now, utc
+
+BY_HAND = -1
+"""Round of a visit that someone asked for: outside every round, so the coverage does not know it."""
+
+
+class Outcome(StrEnum):
+    """How a visit ended; `DRAWN`: it has not."""
+
+    DRAWN = "drawn"
+    ANSWERED = "answered"
+    """A capture was brought back and archived."""
+    UNREACHABLE = "unreachable"
+    """No connection."""
+    REFUSED = "refused"
+    """The gateway said no, with a reason."""
+    TIMEOUT = "timeout"
+    """It did not finish in time."""
+    GARBAGE = "garbage"
+    """What came back is not a capture."""
+    FAILED = "failed"
+    """The gateway broke while sampling, or the collector could not archive."""
+    LOST = "lost"
+    """The collector died before it could say; nobody's fault but its own."""
+
 
 visit = Table(
     "visit",

@@ -8,9 +8,10 @@ from typing import NamedTuple
 from storage.query.arrays import Int64
 from storage.query.facts.scan import SampleType, chosen_type, known_campaign
 from storage.query.selections import label_names
-from storage.query.selections.label_names import DIMENSIONS, MACHINE, Choice
+from storage.query.selections.label_names import MACHINE, Choice
 from storage.query.selections.matchers import Matcher
 from storage.query.selections.selection import Selection
+from storage.schema import DIMENSIONS
 from storage.segments.session import Session
 
 

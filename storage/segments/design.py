@@ -23,9 +23,9 @@ from storage.query.weighing.design import (
 )
 from storage.query.weighing.strata import NOT_KNOWN, Strata, class_of, parts_of_hours, strata_of
 from storage.query.weighing.visit_times import DrawnVisits, VisitTimes
+from storage.schema import BY_HAND
 from storage.segments.manifest import Manifest
 from storage.segments.session import Session
-from storage.visits import BY_HAND
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DRAWN_IN = "v.campaign_id = ? AND epoch_us(v.drawn_at) >= ? AND epoch_us(v.drawn_at) < ?"

@@ -4,7 +4,7 @@ A file is known by the hash of its content, so versions of it coexist, and build
 share one row and one blob. A path is the one that the debug information states, normalised.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,12 +15,14 @@ from storage.archive import Archive
 from storage.schema import binary, function, source_file, source_path
 from storage.symbols import blobs
 from storage.symbols.blobs import StoredBlob
-from storage.symbols.errors import SymbolFileTooLarge
+from storage.symbols.errors import BadKey, SymbolFileTooLarge
 from storage.symbols.keys import checked
 from storage.symbols.keys import source_path as normalised
 
 MAX_SOURCE_BYTES: Final = 16 << 20
 """SQLite's amalgamation, one of the largest there are, has 9 MB."""
+_AT_ONCE = 1000
+"""Paths that are looked for in one statement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,3 +115,27 @@ def is_built_from(connection: Connection, binary_key: str, path: str) -> bool:
 def read_source(archive: Archive, source: SourceFile) -> bytes:
     """The text. Raises `BlobMissing`, `BlobDamaged`, `ArchiveUnavailable`."""
     return blobs.read_bytes(archive, source.sha256, limit=source.raw_bytes)
+
+
+def read_contents(
+    connection: Connection, keys: Sequence[str], paths: Iterable[str]
+) -> Mapping[tuple[str, str], bytes]:
+    """SHA-256 of the sources that are stored, by binary key and path as it was asked for."""
+    by_path: dict[str, list[str]] = {}
+    for path in set(paths):
+        try:
+            by_path.setdefault(normalised(path), []).append(path)
+        except BadKey:  # such a path is not stored
+            continue
+    found: dict[tuple[str, str], bytes] = {}
+    names = sorted(by_path)
+    for first in range(0, len(names), _AT_ONCE):
+        some = names[first : first + _AT_ONCE]
+        rows = connection.execute(
+            select(source_path.c.binary_key, source_path.c.path, source_path.c.sha256).where(
+                source_path.c.path.in_(some), source_path.c.binary_key.in_(list(keys))
+            )
+        )
+        for key, path, sha256 in rows:
+            found.update({(key, asked): bytes(sha256) for asked in by_path[path]})
+    return found

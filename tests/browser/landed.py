@@ -27,7 +27,8 @@ from storage.inventory import NewMachine
 from storage.landing.interning import Interner
 from storage.landing.land import land
 from storage.landing.resolved import Status
-from storage.visits import BY_HAND, DrawnVisit, Outcome
+from storage.schema import BY_HAND, Outcome
+from storage.visits import DrawnVisit
 from tests.made_captures import PERIOD, MadeCapture, named, nameless
 
 SAMPLES = 150

@@ -37,8 +37,8 @@ from storage.query.engine import QueryEngine
 from storage.query.selections.selection import Selection
 from storage.query.shapes.row_order import Page
 from storage.query.shapes.table import TableQuestion
-from storage.schema import campaign, capture, machine, roll_queue, visit
-from storage.visits import DrawnVisit, Outcome
+from storage.schema import Outcome, campaign, capture, machine, roll_queue, visit
+from storage.visits import DrawnVisit
 from tests.integration.exactly_once import library, roles
 from tests.integration.exactly_once.answers import WINDOWS, Answers
 from tests.integration.exactly_once.crew import Crew, Journal, Stage

@@ -28,7 +28,7 @@ from services.simulate.places import socket_of
 from services.simulate.run import FleetPlan, inventory
 from storage.campaigns import EventPlan
 from storage.landing.decode import decode_capture
-from storage.visits import Outcome
+from storage.schema import Outcome
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 

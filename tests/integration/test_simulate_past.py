@@ -28,11 +28,10 @@ from storage.query.shapes.flame import FlameQuestion
 from storage.query.shapes.reliability import ReliabilityQuestion
 from storage.query.shapes.row_order import Page
 from storage.query.shapes.table import TableQuestion
-from storage.schema import capture, visit
+from storage.schema import Outcome, capture, visit
 from storage.segments.engine import LakeEngine
 from storage.segments.export import export_day
 from storage.segments.place import Lake
-from storage.visits import Outcome
 from symbolizer.images.resolve import Resolver
 from symbolizer.sources.local_files import LocalFiles
 from symbolizer.worker.landing import Lander

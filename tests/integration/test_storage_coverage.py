@@ -17,9 +17,9 @@ from collector.schedule import round_at
 from storage import campaigns, coverage, inventory, migrate, visits
 from storage.campaigns import Campaign, Definition, EventPlan, State
 from storage.inventory import NewMachine
+from storage.schema import BY_HAND, Outcome, covered_time, visit
 from storage.schema import coverage as rows
-from storage.schema import covered_time, visit
-from storage.visits import DrawnVisit, Outcome
+from storage.visits import DrawnVisit
 
 pytestmark = pytest.mark.integration
 
@@ -195,9 +195,7 @@ def test_of_rounds_drawn_before_their_time_was_kept_the_visits_say_it(engine: En
             )
             for moment in (NOON + timedelta(seconds=second) for second in moments)
         ]
-        by_hand = replace(
-            drawn[0], visit_id=uuid4(), round=visits.BY_HAND, drawn_at=NOON - timedelta(hours=3)
-        )
+        by_hand = replace(drawn[0], visit_id=uuid4(), round=BY_HAND, drawn_at=NOON - timedelta(hours=3))
         visits.record_draw(connection, [*drawn, by_hand])
         config = migrate._config()
         config.attributes["connection"] = connection

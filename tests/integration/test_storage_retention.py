@@ -18,6 +18,7 @@ from storage.retention.history import kept_from
 from storage.retention.raw import DroppedCaptures, drop_captures
 from storage.retention.retain import HOPELESS_DAYS, Keep, Retained, retain
 from storage.schema import (
+    Outcome,
     capture,
     capture_binary,
     capture_cpu,
@@ -34,7 +35,7 @@ from storage.schema import (
     roll_weighted,
     visit,
 )
-from storage.visits import DrawnVisit, Outcome
+from storage.visits import DrawnVisit
 
 pytestmark = pytest.mark.integration
 

@@ -16,8 +16,8 @@ from storage import campaigns, inventory, visit_history, visits
 from storage.campaigns import Campaign, Definition, EventPlan, State
 from storage.errors import MachineExists, UnknownCampaign, UnknownMachine, UnknownVisit
 from storage.inventory import NewMachine
-from storage.schema import coverage, visit
-from storage.visits import DrawnVisit, Outcome
+from storage.schema import Outcome, coverage, visit
+from storage.visits import DrawnVisit
 
 pytestmark = pytest.mark.integration
 

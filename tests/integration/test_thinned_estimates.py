@@ -27,9 +27,18 @@ from storage.query.shapes.table import TableQuestion
 from storage.query.weighing.strata import read_strata
 from storage.rolling.fold import FOLDED_AFTER, fold
 from storage.rolling.roll import Roller
-from storage.schema import capture, capture_segment, coverage, roll_queue, sample_type, stratum, visit
+from storage.schema import (
+    Outcome,
+    capture,
+    capture_segment,
+    coverage,
+    roll_queue,
+    sample_type,
+    stratum,
+    visit,
+)
 from storage.thinning import Thinned
-from storage.visits import DrawnVisit, Outcome
+from storage.visits import DrawnVisit
 from tests.facts import FactWriter, Visit
 
 pytestmark = pytest.mark.integration

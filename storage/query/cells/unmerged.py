@@ -25,8 +25,7 @@ from storage.query.weighing.covered import HOUR_S, HOURS
 from storage.query.weighing.strata import NOT_KNOWN, class_of
 from storage.rolling.cover import Cover
 from storage.rolling.cubes import day_of
-from storage.schema import capture_segment, chunk, profile, roll_queue, roll_replaced, visit
-from storage.visits import BY_HAND
+from storage.schema import BY_HAND, capture_segment, chunk, profile, roll_queue, roll_replaced, visit
 
 _ID = "visit_id"
 _OF_VISIT = (

@@ -20,8 +20,7 @@ from storage.query.facts.scan import campaign_of, sample_type_of
 from storage.query.selections.matchers import Matcher
 from storage.query.selections.selection import DEFAULT_EVENT, Selection
 from storage.query.weighing.design import Coverage, Ids, read_design, read_watched
-from storage.schema import machine, stratum, visit
-from storage.visits import BY_HAND
+from storage.schema import BY_HAND, machine, stratum, visit
 
 LABELS = ("machine", "datacenter", "platform", "cluster", "kernel")
 """What a machine can be told from others by."""

@@ -18,13 +18,8 @@ from storage.query.arrays import Int64
 from storage.query.copy_binary import among
 from storage.query.remembered import once_a_snapshot
 from storage.query.selections.matchers import FRAME_NAMES, Matcher, format_name
-from storage.schema import dim_value, label_set, machine, profile
+from storage.schema import DIMENSIONS, dim_value, label_set, machine, profile
 
-DIMENSIONS = (
-    "application", "version", "image", "build_id", "container", "job", "compiler",
-    "datacenter", "cluster", "platform", "kernel",
-)  # fmt: skip
-"""Labels that are columns of `profile`; `dim_value.dim` has the same names."""
 MACHINE = "machine"
 FRAME_KEYS = ("function", "file", "binary")
 """What a table can be grouped by besides labels; not labels, because a stack has many."""

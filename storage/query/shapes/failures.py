@@ -7,8 +7,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import Connection, func, select
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 
-from storage.schema import campaign, machine, visit
-from storage.visits import Outcome
+from storage.schema import Outcome, campaign, machine, visit
 
 OVER = timedelta(days=1)
 LATELY = timedelta(hours=1)

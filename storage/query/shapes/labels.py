@@ -9,6 +9,7 @@ from storage.query.facts.scan import Profiles, SampleType
 from storage.query.reading import Reading
 from storage.query.selections import label_names
 from storage.query.selections.selection import Selection
+from storage.schema import DIMENSIONS
 
 MOST_VALUES = 1000
 
@@ -52,7 +53,7 @@ class LabelsQuestion:
     def answer(self, reading: Reading) -> Labels:
         """The labels. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         kind = reading.sample_type(self.selection)
-        names = (*label_names.DIMENSIONS, label_names.MACHINE, *reading.user_labels())
+        names = (*DIMENSIONS, label_names.MACHINE, *reading.user_labels())
         profiles, weights = reading.profiles(self.selection, kind, names)
         weighted = profiles.units.astype(np.float64)
         if weights is not None:

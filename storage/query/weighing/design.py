@@ -19,8 +19,7 @@ from storage.query.selections.selection import Selection
 from storage.query.weighing.covered import HOURS
 from storage.query.weighing.kept import Span, facts_from, not_kept
 from storage.query.weighing.strata import NOT_KNOWN, Strata, class_of, read_strata
-from storage.schema import capture_segment, visit
-from storage.visits import BY_HAND
+from storage.schema import BY_HAND, capture_segment, visit
 
 # All columns shown are grouped by, though the id says them all: not every database knows that.
 _OF_VISITS = (

@@ -19,9 +19,8 @@ from storage.query.remembered import once_a_snapshot
 from storage.query.weighing.covered import HOUR_S, HOURS, CoveredTime, covered_of, read_known
 from storage.query.weighing.kept import Span
 from storage.query.weighing.waiting import count_waiting
-from storage.schema import coverage, visit
+from storage.schema import BY_HAND, coverage, visit
 from storage.schema import stratum as table
-from storage.visits import BY_HAND
 
 _MAX_BYTES = 256 << 20
 NOT_KNOWN = -1.0

@@ -14,8 +14,7 @@ from storage.query.weighing.design import Ids
 from storage.query.weighing.kept import facts_from
 from storage.query.weighing.strata import NOT_KNOWN, Drawn, class_of
 from storage.query.weighing.waiting import read_waiting
-from storage.schema import visit
-from storage.visits import BY_HAND
+from storage.schema import BY_HAND, visit
 
 _MAX_BYTES = 256 << 20
 _VISIT_BYTES = 17

@@ -10,8 +10,7 @@ import numpy.typing as npt
 from sqlalchemy import Connection, DateTime, and_, bindparam, exists, false, func, or_, select, union_all
 
 from storage.query.copy_binary import read_fixed
-from storage.schema import capture, visit
-from storage.visits import BY_HAND, Outcome
+from storage.schema import BY_HAND, Outcome, capture, visit
 
 _MAX_BYTES = 256 << 20
 _UNDER_WAY = visit.c.outcome == Outcome.DRAWN

@@ -15,8 +15,7 @@ from storage import campaigns, inventory
 from storage.archive import Archive
 from storage.campaigns import Definition, EventPlan
 from storage.inventory import NewMachine
-from storage.schema import machine, visit
-from storage.visits import Outcome
+from storage.schema import Outcome, machine, visit
 
 QUICK = Definition(
     "fleet",

@@ -12,8 +12,7 @@ from collector.events import RoundDrawn
 from collector.visit import Visitor
 from storage import partitions
 from storage.inventory import NewMachine
-from storage.schema import covered_time, visit
-from storage.visits import Outcome
+from storage.schema import Outcome, covered_time, visit
 from tests import gateways
 from tests.gateways import serving
 from tests.integration.collector.collecting import (

@@ -10,12 +10,11 @@ from collector.events import RoundDrawn, VisitEnded
 from collector.standing import ensure_by_hand
 from collector.visit import Visitor
 from fleetpb.gateway_pb2 import Refusal
-from storage import inventory, partitions, visits
+from storage import inventory, partitions
 from storage.archive import capture_key
 from storage.campaigns import State
 from storage.inventory import NewMachine
-from storage.schema import capture, coverage, machine, visit
-from storage.visits import Outcome
+from storage.schema import BY_HAND, Outcome, capture, coverage, machine, visit
 from tests import gateways
 from tests.gateways import capture_of, packed, refusal, serving
 from tests.integration.collector.collecting import (
@@ -148,7 +147,7 @@ def test_a_visit_by_hand_is_in_no_figure_of_the_fleet(engine, archive, sockets):
     assert visited.outcome == Outcome.ANSWERED
     with engine.begin() as connection:
         row = connection.execute(select(visit)).one()
-        assert (row.round, row.probability, row.outcome) == (visits.BY_HAND, 0.0, "answered")
+        assert (row.round, row.probability, row.outcome) == (BY_HAND, 0.0, "answered")
         assert connection.execute(select(coverage)).all() == []
         assert ensure_by_hand(connection).state == State.PAUSED
     landing = by_hand.wait_for_landing(engine, booked.visit_id, seconds=0)

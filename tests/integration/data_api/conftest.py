@@ -22,8 +22,8 @@ from storage.archive import Archive, capture_key
 from storage.database import open_engine
 from storage.landing.interning import Interner
 from storage.landing.land import land
-from storage.schema import capture
-from storage.visits import Outcome, finish
+from storage.schema import Outcome, capture
+from storage.visits import finish
 from tests.conftest import administer, sibling
 from tests.landed import archived
 from tests.made_captures import random_capture

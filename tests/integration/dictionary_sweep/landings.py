@@ -8,13 +8,13 @@ from sqlalchemy import Engine, Select, func, select, text
 
 from fleetpb import capture_pb2
 from storage import partitions
-from storage.dictionary_sweep.scan import LABELS
 from storage.landing.codec import decode_many
 from storage.landing.interning import Interner
 from storage.landing.land import land
 from storage.landing.lines import decode_lines
 from storage.landing.resolved import ResolvedFrames
 from storage.schema import (
+    DIMENSIONS,
     capture_binary,
     chunk,
     dim_value,
@@ -94,7 +94,7 @@ def broken(engine: Engine, *, finished: bool = True) -> dict[str, set[int]]:
         for frames in stacks.values():
             used_functions |= set(frames)
         for row in connection.execute(select(profile)):
-            used_values |= {getattr(row, name) for name in LABELS}
+            used_values |= {getattr(row, name) for name in DIMENSIONS}
             used_sets.add(row.label_set_id)
         return {
             name: missing

@@ -16,7 +16,8 @@ from storage.campaigns import Definition, EventPlan
 from storage.captures import NewCapture
 from storage.inventory import NewMachine
 from storage.retention.retain import Keep
-from storage.visits import DrawnVisit, Outcome
+from storage.schema import Outcome
+from storage.visits import DrawnVisit
 from tests.integration.exactly_once.made import SEGMENT_S, pattern
 
 TODAY = date(2026, 11, 21)

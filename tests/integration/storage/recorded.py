@@ -12,8 +12,8 @@ from storage.campaigns import Definition, EventPlan
 from storage.captures import NewCapture
 from storage.inventory import NewMachine
 from storage.leases import Lease
-from storage.schema import capture
-from storage.visits import DrawnVisit, Outcome
+from storage.schema import Outcome, capture
+from storage.visits import DrawnVisit
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 

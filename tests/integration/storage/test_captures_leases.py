@@ -13,8 +13,7 @@ from storage.archive import capture_key
 from storage.captures import NewCapture
 from storage.errors import UnknownVisit, VisitEnded
 from storage.leases import Lease
-from storage.schema import capture
-from storage.visits import Outcome
+from storage.schema import Outcome, capture
 from tests.integration.storage.recorded import (
     NOON,
     archived,

@@ -15,8 +15,7 @@ from sqlalchemy import Engine, update
 from storage import captures, visits
 from storage.archive import Archive, capture_key
 from storage.errors import VisitEnded
-from storage.schema import capture
-from storage.visits import Outcome
+from storage.schema import Outcome, capture
 from tests.integration.storage.recorded import NOON, archived, described, draw, finish
 
 pytestmark = pytest.mark.integration

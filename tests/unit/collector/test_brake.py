@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from collector.brake import FEWEST, why_stop
+from storage.schema import Outcome
 from storage.visit_history import Ending
-from storage.visits import Outcome
 
 OK = Ending(Outcome.ANSWERED, "")
 DOWN = Ending(Outcome.UNREACHABLE, "UNAVAILABLE: connection refused")

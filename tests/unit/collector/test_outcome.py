@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from collector.outcome import Reached, of_refusal, of_silence, of_status, said, share
 from fleetpb.gateway_pb2 import Refusal
-from storage.visits import Outcome
+from storage.schema import Outcome
 
 NOWHERE = Reached(connected=False, begun=False)
 CONNECTED = Reached(connected=True, begun=False)

@@ -17,7 +17,7 @@ from collector.visit import Visitor
 from fleetpb import capture_pb2
 from fleetpb.gateway_pb2 import Refusal
 from storage.campaigns import EventPlan
-from storage.visits import Outcome
+from storage.schema import Outcome
 from tests import gateways
 from tests.gateways import Reply, begin, capture_of, end, packed, refusal, serving
 

@@ -20,7 +20,7 @@ from storage.landing.errors import FormatTooNew
 from storage.query.cache_size import CacheSize
 from storage.query.shapes.operations import CampaignOperation, Operations
 from storage.query.shapes.status import CapturesStatus, LandingStatus
-from storage.visits import Outcome
+from storage.schema import Outcome
 from symbolizer.worker import events as worker_events
 from symbolizer.worker.broker import BUILD_SYMCACHE, LAND_CAPTURE
 

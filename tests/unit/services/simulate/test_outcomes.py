@@ -8,7 +8,7 @@ import pytest
 
 from services.simulate.fleet import Fleet, slot_of
 from services.simulate.outcomes import NEVER, Failures, Fate, fate, is_away
-from storage.visits import Outcome
+from storage.schema import Outcome
 
 FLEET = Fleet(400, seed=7)
 SLOT = slot_of(1_763_380_800)

@@ -13,12 +13,13 @@ from storage.errors import BadSelection
 from storage.landing.markers import Kind
 from storage.landing.resolved import Status
 from storage.query.selections import grammar, patterns, selection, times
-from storage.query.selections.label_names import DIMENSIONS, MACHINE
+from storage.query.selections.label_names import MACHINE
 from storage.query.selections.matchers import ALIASES, FRAME_NAMES
 from storage.query.selections.selection import PATTERNS, parse_selection
 from storage.query.stack_filter import filter_stacks
 from storage.query.stacks.functions import FunctionRow, Functions
 from storage.query.stacks.stack_tree import Stacks, built
+from storage.schema import DIMENSIONS
 
 DOCUMENT = (Path(__file__).parents[4] / "docs" / "selections.md").read_text()
 EXAMPLE = DOCUMENT.split("## An example, traced")[1].split("\n## ")[0]
