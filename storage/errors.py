@@ -22,6 +22,8 @@
     │   ├── BlobMissing             nobody: the capture cannot be landed again
     │   └── BlobTooLarge            operator: damaged, or not ours
     ├── BadCapture                  nobody: the capture is set aside, with this as the reason
+    ├── CorruptChunk                operator: land the capture again from the archive
+    ├── CorruptCell                 nobody: the roller rebuilds the day from its chunks
     ├── BadSelection                user: the query says something that means nothing
     ├── BudgetExceeded              user: ask for less; operator: allow a question more
     └── QuestionDropped             nobody: who asked has gone
@@ -118,6 +120,14 @@ class BlobTooLarge(ArchiveError):
 
 class BadCapture(StorageError):
     """Bytes from the archive are not a capture this program can read."""
+
+
+class CorruptChunk(StorageError):
+    """A stored blob of facts does not decode."""
+
+
+class CorruptCell(StorageError):
+    """A stored cell does not decode, or contradicts itself."""
 
 
 class BadSelection(StorageError):

@@ -19,7 +19,7 @@ import numpy.typing as npt
 import zstandard
 
 from storage import frames
-from storage.landing.errors import CorruptChunk
+from storage.errors import CorruptChunk
 from storage.rolling.sorting import ranges, starts
 
 Int32s = npt.NDArray[np.int32]

@@ -16,8 +16,8 @@ import numpy as np
 from sqlalchemy import Connection, Engine, delete, insert, literal, select, text
 
 from storage import partitions
+from storage.blobs.facts import decode_many, encode
 from storage.coverage import utilisation_class
-from storage.landing.codec import decode_many, encode
 from storage.rolling import days, moments_codec
 from storage.rolling.moments import machine_bit
 from storage.schema import (

@@ -10,8 +10,7 @@ import numpy as np
 from sqlalchemy import Connection, Table, insert, select, update
 
 from storage import partitions
-from storage.landing.codec import encode
-from storage.landing.lines import Lines, encode_lines
+from storage.blobs.facts import Lines, encode, encode_lines
 from storage.schema import (
     campaign,
     capture,

@@ -13,12 +13,11 @@ from sqlalchemy import Connection, Engine, func, select
 
 from storage import campaigns, captures, inventory, partitions, visits
 from storage.archive import capture_key
+from storage.blobs.facts import decode_lines, decode_many
 from storage.campaigns import Definition, EventPlan
 from storage.captures import NewCapture
 from storage.inventory import NewMachine
-from storage.landing.codec import decode_many
 from storage.landing.interning import Interner
-from storage.landing.lines import decode_lines
 from storage.landing.stack_hash import hash_runs
 from storage.landing.stack_rows import StackRows
 from storage.schema import capture, chunk, function, line_chunk, profile, roll_queue, roll_replaced

@@ -14,7 +14,7 @@ from benchmarks.store.calendar import latest
 from benchmarks.store.database import STRATA, make_fleet, meet
 from benchmarks.store.fleet import PERIOD_NS, Fleet, visits_of
 from benchmarks.store.vocabulary import APPLICATIONS, make_vocabulary
-from storage.landing.codec import encode_many
+from storage.blobs.facts import encode_many
 from storage.landing.interning import Interner
 from storage.schema import (
     OF_THE_GROUP,

@@ -16,8 +16,8 @@ from sqlalchemy import text
 
 from benchmarks.store.database import archived
 from benchmarks.store.fleet import PERIOD_NS
+from storage.blobs.facts import encode_many
 from storage.database import open_engine
-from storage.landing.codec import encode_many
 from storage.landing.copying import copy_into
 from storage.schema import OF_THE_GROUP, OF_THE_MACHINE, capture_segment, chunk, profile, roll_queue
 

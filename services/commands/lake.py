@@ -53,8 +53,7 @@ def export(
 
     from services.lake import limits_of, needed_lake  # noqa: PLC0415
     from storage.database import open_engine  # noqa: PLC0415
-    from storage.errors import PartitionMissing  # noqa: PLC0415
-    from storage.landing.errors import CorruptChunk  # noqa: PLC0415
+    from storage.errors import CorruptChunk, PartitionMissing  # noqa: PLC0415
     from storage.segments import landed  # noqa: PLC0415
     from storage.segments.errors import LakeError  # noqa: PLC0415
     from storage.segments.export import export_day  # noqa: PLC0415

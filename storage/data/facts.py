@@ -12,7 +12,7 @@ from sqlalchemy.sql.elements import ColumnElement
 from storage.data.asked import Asked
 from storage.data.labels import LabelTexts
 from storage.data.stacks import ShownStacks, read_shown
-from storage.landing.errors import CorruptChunk
+from storage.errors import CorruptChunk
 from storage.query.arrays import Int64, sum_at
 from storage.query.copy_binary import Rows, among_uuids, read_rows
 from storage.query.facts.chunks import decode_chunks

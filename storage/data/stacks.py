@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from sqlalchemy import Connection
 
-from storage.landing.errors import CorruptChunk
+from storage.errors import CorruptChunk
 from storage.query.arrays import Int64, ranges
 from storage.query.selections.selection import Selection
 from storage.query.stack_filter import filter_stacks

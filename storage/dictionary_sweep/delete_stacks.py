@@ -24,8 +24,8 @@ from storage.dictionary_sweep.seal_stacks import (
     within,
     write_sealed,
 )
+from storage.errors import CorruptChunk
 from storage.landing.copying import copy_into
-from storage.landing.errors import CorruptChunk
 from storage.landing.sealed_stacks import Records, records_of
 from storage.rolling.sorting import ranges
 from storage.schema import stack, stack_block

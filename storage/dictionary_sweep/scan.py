@@ -8,13 +8,11 @@ import numpy as np
 from sqlalchemy import Connection, Select, Table, func, select
 
 from storage import partitions, stack_blocks
+from storage.blobs.facts import decode_lines, decode_many
 from storage.dictionary_sweep.marks import Int64s, Marks
 from storage.dictionary_sweep.stream import Batch, stream
-from storage.landing.codec import decode_many
-from storage.landing.errors import CorruptChunk
-from storage.landing.lines import decode_lines
+from storage.errors import CorruptCell, CorruptChunk
 from storage.rolling import moments_codec, weighted_codec
-from storage.rolling.errors import CorruptCell
 from storage.schema import (
     DIMENSIONS,
     capture_counter,

@@ -14,15 +14,14 @@ from uuid import UUID
 import numpy as np
 
 from fleetpb import capture_pb2
+from storage.blobs.facts import encode_lines_many, encode_many
 from storage.landing import stacks
-from storage.landing.codec import encode_many
 from storage.landing.counters import counter_rows
 from storage.landing.hash_table import Ids, Int64s
 from storage.landing.identities import Who, groups_of, machines_of, sample_types_of
 from storage.landing.images import KERNEL_MODE
 from storage.landing.interning import Interner
 from storage.landing.line_counts import line_counts
-from storage.landing.lines import encode_lines_many
 from storage.landing.markers import MARKERS, Kind
 from storage.landing.new_stacks import new_rows
 from storage.landing.observations import binary_rows, segment_rows

@@ -5,12 +5,11 @@ StorageError
 │   └── FormatTooNew        operator: upgrade this side, then it lands
 ├── Unknown
 │   └── UnknownCapture      developer: the capture row is written before its task is sent
-├── DatabaseError
-│   └── DictionarySwept     nobody: the landing begins again with what it looks up now
-└── CorruptChunk            operator: land the capture again from the archive
+└── DatabaseError
+    └── DictionarySwept     nobody: the landing begins again with what it looks up now
 """
 
-from storage.errors import BadCapture, DatabaseError, StorageError, Unknown
+from storage.errors import BadCapture, DatabaseError, Unknown
 
 
 class FormatTooNew(BadCapture):
@@ -28,7 +27,3 @@ class UnknownCapture(Unknown):
 
 class DictionarySwept(DatabaseError):
     """A sweep of the dictionaries began since ids were looked up: they may be gone."""
-
-
-class CorruptChunk(StorageError):
-    """A stored blob of facts does not decode."""

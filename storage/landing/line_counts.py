@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from storage.landing.lines import Lines
+from storage.blobs.facts import Lines
 from storage.landing.stacks import Calls, Int32s, Int64s, first_of_equal, sum_by_key
 
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from sqlalchemy import Connection
 
-from storage.landing.errors import CorruptChunk
+from storage.errors import CorruptChunk
 from storage.query import budget
 from storage.query.arrays import Bool, Float, Int64, distinct, group_starts, sorting, sum_at
 from storage.query.cells.evidence import Merged

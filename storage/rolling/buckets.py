@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection, func, select
 
-from storage.landing.codec import encode_many
+from storage.blobs.facts import encode_many
 from storage.query.copy_binary import among
 from storage.query.weighing.strata import read_strata
 from storage.rolling import rows, weighted, weighted_codec

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from storage.blobs.columns import steps
+from storage.errors import CorruptCell
 from storage.rolling import moments, moments_codec, visit_list_codec, visit_lists
-from storage.rolling.errors import CorruptCell
 from storage.rolling.moments import Sums
-from storage.rolling.moments_codec import HEAD, ONE, ONE_CELL, VERSION, parted
-from storage.rolling.single_visit_codec import pack_functions
+from storage.rolling.moments_codec import HEAD, ONE, ONE_CELL, VERSION, pack_functions, parted
 from storage.rolling.sorting import Bool, Int64
 from storage.rolling.visit_lists import VisitLists
 
@@ -100,15 +100,12 @@ def encode_lists(lists: VisitLists) -> list[bytes]:
 def _encode_ones(lists: VisitLists) -> list[bytes]:
     """As `moments_codec.encode` does their sums, of cells with one visit each: it is all that is written of them."""
     pairs = lists.pairs
-    steps = np.diff(lists.function, prepend=0)
-    first = np.cumsum(pairs) - pairs
-    steps[first] = lists.function[first]
     x = lists.x.astype(np.float64)
     cells = zip(
         pairs.tolist(), lists.divisor.tolist(), lists.machine_bit.tolist(), x.tolist(),
         (x * lists.event).tolist(), strict=True,
     )  # fmt: skip
-    packed = pack_functions(steps, lists.own, lists.total - lists.own, pairs)
+    packed = pack_functions(steps(lists.function, pairs), lists.own, lists.total - lists.own, pairs)
     return [
         HEAD.pack(VERSION, ONE, rows, divisor) + ONE_CELL.pack(*cell) + body
         for (rows, divisor, *cell), body in zip(cells, packed, strict=True)

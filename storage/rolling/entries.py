@@ -24,8 +24,8 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import TableValuedAlias
 from sqlalchemy.types import TypeEngine
 
+from storage.blobs.facts import decode_many
 from storage.coverage import utilisation_class
-from storage.landing.codec import decode_many
 from storage.rolling import rows
 from storage.rolling.batch import Batch, Profiles, Visits, Watched
 from storage.rolling.rows import Columns

@@ -10,11 +10,7 @@ StorageError
 
 from collections.abc import Iterable
 
-from storage.errors import StorageError, Unknown
-
-
-class CorruptCell(StorageError):
-    """A stored cell does not decode, or contradicts itself."""
+from storage.errors import CorruptCell, StorageError, Unknown
 
 
 class TookTooMuch(CorruptCell):

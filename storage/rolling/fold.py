@@ -13,14 +13,12 @@ import numpy as np
 import structlog
 from sqlalchemy import BigInteger, Connection, Engine, Select, and_, cast, func, select, tuple_
 
-from storage.errors import BadSelection, DatabaseError, StorageError
-from storage.landing.codec import decode_many, encode_many
-from storage.landing.errors import CorruptChunk
+from storage.blobs.facts import decode_many, encode_many
+from storage.errors import BadSelection, CorruptCell, CorruptChunk, DatabaseError, StorageError
 from storage.query.copy_binary import among
 from storage.rolling import cell_moments, days, rows
 from storage.rolling.batch import numbered
 from storage.rolling.cubes import DAY, HOUR, HOURS_A_DAY, day_number, day_of
-from storage.rolling.errors import CorruptCell
 from storage.rolling.locks import locked_snapshot
 from storage.rolling.merge import Facts
 from storage.rolling.rebuild import rebuild

@@ -2,13 +2,17 @@
 
     blob   = version (1) · kind (1) · rows u32 · divisor u64 · cell · packed columns, little-endian
     kind 1 = one visit: everything follows from x and each function's self and total
-             cell: machine bits i64, x f64, X·x f64; columns: storage/rolling/single_visit_codec.py
+             cell: machine bits i64, x f64, X·x f64; functions: 3 (1 byte) · steps, as jumps · self and total − self, as amounts
+             or 1 or 2: packed columns of the three, as all were once; the first form takes a seventh less
     kind 2 = several: cell: visits u32, machine bits i64, Σx, Σx², Σx⁴, Σx·X f64
              columns: function step, visits, machine bits, self, total − self, and the six sums
     kind 3 = several, each by itself: storage/rolling/visit_list_codec.py
 
-Columns are packed as in storage/landing/columns.py. A sum is an integer below 2⁵³, or the bits of its
+Columns are packed as in storage/blobs/columns.py, jumps and amounts as in storage/blobs/symbols.py. A sum is an integer below 2⁵³, or the bits of its
 double, which are larger. What one visit's function implies (Σy² = y²) is stored as 0.
+
+What a blob says of its cell as a whole stands in its first `HEAD_BYTES`: of a table of applications that is all there is to
+know, and a hundredth of the bytes (`decode_heads`).
 """
 
 import itertools
@@ -20,12 +24,11 @@ from typing import Any
 
 import numpy as np
 
-from storage.landing.columns import pack_many, unpack
-from storage.landing.errors import CorruptChunk
+from storage.blobs.columns import from_steps, pack_many, steps, unpack, unpack_two
+from storage.blobs.symbols import pack_amounts, pack_jumps, unpack_amounts, unpack_jumps
+from storage.errors import CorruptCell, CorruptChunk
 from storage.rolling import visit_list_codec
-from storage.rolling.errors import CorruptCell
 from storage.rolling.moments import Sums, concatenated, empty
-from storage.rolling.single_visit_codec import pack_functions, unpack_functions
 from storage.rolling.sorting import Bool, Float64, Int64, among, counts
 from storage.rolling.visit_lists import VisitLists
 
@@ -33,7 +36,11 @@ VERSION = 1
 ONE, MANY = 1, 2
 HEAD = struct.Struct("<BBIQ")
 ONE_CELL, MANY_CELL = struct.Struct("<qdd"), struct.Struct("<Iqdddd")
-_MANY_WIDTH = 11
+HEAD_BYTES = 80
+"""Of a blob, in which what it says of its cell lies."""
+_APART = 3
+_TAG_APART = bytes((_APART,))
+_ONE_WIDTH, _MANY_WIDTH = 3, 11
 _EXACT = float(1 << 53)
 _PAIRS_AT_ONCE = 1_000_000
 _ONE_BYTES, _MANY_BYTES = 48, 120
@@ -57,12 +64,12 @@ def encode(sums: Sums) -> list[bytes]:
     blobs: list[bytes] = [b""] * len(sums)
     for kind, chosen in ((ONE, np.flatnonzero(single)), (MANY, np.flatnonzero(~single))):
         part = sums.of(chosen)
-        steps = _steps(part)
+        functions = steps(part.function, part.count)
         rest = part.total - part.own
         if kind == ONE:
-            packed = pack_functions(steps, part.own, rest, part.count)
+            packed = pack_functions(functions, part.own, rest, part.count)
         else:
-            columns = (steps, part.row_visits, part.row_machines, part.own, rest, *_implied(part))
+            columns = (functions, part.row_visits, part.row_machines, part.own, rest, *_implied(part))
             packed = pack_many(columns, part.count)
         heads = zip(part.count.tolist(), part.divisor.tolist(), strict=True)
         for place, head, scalars, body in zip(
@@ -75,6 +82,52 @@ def encode(sums: Sums) -> list[bytes]:
 def decode(blobs: Blobs, wanted: Bool | None = None) -> Sums:
     """The sums of many cells, in order; of all functions, or those `wanted` by id. Raises CorruptCell."""
     return Unpacked(blobs).sums(wanted)
+
+
+_FIRST = [("version", "u1"), ("kind", "u1"), ("rows", "<u4"), ("divisor", "<u8")]
+_ONE_HEAD = np.dtype([*_FIRST, ("machines", "<i8"), ("x", "<f8"), ("xe", "<f8")])
+_MANY_HEAD = np.dtype(
+    [
+        *_FIRST,
+        ("visits", "<u4"),
+        ("machines", "<i8"),
+        ("x", "<f8"),
+        ("xx", "<f8"),
+        ("xxxx", "<f8"),
+        ("xe", "<f8"),
+    ]
+)
+"""What stands before the functions of either kind."""
+_SIZE = _MANY_HEAD.itemsize
+
+
+def decode_heads(blobs: Blobs) -> Sums:
+    """The sums of many open cells, in units and without functions. Raises CorruptCell."""
+    if not blobs:
+        return empty(0)
+    length = np.fromiter(map(len, blobs), np.int64, len(blobs))
+    heads = np.frombuffer(b"".join([bytes(blob[:_SIZE]).ljust(_SIZE, b"\0") for blob in blobs]), _MANY_HEAD)
+    one = heads["kind"] == ONE
+    if (length < np.where(one, _ONE_HEAD.itemsize, _SIZE)).any():
+        raise CorruptCell("moments without a head")
+    ones = (
+        heads.view(np.uint8).reshape(len(heads), _SIZE)[:, : _ONE_HEAD.itemsize].copy().view(_ONE_HEAD)[:, 0]
+    )
+    factor = heads["divisor"].astype(np.float64)
+    x = np.where(one, ones["x"], heads["x"])
+    no_rows, nothing = np.zeros(0, np.int64), np.zeros(0)
+    return Sums(
+        np.ones(len(heads), np.int64),
+        np.where(one, 1, heads["visits"]).astype(np.int64),
+        np.where(one, ones["machines"], heads["machines"]).astype(np.int64),
+        x * factor,
+        np.where(one, x**2, heads["xx"]) * factor**2,
+        np.where(one, x**4, heads["xxxx"]) * factor**4,
+        np.where(one, ones["xe"], heads["xe"]) * factor**2,
+        np.zeros(len(heads), np.int64),
+        *(no_rows,) * 5,
+        *(nothing,) * 6,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,26 +250,29 @@ def _is_single(sums: Sums) -> Bool:
     return single
 
 
-def _steps(sums: Sums) -> Int64:
-    """Function ids as differences within each cell."""
-    steps = np.diff(sums.function, prepend=0)
-    first = (np.cumsum(sums.count) - sums.count)[sums.count > 0]
-    steps[first] = sums.function[first]
-    return steps
+def pack_functions(functions: Int64, own: Int64, rest: Int64, rows: Int64) -> list[bytes]:
+    """The functions of cells of one visit; `functions` are steps, `rows` says how many each cell has."""
+    parts = pack_jumps(functions, rows), pack_amounts(own, rest, rows)
+    return [_TAG_APART + step + amount for step, amount in zip(*parts, strict=True)]
 
 
-def _functions(steps: Int64, rows: Int64) -> Int64:
-    filled = rows[rows > 0]
-    if not len(filled):
-        return steps
-    if int(steps.min()) < 1:
+def _unpack_functions(blobs: Sequence[memoryview], rows: Int64) -> Sequence[Int64]:
+    """Steps, self and the rest of cells of one visit, in either form and in order. Raises CorruptChunk."""
+
+    def unpack_apart(of: Int64) -> list[Int64]:
+        functions, behind = unpack_jumps([blobs[i][1:] for i in of.tolist()], rows[of])
+        return [functions, *unpack_amounts(behind, rows[of])]
+
+    apart = np.array([len(blob) > 0 and blob[0] == _APART for blob in blobs], np.bool_)
+    return unpack_two(
+        apart, rows, unpack_apart, lambda of: unpack([blobs[i] for i in of.tolist()], rows[of], _ONE_WIDTH)
+    )
+
+
+def _functions(differences: Int64, rows: Int64) -> Int64:
+    if len(differences) and int(differences.min()) < 1:
         raise CorruptCell("moments hold a function twice")
-    function = np.cumsum(steps)
-    first = np.cumsum(filled) - filled
-    function -= np.repeat(function[first] - steps[first], filled)
-    if int(function.max()) > np.iinfo(np.int32).max or int(function.min()) < 1:
-        raise CorruptCell("a function id beyond 31 bits")
-    return function
+    return from_steps(differences, rows)
 
 
 def _scalars(sums: Sums, kind: int) -> list[bytes]:
@@ -316,9 +372,9 @@ class _Ones:
 
     @classmethod
     def of(cls, bodies: Blobs, rows: Int64, divisor: Int64) -> "_Ones":
-        steps, own, rest = unpack_functions([memoryview(body)[ONE_CELL.size :] for body in bodies], rows)
+        functions, own, rest = _unpack_functions([memoryview(body)[ONE_CELL.size :] for body in bodies], rows)
         heads = [ONE_CELL.unpack_from(body) for body in bodies]
-        return cls(heads, rows, divisor, _functions(steps, rows), own, _total(own, rest))
+        return cls(heads, rows, divisor, _functions(functions, rows), own, _total(own, rest))
 
     def amounts(self) -> Iterator[_Portion]:
         for low, high, of in _portions(self.rows):
@@ -351,9 +407,9 @@ class _Many:
 
     @classmethod
     def of(cls, bodies: Blobs, rows: Int64, divisor: Int64) -> "_Many":
-        steps, *others = unpack([body[MANY_CELL.size :] for body in bodies], rows, _MANY_WIDTH)
+        functions, *others = unpack([body[MANY_CELL.size :] for body in bodies], rows, _MANY_WIDTH)
         heads = [MANY_CELL.unpack_from(body) for body in bodies]
-        return cls(heads, rows, divisor, (_functions(steps, rows), *others))
+        return cls(heads, rows, divisor, (_functions(functions, rows), *others))
 
     def amounts(self) -> Iterator[_Portion]:
         for low, high, of in _portions(self.rows):

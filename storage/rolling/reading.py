@@ -28,15 +28,14 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.elements import ColumnElement
 
-from storage.landing.codec import decode_many
-from storage.landing.errors import CorruptChunk
+from storage.blobs.facts import decode_many
+from storage.errors import CorruptCell, CorruptChunk
 from storage.query import budget
 from storage.query.copy_binary import among_given
 from storage.query.remembered import once_a_snapshot
-from storage.rolling import moment_heads, moments_codec, rows, weighted_codec
+from storage.rolling import moments_codec, rows, weighted_codec
 from storage.rolling.cover import Cover
 from storage.rolling.cubes import DAY, HOUR, HOURS_A_DAY, Source, day_of
-from storage.rolling.errors import CorruptCell
 from storage.rolling.moments import Sums
 from storage.rolling.rows import MAX_BYTES, Columns
 from storage.rolling.sorting import Bool, Float64, Int64
@@ -212,7 +211,7 @@ def read_cells(
     sums = None
     if moments:
         read = functions is Functions.READ
-        sums = moments_codec.decode(blobs).in_units() if read else moment_heads.decode_sums(blobs)
+        sums = moments_codec.decode(blobs).in_units() if read else moments_codec.decode_heads(blobs)
     arguments: list[Any] = [*(columns[name] for name in _RAW), columns["facts"], stack, units, sums]
     arguments += [moments_codec.Unpacked(blobs), columns["version"]]
     return Cells(*arguments)  # in the order of its fields
@@ -264,7 +263,7 @@ def read_weighted(
     parts = None
     if moments:
         read = functions is Functions.READ
-        parts = weighted_codec.decode(found[-1]) if read else moment_heads.decode_parts(found[-1])
+        parts = weighted_codec.decode(found[-1]) if read else weighted_codec.decode_heads(found[-1])
     arguments: list[Any] = [columns[name] for name in _WEIGHTED]
     arguments += [columns["facts"], stack, units, doubles, parts]
     arguments += [WeightedMoments(found[-1] if moments else ()), columns["version"]]
@@ -386,7 +385,7 @@ def _moments(column: Column[Any], *, functions: Functions) -> ColumnElement[byte
     """The blobs, or of each only the part before its functions: the rest is then never fetched."""
     if functions is not Functions.NONE:
         return column
-    return func.substring(column, 1, moment_heads.BYTES, type_=LargeBinary).label("moments")
+    return func.substring(column, 1, moments_codec.HEAD_BYTES, type_=LargeBinary).label("moments")
 
 
 def _joined(parts: list[Columns], names: Sequence[str]) -> Columns:

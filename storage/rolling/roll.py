@@ -15,13 +15,12 @@ import structlog
 from sqlalchemy import Connection, Engine, text
 
 from storage import partitions
-from storage.errors import StorageError
-from storage.landing.errors import CorruptChunk
+from storage.errors import CorruptCell, CorruptChunk, StorageError
 from storage.query.arrays import distinct
 from storage.rolling import days, entries, exposures, store
 from storage.rolling.cubes import HOURS_A_DAY, day_number, day_of
 from storage.rolling.entries import Entry
-from storage.rolling.errors import CorruptCell, DayGone, TookTooMuch
+from storage.rolling.errors import DayGone, TookTooMuch
 from storage.rolling.expire import without_hours
 from storage.rolling.locks import lock_days
 from storage.rolling.merge import gains

@@ -17,14 +17,13 @@ import numpy as np
 import numpy.typing as npt
 import zstandard
 
-from storage.landing.columns import pack_many, unpack
-from storage.landing.errors import CorruptChunk
-from storage.rolling.errors import CorruptCell
+from storage.blobs.columns import from_steps, pack_many, steps, unpack
+from storage.errors import CorruptCell, CorruptChunk
 from storage.rolling.sorting import Bool, Float64, Int64, among, counts
 from storage.rolling.weighted import SCALARS, SQUARES, Parts
 
 _VERSION = 2
-HEAD = struct.Struct("<BIq7dI")
+_HEAD = struct.Struct("<BIq7dI")
 _DIVISOR = struct.Struct("<Q")
 _ROW_BYTES = 96
 """Of a function of a cell while first sums are unpacked."""
@@ -34,13 +33,10 @@ Blobs = Sequence[bytes | memoryview]
 def encode(parts: Parts) -> list[bytes]:
     """One blob for each cell."""
     bounds = np.concatenate(([0], np.cumsum(parts.count))).tolist()
-    steps = np.diff(parts.function, prepend=0)
-    first = np.array(bounds[:-1], np.int64)[parts.count > 0]
-    steps[first] = parts.function[first]
     divisors = _divisors(parts)
     of_row = np.repeat(divisors, parts.count)
     own, rest = parts.own_units // of_row, (parts.total_units - parts.own_units) // of_row
-    packed = pack_many([steps, parts.visits, own, rest], parts.count)
+    packed = pack_many([steps(parts.function, parts.count), parts.visits, own, rest], parts.count)
     doubles = np.stack((parts.own, parts.total)).astype("<f8")
     squares = np.stack([getattr(parts, name) for name in SQUARES]).astype("<f8")
     bits = parts.row_machines.astype("<i8")
@@ -49,7 +45,7 @@ def encode(parts: Parts) -> list[bytes]:
     blobs = []
     for i, (low, high) in enumerate(itertools.pairwise(bounds)):
         columns = _DIVISOR.pack(int(divisors[i])) + packed[i]
-        head = HEAD.pack(_VERSION, high - low, int(parts.machines[i]), *scalars[i], len(columns))
+        head = _HEAD.pack(_VERSION, high - low, int(parts.machines[i]), *scalars[i], len(columns))
         body = shuffled(doubles[:, low:high]) + shuffled(squares[:, low:high]) + shuffled(bits[low:high])
         blobs.append(head + columns + compressor.compress(body))
     return blobs
@@ -66,6 +62,19 @@ def _divisors(parts: Parts) -> Int64:
 def decode(blobs: Blobs, wanted: Bool | None = None) -> Parts:
     """The parts of many cells, in order; of all functions, or those `wanted` by id. Raises CorruptCell."""
     return WeightedMoments(blobs).parts(wanted)
+
+
+def decode_heads(blobs: Blobs) -> Parts:
+    """The parts of many closed cells, without functions. Raises CorruptCell."""
+    try:
+        heads = [_HEAD.unpack_from(blob) for blob in blobs]
+    except struct.error as error:
+        raise CorruptCell(f"weighted moments without a head: {error}") from error
+    scalars = np.array([head[3:10] for head in heads], np.float64).reshape(len(heads), 7).T
+    no_rows, nothing = np.zeros(0, np.int64), np.zeros(0)
+    bits, none = np.array([head[2] for head in heads], np.int64), np.zeros(len(heads), np.int64)
+    arguments: list[Any] = [bits, *scalars, none, *(no_rows,) * 3, *(nothing,) * 10, *(no_rows,) * 2]
+    return Parts(*arguments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,15 +208,15 @@ class _Parted:
         heads, divisors, packed, frames = [], [], [], []
         for data in blobs:
             blob = memoryview(data)
-            if blob.nbytes < HEAD.size or blob[0] != _VERSION:
+            if blob.nbytes < _HEAD.size or blob[0] != _VERSION:
                 raise CorruptCell("weighted moments of a kind that is not known here")
-            head = HEAD.unpack_from(blob)
+            head = _HEAD.unpack_from(blob)
             if not np.isfinite(head[3:10]).all():
                 raise CorruptCell("a sum that is no number")
-            first, cut = HEAD.size + _DIVISOR.size, HEAD.size + head[-1]
+            first, cut = _HEAD.size + _DIVISOR.size, _HEAD.size + head[-1]
             if head[-1] < _DIVISOR.size or blob.nbytes < cut:
                 raise CorruptCell("weighted moments that end too early")
-            (divisor,) = _DIVISOR.unpack_from(blob, HEAD.size)
+            (divisor,) = _DIVISOR.unpack_from(blob, _HEAD.size)
             if not 1 <= divisor < 1 << 63:
                 raise CorruptCell("weighted moments with an impossible divisor")
             heads.append(head)
@@ -230,21 +239,18 @@ class _Parted:
 
     def columns(self) -> list[Int64]:
         """Function, visits, observed self and total of all rows. Raises CorruptCell."""
-        function, visits, own, rest = _unpacked(self.packed, self.rows, 4)
+        try:
+            differences, visits, own, rest = unpack(self.packed, self.rows, 4)
+            function = from_steps(differences, self.rows)
+        except CorruptChunk as error:
+            raise CorruptCell(f"weighted moments do not decode: {error}") from error
+        if len(differences) and int(differences.min()) < 1:
+            raise CorruptCell("functions that do not ascend")
         factor = np.repeat(self.divisors, self.rows)
         largest = (own.astype(np.float64) + rest) * factor
         if len(own) and (int(own.min()) < 0 or int(rest.min()) < 0 or float(largest.max()) >= _LAST):
             raise CorruptCell("a sum that is no amount")
         return [function, visits, own * factor, (own + rest) * factor]
-
-
-def _unpacked(bodies: Blobs, rows: Int64, width: int) -> list[Int64]:
-    """Packed columns, the first of which are functions. Raises CorruptCell."""
-    try:
-        steps, *others = unpack(bodies, rows, width)
-    except CorruptChunk as error:
-        raise CorruptCell(f"weighted moments do not decode: {error}") from error
-    return [_running(steps, rows), *others]
 
 
 _LAST = float(1 << 63)
@@ -300,18 +306,6 @@ def _beginning(decompressor: zstandard.ZstdDecompressor, frame: memoryview, size
     if len(found) != size:
         raise CorruptCell("weighted moments that end too early")
     return found
-
-
-def _running(steps: Int64, rows: Int64) -> Int64:
-    filled = rows[rows > 0]
-    if not len(filled):
-        return steps
-    function = np.cumsum(steps)
-    first = np.cumsum(filled) - filled
-    function -= np.repeat(function[first] - steps[first], filled)
-    if int(steps.min()) < 1 or int(function.max()) > np.iinfo(np.int32).max or int(function.min()) < 1:
-        raise CorruptCell("functions that do not ascend")
-    return function
 
 
 def encode_doubles(values: Float64, count: Int64) -> list[bytes]:

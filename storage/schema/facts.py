@@ -73,9 +73,7 @@ chunk = Table(
     metadata,
     Column("day", Date, primary_key=True),
     Column("profile_id", BigInteger, primary_key=True, autoincrement=False),
-    Column(
-        "data", LargeBinary, nullable=False, comment="(stack id, samples) pairs, storage/landing/codec.py"
-    ),
+    Column("data", LargeBinary, nullable=False, comment="(stack id, samples) pairs, storage/blobs/facts.py"),
     postgresql_partition_by="RANGE (day)",
 )
 

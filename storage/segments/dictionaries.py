@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 from sqlalchemy import Column, Connection, select
 
-from storage.landing.errors import CorruptChunk
+from storage.errors import CorruptChunk
 from storage.query.copy_binary import among
 from storage.query.stacks.stack_reading import read_stacks
 from storage.schema import campaign, dim_value, function, label_set, machine, sample_type, stratum

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from storage.landing.errors import CorruptChunk
+from storage.errors import CorruptChunk
 from storage.query import budget
 from storage.query.arrays import Int64, distinct
 from storage.query.stacks.definitions import Definition

@@ -10,8 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 from sqlalchemy import BigInteger, Connection, Integer, cast, func, select
 
+from storage.blobs.facts import decode_many
 from storage.dictionary_sweep.stream import Batch, stream
-from storage.landing.codec import decode_many
 from storage.schema import campaign, chunk, dim_value, machine, profile, sample_type, visit
 from storage.segments.dictionaries import Used
 from storage.segments.writer import TableWriter

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import Connection, Engine, delete, event, insert, select
 
-from storage.landing.codec import encode
+from storage.blobs.facts import encode
 from storage.query.engine import QueryEngine
 from storage.query.selections.selection import parse_selection
 from storage.query.shapes.row_order import Page

@@ -286,7 +286,7 @@ def upgrade() -> None:
             "data",
             sa.LargeBinary(),
             nullable=False,
-            comment="(stack id, samples) pairs, storage/landing/codec.py",
+            comment="(stack id, samples) pairs, storage/blobs/facts.py",
         ),
         sa.PrimaryKeyConstraint("day", "profile_id", name=op.f("pk_chunk")),
         postgresql_partition_by="RANGE (day)",

@@ -7,7 +7,7 @@ from datetime import date
 import numpy as np
 from sqlalchemy import ARRAY, BigInteger, Column, Connection, Date, bindparam, cast, func, select
 
-from storage.landing.errors import CorruptChunk
+from storage.errors import CorruptChunk
 from storage.query import budget
 from storage.query.arrays import Int64, group_starts, ranges
 from storage.query.copy_binary import read_rows

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from storage.landing.codec import decode_many
+from storage.blobs.facts import decode_many
 from storage.query import budget
 from storage.query.arrays import Int64
 from storage.query.copy_binary import Blobs

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from sqlalchemy import Connection, Select, func
 
-from storage.landing.lines import Lines, decode_lines
+from storage.blobs.facts import Lines, decode_lines
 from storage.query import budget
 from storage.query.arrays import Bool, Int64
 from storage.query.copy_binary import Rows, TooMuch, read_rows

@@ -8,10 +8,9 @@ from sqlalchemy import Engine, Select, func, select, text
 
 from fleetpb import capture_pb2
 from storage import partitions
-from storage.landing.codec import decode_many
+from storage.blobs.facts import decode_lines, decode_many
 from storage.landing.interning import Interner
 from storage.landing.land import land
-from storage.landing.lines import decode_lines
 from storage.landing.resolved import ResolvedFrames
 from storage.schema import (
     DIMENSIONS,

@@ -9,11 +9,10 @@ import pytest
 from sqlalchemy import Connection, Engine, func, insert, select, update
 
 from fleetpb import capture_pb2
+from storage.blobs.facts import Lines, encode, encode_lines
 from storage.dictionary_sweep.sweep import sweep
-from storage.landing.codec import encode
 from storage.landing.interning import Interner
 from storage.landing.land import land
-from storage.landing.lines import Lines, encode_lines
 from storage.landing.rename import rename
 from storage.landing.resolved import FunctionName, ResolvedFrames
 from storage.rolling import moments_codec, weighted_codec

@@ -14,7 +14,7 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Row, select
 
-from storage.landing.codec import decode_many
+from storage.blobs.facts import decode_many
 from storage.rolling import days as states
 from storage.rolling import moments_codec
 from storage.rolling.cubes import CUBES, DAY, HOUR, WEIGHTED_LEVELS, day_number

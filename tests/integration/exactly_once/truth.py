@@ -18,8 +18,7 @@ from uuid import UUID
 from sqlalchemy import Connection, Engine, Row, func, select, text
 
 from storage import partitions
-from storage.landing.codec import decode_many
-from storage.landing.lines import decode_lines
+from storage.blobs.facts import decode_lines, decode_many
 from storage.schema import (
     capture,
     capture_segment,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Connection, Engine, Table, func, select, text, update
 
 from storage import partitions
-from storage.landing.errors import CorruptChunk
+from storage.errors import CorruptChunk
 from storage.rolling import days, entries, exposures, roll, rows, store
 from storage.rolling import fold as folding
 from storage.rolling.cubes import DAY, HOUR, day_of

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.landing.errors import CorruptChunk
+from storage.errors import CorruptChunk
 from storage.stack_blocks import SPAN, Block, decode, encode
 
 FUNCTIONS = st.lists(st.one_of(st.integers(1, 200), st.integers(1, (1 << 31) - 1)), max_size=8)

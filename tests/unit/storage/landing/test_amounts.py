@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.landing.amounts import pack_amounts, unpack_amounts
-from storage.landing.errors import CorruptChunk
+from storage.blobs.symbols import pack_amounts, unpack_amounts
+from storage.errors import CorruptChunk
 
 AMOUNTS = st.one_of(
     st.integers(0, 9), st.integers(0, 300), st.sampled_from([127, 128, 255, 65_535]), st.integers(0, 2**51)

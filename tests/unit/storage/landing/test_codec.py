@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.landing.codec import decode_many, encode
-from storage.landing.errors import CorruptChunk
+from storage.blobs.facts import decode_many, encode
+from storage.errors import CorruptChunk
 
 chunks = st.dictionaries(
     st.one_of(st.integers(1, 600), st.integers(1, 2**31 - 1)),

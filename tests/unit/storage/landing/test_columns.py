@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.landing.columns import pack, pack_many, unpack
-from storage.landing.errors import CorruptChunk
+from storage.blobs.columns import pack, pack_many, unpack
+from storage.errors import CorruptChunk
 
 integers = st.one_of(
     st.integers(0, 300),

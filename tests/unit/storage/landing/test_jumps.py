@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.landing.errors import CorruptChunk
-from storage.landing.jumps import pack_jumps, unpack_jumps
+from storage.blobs.symbols import pack_jumps, unpack_jumps
+from storage.errors import CorruptChunk
 
 BEYOND = 128 + 256 * 127
 NUMBERS = st.one_of(

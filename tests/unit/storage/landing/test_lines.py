@@ -5,11 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.landing.amounts import pack_amounts
-from storage.landing.columns import pack
-from storage.landing.errors import CorruptChunk
-from storage.landing.jumps import pack_jumps
-from storage.landing.lines import Lines, decode_lines, encode_lines
+from storage.blobs.columns import pack
+from storage.blobs.facts import Lines, decode_lines, encode_lines
+from storage.blobs.symbols import pack_amounts, pack_jumps
+from storage.errors import CorruptChunk
 
 Rows = list[tuple[tuple[int, int], tuple[int, int]]]
 tables = st.dictionaries(

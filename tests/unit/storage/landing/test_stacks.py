@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fleetpb import capture_pb2
+from storage.blobs.facts import Lines
 from storage.landing import line_counts, stacks
-from storage.landing.lines import Lines
 from storage.landing.markers import LEFT_OUT, MARKERS, NO_FRAMES
 from storage.landing.resolved import ResolvedFrames
 from tests.made_captures import MadeCapture, named, random_capture

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storage.rolling import moment_heads, moments_codec
-from storage.rolling.errors import CorruptCell
+from storage.errors import CorruptCell
+from storage.rolling import moments_codec
 from storage.rolling.moments import concatenated
 from tests.unit.storage.rolling.test_moments_codec import VISITS, cell_of
 
@@ -22,7 +22,9 @@ OF_CELLS = ("divisor", "visits", "machines", "x", "xx", "xxxx", "xe")
 def test_heads_are_those_of_the_blobs(cells: list[Any], whole: bool) -> None:
     blobs = moments_codec.encode(concatenated([cell_of(*cell) for cell in cells]))
     expected = moments_codec.decode(blobs).in_units()
-    found = moment_heads.decode_sums(blobs if whole else [memoryview(b)[: moment_heads.BYTES] for b in blobs])
+    found = moments_codec.decode_heads(
+        blobs if whole else [memoryview(b)[: moments_codec.HEAD_BYTES] for b in blobs]
+    )
     for name in OF_CELLS:
         assert np.allclose(getattr(found, name), getattr(expected, name), rtol=1e-14, atol=0), name
     assert len(found.function) == int(found.count.sum()) == 0
@@ -34,7 +36,7 @@ def test_a_blob_that_ends_in_its_head_is_an_error() -> None:
         for n in (1, 2)
     )
     for blob, size in ((single, 38), (several, 58)):
-        assert len(moment_heads.decode_sums([blob, blob[:size]])) == 2
+        assert len(moments_codec.decode_heads([blob, blob[:size]])) == 2
         for short in (size - 1, 14, 1, 0):
             with pytest.raises(CorruptCell):
-                moment_heads.decode_sums([blob, blob[:short]])
+                moments_codec.decode_heads([blob, blob[:short]])

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storage.landing.columns import pack_many
+from storage.blobs.columns import pack_many
+from storage.errors import CorruptCell
 from storage.rolling import moments_codec
-from storage.rolling.errors import CorruptCell
 from storage.rolling.moments import SLOTS, Sums, add, concatenated, empty, machine_bit, machines
 
 VALUES = st.one_of(st.integers(0, 5), st.integers(0, 300), st.integers(0, 10**9))

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storage.landing.amounts import pack_amounts
-from storage.landing.columns import pack, pack_bytes
+from storage.blobs.columns import pack, pack_bytes
+from storage.blobs.symbols import pack_amounts
+from storage.errors import CorruptCell
 from storage.rolling import cell_moments, moments, moments_codec, visit_list_codec
-from storage.rolling.errors import CorruptCell
 from storage.rolling.moments import Sums, machine_bit
 from storage.rolling.visit_lists import MOST_VISITS, VisitLists, add, concatenated
 

@@ -9,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storage.landing.columns import pack_many
-from storage.landing.errors import CorruptChunk
-from storage.rolling.errors import CorruptCell
-from storage.rolling.visit_pairs_codec import Pairs, pack_pairs, unpack_pairs
+from storage.blobs.columns import pack_many
+from storage.errors import CorruptCell, CorruptChunk
+from storage.rolling.visit_list_codec import Pairs, pack_pairs, unpack_pairs
 
 REFUSALS = (CorruptCell, CorruptChunk, struct.error)
 FUNCTIONS = st.one_of(st.integers(1, 40), st.integers(1, (1 << 31) - 1))

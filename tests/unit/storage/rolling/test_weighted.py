@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from storage.errors import CorruptCell
 from storage.rolling import weighted, weighted_codec
-from storage.rolling.errors import CorruptCell
 from storage.rolling.weighted import Parts
 
 AMOUNT = st.floats(0, 1e20, allow_subnormal=False)

@@ -16,7 +16,7 @@ from storage.query.cells.functions import sums_of
 from storage.query.cells.gathered import Blocks, Gathered
 from storage.query.cells.open_blocks import OpenBlocks
 from storage.query.decoded_cache import DecodedCache
-from storage.rolling import moment_heads, moments_codec
+from storage.rolling import moments_codec, weighted_codec
 from storage.rolling.cover import Cover
 from storage.rolling.cubes import EVENT, Source
 from storage.rolling.moments import Sums
@@ -43,13 +43,13 @@ def cells_of(sums: Sums) -> Cells:
     blobs = moments_codec.encode(sums)
     column = np.ones(len(sums), np.int64)
     total = (sums.x * sums.divisor).astype(np.int64)
-    heads, unpacked = moment_heads.decode_sums(blobs), Unpacked(blobs)
+    heads, unpacked = moments_codec.decode_heads(blobs), Unpacked(blobs)
     return Cells(*(column,) * 9, total, column, *NO_FACTS, heads, unpacked, column)
 
 
 def closed_of(blobs: tuple[bytes, ...]) -> WeightedCells:
     column = np.ones(len(blobs), np.int64)
-    heads, unpacked = moment_heads.decode_parts(blobs), WeightedMoments(blobs)
+    heads, unpacked = weighted_codec.decode_heads(blobs), WeightedMoments(blobs)
     doubles = column.astype(np.float64)
     return WeightedCells(
         *(column,) * 7, 0 * column, doubles, column, *NO_FACTS, doubles, heads, unpacked, column

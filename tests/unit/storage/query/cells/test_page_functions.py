@@ -16,7 +16,7 @@ from storage.query.cells.blocks import ClosedBlock, OpenBlock
 from storage.query.cells.closed_blocks import ClosedBlocks
 from storage.query.cells.open_blocks import OpenBlocks
 from storage.query.decoded_cache import DecodedCache
-from storage.rolling import moment_heads, moments_codec, visit_list_codec, weighted_codec
+from storage.rolling import moments_codec, visit_list_codec, weighted_codec
 from storage.rolling.cover import Cover
 from storage.rolling.cubes import DAY, EVENT, Source
 from storage.rolling.moments import Sums
@@ -91,7 +91,7 @@ class Store:
                 blobs = [day(bucket) for _, bucket in keys]
                 bucket = np.array([bucket for _, bucket in keys], np.int64)
                 one = np.ones(len(bucket), np.int64)
-                heads, unpacked = moment_heads.decode_sums(blobs), Unpacked(blobs)
+                heads, unpacked = moments_codec.decode_heads(blobs), Unpacked(blobs)
                 return Cells(
                     *(one, one, 0 * one, bucket, *(one,) * 5, one, 0 * one, *NO_FACTS, heads, unpacked, one)
                 )
@@ -102,7 +102,7 @@ class Store:
                 blobs = [a_bucket(bucket) for _, bucket in keys]
                 bucket = np.array([bucket for _, bucket in keys], np.int64)
                 one = np.ones(len(bucket), np.int64)
-                heads, unpacked = moment_heads.decode_parts(blobs), WeightedMoments(blobs)
+                heads, unpacked = weighted_codec.decode_heads(blobs), WeightedMoments(blobs)
                 doubles = one.astype(np.float64)
                 columns = (one, bucket, *(one,) * 6, doubles, 0 * one, *NO_FACTS, np.zeros(0))
                 return WeightedCells(*columns, heads, unpacked, one)

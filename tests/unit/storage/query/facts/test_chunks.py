@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.landing.codec import decode_many, encode
+from storage.blobs.facts import decode_many, encode
 from storage.query.copy_binary import NO_BLOBS, Blobs
 from storage.query.facts import chunks
 

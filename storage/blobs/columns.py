@@ -1,4 +1,4 @@
-"""Columns of small non-negative integers as bytes: the shared part of the chunk codecs.
+"""Columns of small non-negative integers as bytes.
 
 Strategy: a column of n integers is n bytes, 255 standing for "in the list behind"; that list is one
 of 16-bit numbers, where 65535 stands for "in the last list", of int64. Sample counts and differences
@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 import zstandard
 
-from storage.landing.errors import CorruptChunk
+from storage.errors import CorruptChunk
 
 Ints = npt.NDArray[np.int64]
 
@@ -37,6 +37,7 @@ _WIDTHS: tuple[tuple[np.dtype[Any], int], ...] = (
     (np.dtype("<i8"), _LAST),
 )
 """Widths a number may have, and what stands for "wider" in each."""
+_LARGEST_ID = (1 << 31) - 1
 _LONGEST = 1 + 2 + 8
 """Bytes of the widest number."""
 _WORTH_COMPRESSING = 48
@@ -238,3 +239,24 @@ def _payload(blob: bytes | memoryview, n: int, width: int) -> bytes | memoryview
         return _codecs.decompressor.decompress(frame)
     except zstandard.ZstdError as error:
         raise CorruptChunk(f"a blob does not decompress: {error}") from error
+
+
+def steps(ids: Ints, counts: Ints) -> Ints:
+    """Ids that stand one blob's after the other's as differences; the first of each blob as it is."""
+    found = np.diff(ids, prepend=0)
+    first = (np.cumsum(counts) - counts)[counts > 0]
+    found[first] = ids[first]
+    return found
+
+
+def from_steps(differences: Ints, counts: Ints) -> Ints:
+    """The inverse of `steps`. Raises CorruptChunk for an id that is not in 0…2³¹−1."""
+    filled = counts[counts > 0]
+    if not len(filled):
+        return differences
+    ids = np.cumsum(differences)
+    first = np.cumsum(filled) - filled
+    ids -= np.repeat(ids[first] - differences[first], filled)
+    if int(ids.min()) < 0 or int(ids.max()) > _LARGEST_ID:
+        raise CorruptChunk("an id beyond 31 bits")
+    return ids
