@@ -15,7 +15,7 @@ from prometheus_client.registry import Collector
 
 from services.api.response_cache import ResponseCache
 from services.observing.store import StoreState
-from storage.query.cache_size import CacheSize
+from storage.query.decoded_cache import CacheSize
 from storage.query.shapes.operations import Operations
 from storage.query.shapes.status import LandingStatus
 

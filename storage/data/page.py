@@ -12,7 +12,7 @@ from storage.data.facts import FactReader, VisitFacts
 from storage.data.place import Order, Place
 from storage.data.visits import VisitRow
 from storage.data.weights import DayWeights, VisitWeight
-from storage.query.weighing.kept import facts_from
+from storage.query.weighing.covered import facts_from
 from storage.query.weighing.strata import NOT_KNOWN, class_of
 
 MOST_FACTS = 100_000

@@ -15,8 +15,8 @@ from analysis.weights import Weights, weigh
 from storage.data.asked import Asked
 from storage.data.place import midnight
 from storage.query.arrays import Float, Int64
+from storage.query.weighing.covered import facts_from
 from storage.query.weighing.design import Watched, read_watched
-from storage.query.weighing.kept import facts_from
 from storage.query.weighing.strata import Strata, read_strata
 from storage.schema import BY_HAND, capture_segment, visit
 from storage.schema.base import utc

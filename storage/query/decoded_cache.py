@@ -9,9 +9,29 @@ others asked before.
 import threading
 from collections import OrderedDict
 from collections.abc import Hashable
+from dataclasses import dataclass, fields, is_dataclass
 from typing import TypeVar
 
-from storage.query.cache_size import CacheSize, array_bytes
+import numpy as np
+
+
+@dataclass(frozen=True, slots=True)
+class CacheSize:
+    """What a cache holds at one moment."""
+
+    rows: int
+    bytes: int
+    """About; without what queries under way hold besides."""
+
+
+def array_bytes(held: object) -> int:
+    """Bytes of the arrays among the fields of a dataclass, those of dataclasses in it included."""
+    if isinstance(held, np.ndarray):
+        return held.nbytes
+    if is_dataclass(held):
+        return sum(array_bytes(getattr(held, field.name)) for field in fields(held))
+    return 0
+
 
 DEFAULT_BYTES = 512 << 20
 _LARGEST_PART = 4

@@ -16,15 +16,14 @@ from storage import partitions
 from storage.database import snapshot
 from storage.errors import StorageError
 from storage.query.budget import Budget, Limits, budget_of
-from storage.query.cache_size import CacheSize
-from storage.query.decoded_cache import DEFAULT_BYTES, DecodedCache
+from storage.query.decoded_cache import DEFAULT_BYTES, CacheSize, DecodedCache
 from storage.query.planner import Planner
 from storage.query.reader import StoreQuestion, StoreReading
 from storage.query.remembered import remembering
 from storage.query.samples import SampleSource
 from storage.query.selections.selection import Selection, selections_of
 from storage.query.stacks.files import StackFiles
-from storage.query.weighing.kept import facts_from
+from storage.query.weighing.covered import facts_from
 
 _OVERLAY_LEAST = 5_000
 """Nodes the overlay may have before the file is built again, if they are also that share of the tree."""

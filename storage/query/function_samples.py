@@ -1,8 +1,8 @@
-"""The samples of a selection by function, out of what merged cells keep of each, as exact as out of their stacks.
+"""The samples of a selection by function or by application, out of what merged cells keep of each, as exact as out of their stacks.
 
 Three things cells' sums by function do not tell, and for these the stacks are read after all, but only added up: whether
 functions that have become one stand in one stack, in which case everything is made of the stacks; how much has a
-function without a name in its stack; and how much lacks its outermost callers. A fleet without either never reads them.
+function without a name in its stack; and how much lacks its outermost callers. A fleet without either never reads them. What each application has stands in its cells.
 """
 
 from collections.abc import Callable
@@ -15,10 +15,11 @@ from sqlalchemy import Connection
 from storage.landing.markers import Kind
 from storage.landing.resolved import Status
 from storage.query.arrays import Bool, Int64
+from storage.query.cells.blocks import FunctionSums
 from storage.query.cells.evidence import Merged
-from storage.query.cells.function_sums import FunctionSums
 from storage.query.cells.functions import sums_of, together
 from storage.query.cells.gathered import CannotTell, Gathered, gather
+from storage.query.cells.samples import by_application
 from storage.query.facts.scan import SampleType, campaign_of
 from storage.query.planner import CellPlan
 from storage.query.samples import SampleSource
@@ -174,3 +175,50 @@ class _Unsure:
         nameless: Bool = (functions.status(sums.function) < Status.SYMTAB) & ~marker
         no_code = nameless | marker
         return cls(int(sums.own[no_code].sum()), became_one, bool(no_code.any()))
+
+
+@dataclass(frozen=True, slots=True)
+class ApplicationSamples:
+    """What the applications of a selection have."""
+
+    kind: SampleType
+    seen: Seen
+    """What visits brought that are in no cell."""
+    evidence: Merged
+    """Its rows are the applications."""
+    units: int
+    """Observed."""
+    quality: Quality
+
+    @property
+    def whole(self) -> float:
+        """Units of the fleet in all of it: what shares are of."""
+        return self.evidence.whole
+
+
+def read_applications(
+    source: SampleSource,
+    connection: Connection,
+    selection: Selection,
+    kind: SampleType,
+    plan: CellPlan,
+    *,
+    make: Callable[[ApplicationSamples], _Found],
+) -> _Found | None:
+    """What is made of a selection by cells for rows that are applications; else as `read_functions`."""
+    gathered = gathered_sums(source, connection, selection, kind, plan)
+    if gathered is None:
+        return None
+    told = tell(source, connection, gathered, merging=False)
+    loose = gathered.loose.facts
+    application = loose.application[loose.profile]
+    seen = Seen(loose.visit[loose.profile], told.shape.leaf, loose.values, loose.units, application)
+    evidence = bounded(
+        by_application(gathered, told.canonical),
+        connection,
+        selection,
+        kind,
+        cache=source.cache,
+        planner=source.planner,
+    )
+    return make(ApplicationSamples(kind, seen, evidence, gathered.units, told.quality))

@@ -10,13 +10,17 @@ from sqlalchemy import Connection
 
 from storage.errors import BudgetExceeded
 from storage.query import budget
-from storage.query.application_samples import ApplicationSamples, read_applications
 from storage.query.arrays import Int64
 from storage.query.builds import Builds, read_builds
 from storage.query.cells.gathered import CannotTell
 from storage.query.copy_binary import TooMuch
 from storage.query.facts.scan import Profiles, SampleType, campaign_of, sample_type_of, scan_profiles
-from storage.query.function_samples import FunctionSamples, read_functions
+from storage.query.function_samples import (
+    ApplicationSamples,
+    FunctionSamples,
+    read_applications,
+    read_functions,
+)
 from storage.query.lined import LinedSamples, read_lined
 from storage.query.planner import Access, CellPlan, Shape
 from storage.query.samples import Samples, SampleSource

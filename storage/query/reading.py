@@ -18,11 +18,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from storage.query.application_samples import ApplicationSamples
 from storage.query.arrays import Int64
 from storage.query.builds import Builds
 from storage.query.facts.scan import Profiles, SampleType
-from storage.query.function_samples import FunctionSamples
+from storage.query.function_samples import ApplicationSamples, FunctionSamples
 from storage.query.lined import LinedSamples
 from storage.query.samples import Samples
 from storage.query.selections.selection import Selection

@@ -9,9 +9,8 @@ from datetime import UTC, date, datetime, time, timedelta
 import numpy as np
 
 from storage.query.facts.scan import Facts, Profiles
-from storage.query.weighing.covered import CoveredTime
+from storage.query.weighing.covered import CoveredTime, Span
 from storage.query.weighing.design import Watched
-from storage.query.weighing.kept import Span
 from storage.query.weighing.strata import Drawn, Strata
 from storage.query.weighing.visit_times import DrawnVisits, VisitTimes
 

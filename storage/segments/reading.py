@@ -8,12 +8,11 @@ import numpy as np
 
 from storage.errors import BadSelection
 from storage.query import budget
-from storage.query.application_samples import ApplicationSamples
 from storage.query.arrays import Int64
 from storage.query.builds import Builds
 from storage.query.copy_binary import TooMuch
 from storage.query.facts.scan import WHOLE, Facts, Profiles, SampleType, check_size, parts_of
-from storage.query.function_samples import FunctionSamples
+from storage.query.function_samples import ApplicationSamples, FunctionSamples
 from storage.query.lined import LinedSamples, refuse_frames
 from storage.query.reading import Make
 from storage.query.samples import Samples, filtered, of_fewer, visits_of

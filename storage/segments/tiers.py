@@ -45,10 +45,9 @@ from storage.query.selections.label_names import Choice
 from storage.query.selections.selection import Selection
 from storage.query.stacks.definitions import Definition
 from storage.query.unseen import bounded_by_visits, visits_of_event
-from storage.query.weighing.covered import HOUR_S
+from storage.query.weighing.covered import HOUR_S, Span, cells_from, facts_from
 from storage.query.weighing.design import Coverage, Design, VisitWeights, random_design, read_watched
 from storage.query.weighing.evidence import Visits
-from storage.query.weighing.kept import Span, cells_from, facts_from
 from storage.query.weighing.strata import Strata, read_strata
 from storage.query.weighing.visit_times import DrawnVisits, VisitTimes, read_drawn, read_visit_times
 from storage.schema import visit

@@ -249,7 +249,7 @@ def test_lines_are_not_narrowed_by_stacks(engine: Engine, queries: QueryEngine):
 def test_of_too_many_lines_a_random_part_of_the_visits_is_read(
     engine: Engine, queries: QueryEngine, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("storage.query.facts.line_scan.MAX_LINES", 120)
+    monkeypatch.setattr("storage.query.lined.MAX_LINES", 120)
     with engine.begin() as connection:
         campaign = Campaign(connection, {"a": 1000}, random=Random(3))
         write = campaign.write
@@ -268,7 +268,7 @@ def test_of_too_many_lines_a_random_part_of_the_visits_is_read(
 def test_lines_of_visits_by_hand_are_read_whole_or_not_at_all(
     engine: Engine, queries: QueryEngine, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("storage.query.facts.line_scan.MAX_LINES", 1)
+    monkeypatch.setattr("storage.query.lined.MAX_LINES", 1)
     with engine.begin() as connection:
         write = FactWriter(connection)
         work = write.function("work")

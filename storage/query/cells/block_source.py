@@ -232,3 +232,15 @@ def mask_of(ids: Int64) -> Bool:
     wanted = np.zeros(int(ids.max(initial=0)) + 1, np.bool_)
     wanted[ids] = True
     return wanted
+
+
+class Room:
+    """Room for things of which one is held at a time: as much of the budget as the largest of them takes."""
+
+    def __init__(self) -> None:
+        self._taken = 0
+
+    def take(self, size: int) -> None:
+        """As `budget.take`, of what is not taken already."""
+        budget.take(max(size - self._taken, 0))
+        self._taken = max(size, self._taken)

@@ -9,11 +9,24 @@ from dataclasses import dataclass
 import numpy as np
 
 from storage.query.arrays import Bool, Float, Int32, Int64, Narrow, group_starts, narrow
-from storage.query.cells.function_sums import FunctionSums
 from storage.rolling.moments import Sums
 from storage.rolling.sorting import by_pair
 from storage.rolling.weighted import Parts
 from storage.rolling.weighted_codec import WeightedAmounts
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionSums:
+    """Columns over functions, ascending, each once."""
+
+    function: Int64
+    own: Int64
+    """Units observed that end in the function."""
+    total: Int64
+    """Units observed of stacks that have it."""
+    own_weight: Float
+    """Units of the fleet that they stand for."""
+    total_weight: Float
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,18 +11,18 @@ import numpy as np
 
 from storage.query import budget
 from storage.query.arrays import Bool, Int64, group_starts
-from storage.query.cache_size import array_bytes
 from storage.query.cells.block_source import (
     OPEN,
     TOGETHER_ROWS,
     BlockKey,
     BlockSource,
     Key,
+    Room,
     mask_of,
     square_bytes,
 )
 from storage.query.cells.blocks import KnownBlock, OpenBlock, lacking
-from storage.query.cells.room import Room
+from storage.query.decoded_cache import array_bytes
 from storage.rolling import moments
 from storage.rolling.cover import Cover
 from storage.rolling.cubes import DAY, HOUR

@@ -12,13 +12,12 @@ from storage.query.cells.block_source import (
     Arranged,
     BlockSource,
     Key,
+    Room,
     in_parts,
     mask_of,
     square_bytes,
 )
-from storage.query.cells.blocks import ClosedBlock, closed_block, lacking
-from storage.query.cells.function_sums import FunctionSums
-from storage.query.cells.room import Room
+from storage.query.cells.blocks import ClosedBlock, FunctionSums, closed_block, lacking
 from storage.rolling import weighted
 from storage.rolling.cover import Cover
 from storage.rolling.reading import Functions, WeightedCells

@@ -10,7 +10,7 @@ import numpy as np
 
 from storage.query import budget
 from storage.query.arrays import Float, Int64, sum_at, weight_at
-from storage.query.cells.function_sums import FunctionSums
+from storage.query.cells.blocks import FunctionSums
 from storage.query.cells.gathered import Gathered, Loose
 from storage.query.cells.open_blocks import OpenBlocks
 from storage.query.stacks.stack_tree import Shape

@@ -33,9 +33,8 @@ from storage.query.decoded_cache import DecodedCache
 from storage.query.facts.scan import SampleType
 from storage.query.planner import CellPlan, cheapest, worth
 from storage.query.selections.selection import Selection
-from storage.query.weighing.covered import HOUR_S
+from storage.query.weighing.covered import HOUR_S, Span, cells_from, facts_from, midnight, not_kept
 from storage.query.weighing.design import design_of
-from storage.query.weighing.kept import Span, cells_from, facts_from, midnight, not_kept
 from storage.query.weighing.strata import Strata, read_strata
 from storage.rolling import reading
 from storage.rolling.cover import Bucket, Cover, State, cover, cover_by_hour, read_state

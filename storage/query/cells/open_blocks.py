@@ -7,20 +7,19 @@ import numpy as np
 
 from storage.query import budget
 from storage.query.arrays import Bool, Float, Int64
-from storage.query.cache_size import array_bytes
 from storage.query.cells import block_source
 from storage.query.cells.block_source import (
     OPEN,
     Arranged,
     BlockSource,
     Key,
+    Room,
     in_parts,
     mask_of,
     square_bytes,
 )
-from storage.query.cells.blocks import Entries, OpenBlock, lacking, open_block
-from storage.query.cells.function_sums import FunctionSums
-from storage.query.cells.room import Room
+from storage.query.cells.blocks import Entries, FunctionSums, OpenBlock, lacking, open_block
+from storage.query.decoded_cache import array_bytes
 from storage.rolling import moments
 from storage.rolling.cover import Cover
 from storage.rolling.cubes import DAY, HOUR

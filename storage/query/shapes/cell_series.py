@@ -15,22 +15,19 @@ import numpy as np
 from analysis.moments import Moments
 from storage.errors import BudgetExceeded
 from storage.query import budget
-from storage.query.application_samples import ApplicationSamples
 from storage.query.arrays import Bool, Float, Int64, sum_at
 from storage.query.cells.gathered import CannotTell, Gathered, gather
-from storage.query.cells.in_steps import InSteps, SteppedCells, SteppedVisits
+from storage.query.cells.in_steps import InSteps, SteppedCells, SteppedVisits, remainder
 from storage.query.cells.moments import LooseVisits, Pairs
-from storage.query.cells.remainder import remainder
 from storage.query.copy_binary import TooMuch
 from storage.query.facts.scan import SampleType, campaign_of, sample_type_of
-from storage.query.function_samples import FunctionSamples
+from storage.query.function_samples import ApplicationSamples, FunctionSamples
 from storage.query.planner import Shape
 from storage.query.reader import StoreReading
 from storage.query.selections.selection import Selection
 from storage.query.shapes.frame_keys import split_keys
 from storage.query.shapes.steps import DAY_S, Steps
-from storage.query.shapes.table_frames import brought_at
-from storage.query.shapes.table_functions import FunctionRows
+from storage.query.shapes.table_frames import FunctionRows, brought_at
 from storage.query.shapes.table_rows import APPLICATION, ApplicationRows
 from storage.query.shapes.totals import Totals, totals_of_cells
 from storage.query.weighing import by_visit

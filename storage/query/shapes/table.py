@@ -12,19 +12,17 @@ from functools import partial
 import numpy as np
 
 from storage.errors import BadSelection
-from storage.query.application_samples import ApplicationSamples
 from storage.query.arrays import Int64
 from storage.query.cells.evidence import Merged
 from storage.query.facts.scan import Profiles, SampleType
-from storage.query.function_samples import FunctionSamples
+from storage.query.function_samples import ApplicationSamples, FunctionSamples
 from storage.query.lined import LinedSamples
 from storage.query.reading import Reading
 from storage.query.samples import Samples
 from storage.query.selections.selection import Selection
 from storage.query.shapes.frame_keys import split_keys
 from storage.query.shapes.row_order import Page, ordered
-from storage.query.shapes.table_frames import frame_rows
-from storage.query.shapes.table_functions import FunctionRows
+from storage.query.shapes.table_frames import FunctionRows, frame_rows
 from storage.query.shapes.table_lines import line_rows
 from storage.query.shapes.table_rows import APPLICATION, ApplicationRows, Grouping, LabelRows, Rows
 from storage.query.shapes.totals import Totals, totals, totals_of_cells

@@ -8,10 +8,9 @@ import numpy as np
 from storage.landing.markers import Kind
 from storage.landing.resolved import Status
 from storage.query import budget
-from storage.query.application_samples import ApplicationSamples
 from storage.query.arrays import Int64
 from storage.query.cells.evidence import Merged
-from storage.query.function_samples import FunctionSamples, Quality
+from storage.query.function_samples import ApplicationSamples, FunctionSamples, Quality
 from storage.query.samples import Samples
 from storage.query.stacks.functions import Functions
 from storage.query.stacks.stack_tree import Shape

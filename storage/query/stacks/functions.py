@@ -19,8 +19,8 @@ from sqlalchemy import Connection, select
 from storage.landing.markers import Kind
 from storage.landing.resolved import Status
 from storage.query.arrays import Bool, Int64, distinct
-from storage.query.cache_size import CacheSize
 from storage.query.copy_binary import among
+from storage.query.decoded_cache import CacheSize
 from storage.query.stacks.names import Names, names_of
 from storage.schema import function
 

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from storage.query.arrays import Bool, Float, Int32, Int64, ascending, sorting, sum_at, weight_at
-from storage.query.cache_size import CacheSize, array_bytes
+from storage.query.decoded_cache import CacheSize, array_bytes
 from storage.query.stacks import prefix_tree
 from storage.query.stacks.prefix_tree import PrefixTree
 

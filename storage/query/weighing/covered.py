@@ -1,12 +1,12 @@
-"""When a campaign drew visits: the covered time that visits are weighed with and means are taken over.
+"""When a campaign drew visits, and since when there are facts: the covered time that visits are weighed with and means are taken over.
 
 A round covers the time that its visits are scattered over, and `covered_time` has the runs of rounds that follow each
-other, so a collector that was down for twenty minutes of an hour leaves them out. Source: docs/numbers.md.
+other, so a collector that was down for twenty minutes of an hour leaves them out. Cells, visits and coverage are kept longer than chunks (storage/retention/README.md). Source: docs/numbers.md.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, time
 from math import ceil
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ from sqlalchemy import Column, Connection, DateTime, Integer, bindparam, func, s
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.types import NullType
 
+from storage import partitions
 from storage.query.arrays import Float, Int64
 from storage.query.remembered import once_a_snapshot
 from storage.query.weighing.waiting import SOME_WAIT
@@ -182,3 +183,33 @@ def _given(campaign_id: int, asked: Float) -> Mapping[str, Any]:
     first, end = int(asked[0] // HOUR_S), ceil(asked[1] / HOUR_S)
     begin, until = (datetime.fromtimestamp(hour * HOUR_S, UTC) for hour in (first, end))
     return {"campaign": campaign_id, "first": first, "end": end, "begin": begin, "until": until}
+
+
+Span = tuple[datetime, datetime]
+"""Beginning and end of a stretch of time."""
+
+_ALWAYS = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@once_a_snapshot
+def facts_from(connection: Connection) -> datetime:
+    """The midnight from which on there are chunks, by the snapshot; before it there are cells at most."""
+    oldest = partitions.oldest(connection)
+    return _ALWAYS if oldest is None else datetime.combine(oldest, time(), UTC)
+
+
+@once_a_snapshot
+def cells_from(connection: Connection) -> datetime:
+    """The midnight from which on there are cells and coverage, by the snapshot."""
+    oldest: date | None = connection.scalar(select(func.min(coverage.c.day)))
+    return _ALWAYS if oldest is None else datetime.combine(oldest, time(), UTC)
+
+
+def not_kept(start: datetime, end: datetime, kept: datetime) -> tuple[Span, ...]:
+    """The part of [start, end) before `kept`."""
+    return ((start, min(kept, end)),) if start < min(kept, end) else ()
+
+
+def midnight(moment: datetime) -> datetime:
+    """The beginning of a moment's UTC day."""
+    return datetime.combine(moment.astimezone(UTC).date(), time(), UTC)

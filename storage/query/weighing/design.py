@@ -16,8 +16,7 @@ from analysis.weights import Weights, weigh
 from storage.query.arrays import Bool, Float, Int64
 from storage.query.copy_binary import Rows, read_fixed
 from storage.query.selections.selection import Selection
-from storage.query.weighing.covered import HOURS
-from storage.query.weighing.kept import Span, facts_from, not_kept
+from storage.query.weighing.covered import HOURS, Span, facts_from, not_kept
 from storage.query.weighing.strata import NOT_KNOWN, Strata, class_of, read_strata
 from storage.schema import BY_HAND, capture_segment, visit
 

@@ -16,8 +16,7 @@ from analysis.weights import CLASSES, Frame
 from storage.query.arrays import Float, Int64
 from storage.query.copy_binary import Rows, read_fixed
 from storage.query.remembered import once_a_snapshot
-from storage.query.weighing.covered import HOUR_S, HOURS, CoveredTime, covered_of, read_known
-from storage.query.weighing.kept import Span
+from storage.query.weighing.covered import HOUR_S, HOURS, CoveredTime, Span, covered_of, read_known
 from storage.query.weighing.waiting import count_waiting
 from storage.schema import BY_HAND, coverage, visit
 from storage.schema import stratum as table

@@ -9,9 +9,8 @@ from sqlalchemy import Connection, Double, cast, func, select
 from storage.query import budget
 from storage.query.arrays import Bool, Float, Int64
 from storage.query.copy_binary import among_uuids, read_fixed
-from storage.query.weighing.covered import HOUR_S, HOURS, CoveredTime, read_covered
+from storage.query.weighing.covered import HOUR_S, HOURS, CoveredTime, facts_from, read_covered
 from storage.query.weighing.design import Ids
-from storage.query.weighing.kept import facts_from
 from storage.query.weighing.strata import NOT_KNOWN, Drawn, class_of
 from storage.query.weighing.waiting import read_waiting
 from storage.schema import BY_HAND, visit

@@ -17,7 +17,7 @@ from services.observing.collector import LATEST_LOOK_S, CollectorMetrics
 from services.observing.worker import WorkerMetrics
 from storage.errors import ArchiveUnavailable, BadCapture, DatabaseUnavailable
 from storage.landing.errors import FormatTooNew
-from storage.query.cache_size import CacheSize
+from storage.query.decoded_cache import CacheSize
 from storage.query.shapes.operations import CampaignOperation, Operations
 from storage.query.shapes.status import CapturesStatus, LandingStatus
 from storage.schema import Outcome
