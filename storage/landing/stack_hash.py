@@ -20,7 +20,6 @@ Hashes = npt.NDArray[np.uint64]
 
 _SALTS = (0x9E37_79B9_7F4A_7C15, 0xC2B2_AE3D_27D4_EB4F)
 _BASES = (0xD134_2543_DE82_EF95, 0xAF25_1AF3_B0F0_25B5)
-_BITS = (1 << 64) - 1
 
 
 def first_of_equal(ordered: Hashes) -> npt.NDArray[np.bool_]:

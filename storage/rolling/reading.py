@@ -5,7 +5,7 @@ cells as it weighs visits. What is still in `roll_queue` is not in any cell: the
 from their chunks, and takes out what waits in `roll_replaced`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from enum import Enum, auto
 from functools import cache
@@ -40,7 +40,7 @@ from storage.rolling.moments import Sums
 from storage.rolling.rows import MAX_BYTES, Columns
 from storage.rolling.sorting import Bool, Float64, Int64
 from storage.rolling.weighted import Parts
-from storage.rolling.weighted_codec import WeightedAmounts, WeightedMoments
+from storage.rolling.weighted_codec import WeightedMoments
 from storage.schema import exposure, roll, roll_weighted, stratum
 
 _CLASSES = (-1, 0, 1, 2, 3)
@@ -82,7 +82,7 @@ class Cells:
     moments: Sums | None
     """In units; None when not asked for."""
     unpacked: moments_codec.Unpacked
-    """What `of_functions` and `amounts` are taken of."""
+    """What `of_functions` is taken of."""
     version: Int64
     """Of each cell's row: another number whenever that is written anew; 0 where it was not asked for."""
 
@@ -92,10 +92,6 @@ class Cells:
     def of_functions(self, wanted: Bool) -> Sums:
         """The moments with the functions that are `wanted` by id. Raises `CorruptCell`."""
         return self.unpacked.sums(wanted).in_units()
-
-    def amounts(self) -> Iterator[moments_codec.Amounts]:
-        """What the cells have of all functions, a part at a time. Raises `CorruptCell`."""
-        return self.unpacked.amounts()
 
     @property
     def cell(self) -> Int64:
@@ -131,7 +127,7 @@ class WeightedCells:
     """The fleet's."""
     moments: Parts | None
     unpacked: WeightedMoments
-    """What `of_functions` and `amounts` are taken of."""
+    """What `of_functions` is taken of."""
     version: Int64
     """As that of `Cells`."""
 
@@ -141,10 +137,6 @@ class WeightedCells:
     def of_functions(self, wanted: Bool) -> Parts:
         """The moments with the functions that are `wanted` by id. Raises `CorruptCell`."""
         return self.unpacked.parts(wanted)
-
-    def amounts(self) -> WeightedAmounts:
-        """What the cells have of all functions. Raises `CorruptCell`."""
-        return self.unpacked.amounts()
 
     @property
     def cell(self) -> Int64:
@@ -172,14 +164,13 @@ def read_cells(
     cover: Cover,
     *,
     k1: Sequence[int] | None = None,
-    k2: Sequence[int] | None = None,
     facts: bool = True,
     moments: bool = True,
     functions: Functions = Functions.READ,
     versions: bool = False,
     limit: int = MAX_BYTES,
 ) -> Cells:
-    """The raw cells of `cover.hours` and `cover.days`, where `k1` and `k2` are among these (None: any).
+    """The raw cells of `cover.hours` and `cover.days`, whose `k1` is among these (None: any).
 
     Without `facts` or `moments` those blobs are not read at all. Raises `CorruptCell`, and `TooMuch` past
     `limit` bytes.
@@ -189,9 +180,8 @@ def read_cells(
         moments=functions if moments else None,
         versions=versions,
         k1=k1 is not None,
-        k2=k2 is not None,
     )
-    given = _given(source, k1, k2) | {"strata": list(connection.scalars(_STRATA))}
+    given = _given(source, k1) | {"strata": list(connection.scalars(_STRATA))}
     parts: list[Columns] = []
     data: list[memoryview] = []
     blobs: list[memoryview] = []
@@ -223,7 +213,6 @@ def read_weighted(
     cover: Cover,
     *,
     k1: Sequence[int] | None = None,
-    k2: Sequence[int] | None = None,
     facts: bool = True,
     moments: bool = True,
     functions: Functions = Functions.READ,
@@ -241,9 +230,8 @@ def read_weighted(
         moments=functions if moments else None,
         versions=versions,
         k1=k1 is not None,
-        k2=k2 is not None,
     )
-    given = _given(source, k1, k2)
+    given = _given(source, k1)
     tables: list[Columns] = []
     found: list[list[memoryview]] = [[] for _ in range(facts + (facts and estimates) + moments)]
     for level in sorted({level for level, _ in cover.weighted}):
@@ -325,22 +313,22 @@ _EXPOSURE = (
 
 
 @cache
-def _raw(*, facts: bool, moments: Functions | None, versions: bool, k1: bool, k2: bool) -> Select[Any]:
-    """Cells of a level and of buckets; `k1` and `k2`: of those alone that are given."""
+def _raw(*, facts: bool, moments: Functions | None, versions: bool, k1: bool) -> Select[Any]:
+    """Cells of a level and of buckets; `k1`: of those alone that are given."""
     version = [_version(roll)] if versions else []
     named = [roll.c.facts, roll.c.data] if facts else []
     names = [] if moments is None else [_moments(roll.c.moments, functions=moments)]
     statement = select(*(roll.c[name] for name in _RAW), *version, *named, *names)
     # Every column of the primary key gets a list of values: the index is then descended into for
     # each combination instead of being read from end to end.
-    return _chosen(statement, roll, k1=k1, k2=k2).where(
+    return _chosen(statement, roll, k1=k1).where(
         among_given(roll.c.stratum_id, "strata"), roll.c.utilisation_class.in_(_CLASSES)
     )
 
 
 @cache
 def _merged(
-    *, facts: bool, estimates: bool, moments: Functions | None, versions: bool, k1: bool, k2: bool
+    *, facts: bool, estimates: bool, moments: Functions | None, versions: bool, k1: bool
 ) -> Select[Any]:
     """As `_raw`, of cells of many days."""
     version = [_version(roll_weighted)] if versions else []
@@ -349,10 +337,10 @@ def _merged(
         named.append(roll_weighted.c.weighted)
     names = [] if moments is None else [_moments(roll_weighted.c.moments, functions=moments)]
     statement = select(*(roll_weighted.c[name] for name in _WEIGHTED), *version, *named, *names)
-    return _chosen(statement, roll_weighted, k1=k1, k2=k2)
+    return _chosen(statement, roll_weighted, k1=k1)
 
 
-def _chosen(statement: Select[Any], table: Table, *, k1: bool, k2: bool) -> Select[Any]:
+def _chosen(statement: Select[Any], table: Table, *, k1: bool) -> Select[Any]:
     """With the conditions that `_given` has the values of, and those of a level and its buckets."""
     statement = statement.where(
         table.c.cube == bindparam("cube"),
@@ -362,12 +350,11 @@ def _chosen(statement: Select[Any], table: Table, *, k1: bool, k2: bool) -> Sele
         table.c.level == bindparam("level"),
         among_given(table.c.bucket, "buckets"),
     )
-    keys = ((table.c.k1, "k1", k1), (table.c.k2, "k2", k2))
-    return statement.where(*(among_given(column, name) for column, name, given in keys if given))
+    return statement.where(among_given(table.c.k1, "k1")) if k1 else statement
 
 
-def _given(source: Source, k1: Sequence[int] | None, k2: Sequence[int] | None) -> dict[str, Any]:
-    keys = {name: list(ids) for name, ids in (("k1", k1), ("k2", k2)) if ids is not None}
+def _given(source: Source, k1: Sequence[int] | None) -> dict[str, Any]:
+    keys = {} if k1 is None else {"k1": list(k1)}
     return keys | {
         "cube": source.cube.id,
         "campaign": source.campaign_id,

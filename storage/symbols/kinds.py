@@ -37,4 +37,3 @@ class Quality(IntEnum):
 NAMING: Final = (FileKind.EXECUTABLE, FileKind.DEBUGINFO, FileKind.SYMBOLS, FileKind.KALLSYMS)
 """Kinds that name functions by themselves; the others only complete one of these."""
 EVERY_KIND: Final = tuple(FileKind)
-EVERY_QUALITY: Final = tuple(Quality)

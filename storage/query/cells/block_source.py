@@ -14,6 +14,8 @@ from storage.query.decoded_cache import DecodedCache
 from storage.rolling import reading
 from storage.rolling.cover import Cover
 from storage.rolling.cubes import DAY, HOUR, Source
+from storage.rolling.moments import Sums
+from storage.rolling.moments_codec import Unpacked
 from storage.rolling.reading import Cells, Functions, WeightedCells
 from storage.rolling.rows import ANSWER_BYTES
 
@@ -147,19 +149,12 @@ class BlockSource:
 
     def arranged(self, cells: Cells | WeightedCells) -> "Arranged":
         """The rows of cells in the order of their keys, and which of them are of one block."""
-        names = OPEN if isinstance(cells, Cells) else CLOSED
-        by = names[: names.index(_COUNTED[0])]
-        order = np.lexsort([getattr(cells, name) for name in reversed(by)])
-        rows = np.stack([getattr(cells, name)[order].view(np.int64) for name in names])
-        level, bucket = rows[0], rows[1]
-        begin = group_starts(level * _APART + bucket)
-        keys = list(zip(level[begin].tolist(), bucket[begin].tolist(), strict=True))
-        ends = [*begin[1:].tolist(), len(order)]
+        order, rows = in_order(cells)
         places: Places = {}
         level_together, bucket_together = TOGETHER
         rows_together = 0
-        for key, low, high in zip(keys, begin.tolist(), ends[: len(keys)], strict=True):
-            known = key
+        for key, place in keys_of(rows):
+            known, low, high = key, place.start, place.stop
             # What is not kept stands before what is: levels ascend.
             if not self.keeps(key):
                 more = int(cells.unpacked.rows[order[low:high]].sum())
@@ -170,9 +165,6 @@ class BlockSource:
                 known = level_together, bucket_together
             places[known] = slice(places[known].start if known in places else low, high)
         return Arranged(order, rows, places)
-
-
-_APART = 1 << 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +181,38 @@ class Arranged:
     def cells(self, key: Key) -> Int64:
         """Which cells are of a block, in the order of their keys."""
         return self.order[self.places[key]]
+
+
+def in_order(cells: Cells | WeightedCells) -> tuple[Int64, Int64]:
+    """Where each cell was before in the order of their keys, and their rows in it, as `OPEN` or `CLOSED` names the columns."""
+    names = OPEN if isinstance(cells, Cells) else CLOSED
+    by = names[: names.index(_COUNTED[0])]
+    order = np.lexsort([getattr(cells, name) for name in reversed(by)])
+    return order, np.stack([getattr(cells, name)[order].view(np.int64) for name in names])
+
+
+_APART = 1 << 32
+
+
+def keys_of(rows: Int64) -> Iterator[tuple[Key, slice]]:
+    """The levels and buckets of rows in the order of their keys, and where those of each stand."""
+    level, bucket = rows[0], rows[1]
+    begin = group_starts(level * _APART + bucket).tolist()
+    for low, high in zip(begin, [*begin[1:], rows.shape[1]], strict=False):
+        yield (int(level[low]), int(bucket[low])), slice(low, high)
+
+
+def open_cells(rows: Int64, heads: Sums) -> Cells:
+    """Cells of these rows, as `OPEN` names their columns, without what they have of stacks and functions."""
+    nothing = np.zeros(0, np.int64)
+    return Cells(
+        **dict(zip(OPEN, rows, strict=True)),
+        facts=np.zeros(rows.shape[1], np.int64),
+        stack=nothing,
+        units=nothing,
+        moments=heads,
+        unpacked=Unpacked(()),
+    )
 
 
 def _cover(keys: Sequence[Key]) -> Cover:

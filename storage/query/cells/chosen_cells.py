@@ -10,15 +10,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from storage.query import budget
-from storage.query.arrays import Bool, Int64, group_starts
+from storage.query.arrays import Bool, Int64
 from storage.query.cells.block_source import (
-    OPEN,
     TOGETHER_ROWS,
     BlockKey,
     BlockSource,
     Key,
     Room,
+    in_order,
+    keys_of,
     mask_of,
+    open_cells,
     square_bytes,
 )
 from storage.query.cells.blocks import KnownBlock, OpenBlock, lacking
@@ -27,8 +29,7 @@ from storage.rolling import moments
 from storage.rolling.cover import Cover
 from storage.rolling.cubes import DAY, HOUR
 from storage.rolling.moments import Sums
-from storage.rolling.moments_codec import Unpacked
-from storage.rolling.reading import Cells, Functions
+from storage.rolling.reading import Functions
 
 AT_ONCE = 24
 """Hours or days that are read at a time: to unpack each by itself cost a week of one application 300 CPU ms instead of 100."""
@@ -54,19 +55,10 @@ class ChosenCells:
         self._room = Room()
         keys = [*((HOUR, hour) for hour in cover.hours), *((DAY, day) for day in cover.days)]
         read = of.heads(keys)
-        rows, order = _arranged(read)
-        heads = (read.moments or moments.empty(0)).of(order)
-        nothing = np.zeros(0, np.int64)
-        self.cells = Cells(
-            **dict(zip(OPEN, rows, strict=True)),
-            facts=np.zeros(rows.shape[1], np.int64),
-            stack=nothing,
-            units=nothing,
-            moments=heads,
-            unpacked=Unpacked(()),
-        )
-        self._heads = heads
-        self._parts = list(_parts(rows))
+        order, rows = in_order(read)
+        self._heads = (read.moments or moments.empty(0)).of(order)
+        self.cells = open_cells(rows, self._heads)
+        self._parts = _parts(rows)
 
     def of_functions(self, wanted: Bool) -> Sums:
         """As `OpenBlocks.of_functions`."""
@@ -111,9 +103,9 @@ class ChosenCells:
     def _read(self, parts: Sequence[tuple[_Part, Int64]]) -> Iterator[tuple[Key, Sums]]:
         """What the cells say of the functions given with each part."""
         cells = self._of.open([part.key for part, _ in parts], Functions.LATER)
-        rows, order = _arranged(cells)
+        order, rows = in_order(cells)
         functions = {part.key: ids for part, ids in parts}
-        for together in _at_once(list(_parts(rows)), cells.unpacked.rows[order]):
+        for together in _at_once(_parts(rows), cells.unpacked.rows[order]):
             budget.checkpoint()
             first = together[0].place.start
             unpacked = cells.unpacked.of(order[first : together[-1].place.stop])
@@ -150,17 +142,5 @@ def _at_once(parts: Sequence[_Part], functions: Int64) -> Iterator[list[_Part]]:
         yield together
 
 
-_BY = OPEN[: OPEN.index("profiles")]
-
-
-def _arranged(cells: Cells) -> tuple[Int64, Int64]:
-    """The rows of cells in the order of their keys, as `OPEN` names their columns, and where each was before."""
-    order = np.lexsort([getattr(cells, name) for name in reversed(_BY)])
-    return np.stack([getattr(cells, name)[order].view(np.int64) for name in OPEN]), order
-
-
-def _parts(rows: Int64) -> Iterator[_Part]:
-    level, bucket = rows[0], rows[1]
-    begin = group_starts(level * (1 << 32) + bucket).tolist()
-    for low, high in zip(begin, [*begin[1:], rows.shape[1]], strict=False):
-        yield _Part((int(level[low]), int(bucket[low])), slice(low, high), rows[:, low:high])
+def _parts(rows: Int64) -> list[_Part]:
+    return [_Part(key, place, rows[:, place]) for key, place in keys_of(rows)]

@@ -16,6 +16,7 @@ from storage.query.cells.block_source import (
     Room,
     in_parts,
     mask_of,
+    open_cells,
     square_bytes,
 )
 from storage.query.cells.blocks import Entries, FunctionSums, OpenBlock, lacking, open_block
@@ -68,19 +69,9 @@ class OpenBlocks:
     @property
     def cells(self) -> Cells:
         """Their rows, and their moments without functions."""
-        nothing = np.zeros(0, np.int64)
         blocks = self._blocks.values()
         rows = np.concatenate([np.zeros((len(OPEN), 0), np.int64), *(b.rows for b in blocks)], axis=1)
-        columns = dict(zip(OPEN, rows, strict=True))
-        heads = moments.concatenated([moments.empty(0), *(block.heads for block in blocks)])
-        return Cells(
-            **columns,
-            facts=np.zeros(rows.shape[1], np.int64),
-            stack=nothing,
-            units=nothing,
-            moments=heads,
-            unpacked=Unpacked(()),
-        )
+        return open_cells(rows, moments.concatenated([moments.empty(0), *(block.heads for block in blocks)]))
 
     def amounts(self, weight: Float) -> Iterator[FunctionSums]:
         """What the functions of each block have; `weight` is that of each cell."""
