@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, ExceptionContext, make_url
 
 from storage import errors
-from storage.query import budget, copy_binary
+from storage.snapshots import budget, copy_binary
 
 CONNECT_TIMEOUT_S = 10
 _TEMP_BUFFERS = "2MB"

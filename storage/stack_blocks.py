@@ -19,8 +19,8 @@ import numpy.typing as npt
 import zstandard
 
 from storage import frames
+from storage.arrays import group_starts, runs
 from storage.errors import CorruptChunk
-from storage.rolling.sorting import ranges, starts
 
 Int32s = npt.NDArray[np.int32]
 Int64s = npt.NDArray[np.int64]
@@ -45,7 +45,7 @@ def encode(ids: Int64s, depth: Int64s, function: npt.NDArray[np.integer]) -> lis
     """The blocks of stacks with ascending ids; functions stand one stack after the other, outermost first."""
     if not len(ids):
         return []
-    cuts = [*starts(ids // SPAN).tolist(), len(ids)]
+    cuts = [*group_starts(ids // SPAN).tolist(), len(ids)]
     ends = np.concatenate(([0], np.cumsum(depth)))
     parts: list[npt.NDArray[np.integer]] = []
     for low, high in itertools.pairwise(cuts):
@@ -83,15 +83,15 @@ def decode(
     if (stacks < 1).any() or (2 * stacks > lengths).any():
         raise CorruptChunk("a block of stacks holds fewer than it says")
     begin = np.cumsum(lengths) - lengths
-    steps = values[ranges(begin, stacks)].astype(np.int64)
-    depth = values[ranges(begin + stacks, stacks)].astype(np.int64)
+    steps = values[runs(begin, stacks)].astype(np.int64)
+    depth = values[runs(begin + stacks, stacks)].astype(np.int64)
     functions = lengths - 2 * stacks
     lead = np.cumsum(stacks) - stacks
     if (np.add.reduceat(depth, lead) != functions).any():
         raise CorruptChunk("the depths of a block's stacks do not add up")
     ids = np.cumsum(steps)
     ids += np.repeat(first_id - ids[lead], stacks)
-    return ids, values[ranges(begin + 2 * stacks, functions)], depth
+    return ids, values[runs(begin + 2 * stacks, functions)], depth
 
 
 def _unpacked(decompressor: zstandard.ZstdDecompressor, blob: bytes | memoryview) -> bytes:

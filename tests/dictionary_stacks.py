@@ -8,8 +8,8 @@ from sqlalchemy import Connection, insert, select
 
 from storage import stack_blocks
 from storage.landing import sealed_stacks
-from storage.query.stacks.stack_reading import read_stacks
 from storage.schema import stack, stack_block, stack_sealed
+from storage.snapshots.stack_reading import read_stacks
 
 
 def add_stack(connection: Connection, frames: Sequence[int]) -> int:

@@ -17,9 +17,9 @@ from analysis import moments
 from analysis.weights import weigh
 from benchmarks.store.fleet import PERIOD_NS
 from storage.database import snapshot
-from storage.query.stacks.stack_reading import read_stacks
 from storage.query.weighing.estimates import Estimate, estimates
 from storage.query.weighing.strata import read_strata
+from storage.snapshots.stack_reading import read_stacks
 
 if TYPE_CHECKING:
     from pathlib import Path

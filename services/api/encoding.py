@@ -37,7 +37,7 @@ import numpy as np
 from services.api.answer import Json
 from services.api.profiles.functions import KINDS, STATUSES
 from services.api.replies import as_json
-from storage.query.arrays import Int32
+from storage.arrays import Int32
 from storage.query.shapes.flame import Flame
 from storage.query.stacks.functions import FunctionRow
 

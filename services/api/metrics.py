@@ -15,9 +15,9 @@ from prometheus_client.registry import Collector
 
 from services.api.response_cache import ResponseCache
 from services.observing.store import StoreState
-from storage.query.decoded_cache import CacheSize
 from storage.query.shapes.operations import Operations
 from storage.query.shapes.status import LandingStatus
+from storage.snapshots.decoded_cache import CacheSize
 
 
 class Metrics:

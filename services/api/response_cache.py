@@ -16,7 +16,7 @@ from http import HTTPStatus
 from fastapi import Request, Response
 
 from services.api.formats.accept import Coding, accept_encoding, best_coding
-from storage.query.decoded_cache import CacheSize
+from storage.snapshots.decoded_cache import CacheSize
 
 _ENTRY_BYTES = 1000
 """Of Python objects in an entry, beside its texts and body."""

@@ -30,10 +30,10 @@ from services.experiments.desk import ExperimentDesk
 from services.symbols.desk import SymbolDesk
 from storage.archive import Archive
 from storage.database import open_engine
-from storage.query.budget import Limits
-from storage.query.decoded_cache import DEFAULT_BYTES
 from storage.query.engine import OlderDays, QueryEngine
 from storage.query.stacks.files import StackFiles
+from storage.snapshots.budget import Limits
+from storage.snapshots.decoded_cache import DEFAULT_BYTES
 from storage.symbols.sources import MAX_SOURCE_BYTES
 from symbolizer.source_text.roots import SourceRoot
 from symbolizer.source_text.text import FetchLimits, SourceTexts

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
 
-from storage.query.budget import Budget
+from storage.snapshots.budget import Budget
 
 HEADER = "Server-Timing"
 

@@ -11,7 +11,7 @@ import anyio.to_thread
 from anyio import CapacityLimiter, create_task_group
 from fastapi import Request, Response
 
-from storage.query.budget import Budget, Stop, offered
+from storage.snapshots.budget import Budget, Stop, offered
 
 Made = TypeVar("Made")
 

@@ -38,7 +38,7 @@ def api(
     from services.data_api.server import DataListen  # noqa: PLC0415
     from services.lake import older_days  # noqa: PLC0415
     from services.logs import log_to_stderr  # noqa: PLC0415
-    from storage.query.budget import Limits  # noqa: PLC0415
+    from storage.snapshots.budget import Limits  # noqa: PLC0415
     from symbolizer.source_text.text import FetchLimits  # noqa: PLC0415
 
     share_arenas()

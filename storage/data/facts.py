@@ -9,16 +9,16 @@ import numpy as np
 from sqlalchemy import Connection, func, select
 from sqlalchemy.sql.elements import ColumnElement
 
+from storage.arrays import Int64, sum_at
 from storage.data.asked import Asked
 from storage.data.labels import LabelTexts
 from storage.data.stacks import ShownStacks, read_shown
 from storage.errors import CorruptChunk
-from storage.query.arrays import Int64, sum_at
-from storage.query.copy_binary import Rows, among_uuids, read_rows
 from storage.query.facts.chunks import decode_chunks
 from storage.query.selections import label_names
 from storage.query.stacks.functions import FunctionRow, Functions
 from storage.schema import DIMENSIONS, capture_segment, chunk, profile
+from storage.snapshots.copy_binary import Rows, among_uuids, read_rows
 
 _MOST_BYTES = 512 << 20
 """Of the chunks or stacks of one page; a page of the usual size has some hundred kilobytes."""

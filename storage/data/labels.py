@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 
 from sqlalchemy import Connection, select
 
-from storage.query.copy_binary import among
 from storage.schema import DIMENSIONS, dim_value, label_set
+from storage.snapshots.copy_binary import among
 
 _MOST = 100_000
 """Values that are remembered."""

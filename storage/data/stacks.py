@@ -5,14 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 from sqlalchemy import Connection
 
+from storage.arrays import Int64, ranges
 from storage.errors import CorruptChunk
-from storage.query.arrays import Int64, ranges
 from storage.query.selections.selection import Selection
 from storage.query.stack_filter import filter_stacks
 from storage.query.stacks.functions import Functions
 from storage.query.stacks.prefix_tree import ROOT
-from storage.query.stacks.stack_reading import read_stacks
 from storage.query.stacks.stack_tree import Shape, Stacks, built
+from storage.snapshots.stack_reading import read_stacks
 
 _MOST_BYTES = 512 << 20
 """Of the stacks of one page; one of the usual size has some hundred kilobytes."""

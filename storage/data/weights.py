@@ -12,9 +12,9 @@ import numpy as np
 from sqlalchemy import Connection, Integer, column, select, values
 
 from analysis.weights import Weights, weigh
+from storage.arrays import Float, Int64
 from storage.data.asked import Asked
 from storage.data.place import midnight
-from storage.query.arrays import Float, Int64
 from storage.query.weighing.covered import facts_from
 from storage.query.weighing.design import Watched, read_watched
 from storage.query.weighing.strata import Strata, read_strata

@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Engine, select, text, tuple_
 from sqlalchemy import delete as delete_from
 
 from storage import stack_blocks
+from storage.arrays import runs
 from storage.dictionary_sweep.epochs import alone
 from storage.dictionary_sweep.marks import Int64s, Marks
 from storage.dictionary_sweep.seal_stacks import (
@@ -27,7 +28,6 @@ from storage.dictionary_sweep.seal_stacks import (
 from storage.errors import CorruptChunk
 from storage.landing.copying import copy_into
 from storage.landing.sealed_stacks import Records, records_of
-from storage.rolling.sorting import ranges
 from storage.schema import stack, stack_block
 
 _log = logging.getLogger(__name__)
@@ -127,6 +127,6 @@ def _delete(connection: Connection, low: int, highest: int, marks: Marks) -> Non
     connection.execute(delete_from(stack_block).where(tuple_(c.block, c.first_id).in_(keys)))
     kept = np.flatnonzero(~gone)
     kept = kept[np.argsort(ids[kept])]  # two blocks of landings at the same time may interleave
-    left = stack_blocks.encode(ids[kept], depth[kept], function[ranges(first[kept], depth[kept])])
+    left = stack_blocks.encode(ids[kept], depth[kept], function[runs(first[kept], depth[kept])])
     rows = [(block.block, block.first_id, block.stacks, block.data) for block in left]
     copy_into(connection, stack_block, ("block", "first_id", "stacks", "data"), rows)

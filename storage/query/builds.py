@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 from sqlalchemy import Connection, select
 
-from storage.query.arrays import Int64, ranges
-from storage.query.copy_binary import among, read_fixed
+from storage.arrays import Int64, ranges
 from storage.query.facts.scan import MAX_BYTES, Profiles, on_days
 from storage.query.selections import label_names
 from storage.query.selections.selection import Selection
 from storage.query.weighing.design import Ids
 from storage.schema import binary, capture_binary
+from storage.snapshots.copy_binary import among, read_fixed
 
 LABELS = ("image", "build_id")
 """Labels that profiles must have been read with."""

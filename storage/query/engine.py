@@ -15,15 +15,15 @@ from sqlalchemy import Connection, Engine, text
 from storage import partitions
 from storage.database import snapshot
 from storage.errors import StorageError
-from storage.query.budget import Budget, Limits, budget_of
-from storage.query.decoded_cache import DEFAULT_BYTES, CacheSize, DecodedCache
 from storage.query.planner import Planner
 from storage.query.reader import StoreQuestion, StoreReading
-from storage.query.remembered import remembering
 from storage.query.samples import SampleSource
 from storage.query.selections.selection import Selection, selections_of
 from storage.query.stacks.files import StackFiles
 from storage.query.weighing.covered import facts_from
+from storage.snapshots.budget import Budget, Limits, budget_of
+from storage.snapshots.decoded_cache import DEFAULT_BYTES, CacheSize, DecodedCache
+from storage.snapshots.remembered import remembering
 
 _OVERLAY_LEAST = 5_000
 """Nodes the overlay may have before the file is built again, if they are also that share of the tree."""
@@ -93,7 +93,7 @@ class QueryEngine:
     def ask(self, question: StoreQuestion[_Answer]) -> _Answer:
         """The question's answer. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`, `BudgetExceeded`.
 
-        And `QuestionDropped`, where a budget was offered (`storage.query.budget`) and stopped.
+        And `QuestionDropped`, where a budget was offered (`storage.snapshots.budget`) and stopped.
         """
         budget = budget_of(self._limits)
         with budget.running(), self._reading(budget, selections_of(question)) as reading:

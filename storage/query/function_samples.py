@@ -12,9 +12,9 @@ from typing import TypeVar
 import numpy as np
 from sqlalchemy import Connection
 
+from storage.arrays import Bool, Int64
 from storage.landing.markers import Kind
 from storage.landing.resolved import Status
-from storage.query.arrays import Bool, Int64
 from storage.query.cells.blocks import FunctionSums
 from storage.query.cells.evidence import Merged
 from storage.query.cells.functions import sums_of, together

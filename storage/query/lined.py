@@ -8,11 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sqlalchemy import Connection, Select, func
 
+from storage.arrays import Bool, Int64, distinct
 from storage.blobs.facts import Lines, decode_lines
 from storage.errors import BadSelection
-from storage.query import budget
-from storage.query.arrays import Bool, Int64, distinct
-from storage.query.copy_binary import Rows, TooMuch, read_rows
 from storage.query.facts.scan import (
     MAX_BYTES,
     WHOLE,
@@ -31,6 +29,8 @@ from storage.query.selections.selection import Selection
 from storage.query.weighing.covered import draws
 from storage.query.weighing.evidence import Visits
 from storage.schema import line_chunk, profile, visit
+from storage.snapshots import budget
+from storage.snapshots.copy_binary import Rows, TooMuch, read_rows
 
 MAX_LINES = 10_000_000
 """More rows of lines than this are not read for one answer: about 500 MB while they are summed."""

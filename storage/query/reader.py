@@ -8,12 +8,10 @@ from typing import Protocol, TypeVar
 
 from sqlalchemy import Connection
 
+from storage.arrays import Int64
 from storage.errors import BudgetExceeded
-from storage.query import budget
-from storage.query.arrays import Int64
 from storage.query.builds import Builds, read_builds
 from storage.query.cells.gathered import CannotTell
-from storage.query.copy_binary import TooMuch
 from storage.query.facts.scan import Profiles, SampleType, campaign_of, sample_type_of, scan_profiles
 from storage.query.function_samples import (
     ApplicationSamples,
@@ -33,6 +31,8 @@ from storage.query.weighing.design import VisitWeights, read_design
 from storage.query.weighing.evidence import Visits
 from storage.query.weighing.visit_times import DrawnVisits, VisitTimes, read_drawn, read_visit_times
 from storage.rolling.cubes import APPLICATION
+from storage.snapshots import budget
+from storage.snapshots.copy_binary import TooMuch
 from storage.symbols.sources import read_contents
 
 _Answer_co = TypeVar("_Answer_co", covariant=True)

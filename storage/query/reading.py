@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from storage.query.arrays import Int64
+from storage.arrays import Int64
 from storage.query.builds import Builds
 from storage.query.facts.scan import Profiles, SampleType
 from storage.query.function_samples import ApplicationSamples, FunctionSamples

@@ -9,14 +9,11 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from sqlalchemy import Connection
 
+from storage.arrays import Bool, Float, Int64, distinct, group_starts, sorting, sum_at
 from storage.errors import CorruptChunk
-from storage.query import budget
-from storage.query.arrays import Bool, Float, Int64, distinct, group_starts, sorting, sum_at
 from storage.query.cells.evidence import Merged
 from storage.query.cells.gathered import gather
 from storage.query.cells.samples import CellSamples, samples_of
-from storage.query.copy_binary import TooMuch
-from storage.query.decoded_cache import DecodedCache
 from storage.query.facts.scan import (
     MAX_BYTES,
     WHOLE,
@@ -37,7 +34,6 @@ from storage.query.stacks.functions import Functions, Naming
 from storage.query.stacks.names import names_of
 from storage.query.stacks.node_marks import NodeMarks
 from storage.query.stacks.stack_file import StackFile, stack_file_of
-from storage.query.stacks.stack_reading import read_stacks
 from storage.query.stacks.stack_tree import NO_STACKS, Shape, Stacks, StackTree, State
 from storage.query.unseen import bounded
 from storage.query.weighing import by_visit
@@ -46,6 +42,10 @@ from storage.query.weighing.covered import draws
 from storage.query.weighing.design import Design, VisitWeights, read_design
 from storage.query.weighing.evidence import Seen, SummedFacts, VisitFacts, Visits
 from storage.schema import visit
+from storage.snapshots import budget
+from storage.snapshots.copy_binary import TooMuch
+from storage.snapshots.decoded_cache import DecodedCache
+from storage.snapshots.stack_reading import read_stacks
 
 _Read = TypeVar("_Read")
 

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storage.query import budget
-from storage.query.arrays import Bool, Int64, distinct, group_starts, sorting
+from storage.arrays import Bool, Int64, distinct, group_starts, sorting
 from storage.query.selections import patterns
 from storage.query.selections.matchers import SELF
 from storage.query.selections.selection import Selection
@@ -25,6 +24,7 @@ from storage.query.stacks import prefix_tree
 from storage.query.stacks.functions import Functions
 from storage.query.stacks.prefix_tree import ROOT
 from storage.query.stacks.stack_tree import Shape
+from storage.snapshots import budget
 
 Test = Callable[[str], bool]
 _TOGETHER = 1000

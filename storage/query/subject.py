@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from storage.arrays import Bool, Int64, distinct
 from storage.errors import BadSelection
-from storage.query.arrays import Bool, Int64, distinct
 from storage.query.selections.grammar import parse_matchers
 from storage.query.selections.matchers import FRAME_KEYS, Matcher, Operator
 from storage.query.stacks.functions import Functions

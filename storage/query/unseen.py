@@ -18,19 +18,19 @@ from sqlalchemy import Connection
 
 from analysis import estimate
 from analysis.moments import Moments
+from storage.arrays import sum_at
 from storage.errors import BudgetExceeded
-from storage.query import budget
-from storage.query.arrays import sum_at
 from storage.query.cells.evidence import Merged
 from storage.query.cells.gathered import CannotTell, gather
-from storage.query.copy_binary import TooMuch
-from storage.query.decoded_cache import DecodedCache
 from storage.query.facts.scan import Profiles, SampleType, campaign_of, scan_profiles
 from storage.query.planner import Planner, Shape
 from storage.query.selections.selection import Selection
 from storage.query.weighing.design import Design, VisitWeights, read_design
 from storage.query.weighing.evidence import Visits
 from storage.schema import OF_THE_MACHINE
+from storage.snapshots import budget
+from storage.snapshots.copy_binary import TooMuch
+from storage.snapshots.decoded_cache import DecodedCache
 
 _OF_THE_MACHINE = {*OF_THE_MACHINE, "machine"}
 _Evidence = TypeVar("_Evidence", bound=Visits | Merged)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from storage.arrays import Float, Int64
 from storage.rolling.moments import machine_bit
-from storage.rolling.sorting import Float64, Int64
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Watched:
     visit: Int64
     stacks: Int64
     sample_type: Int64
-    seconds: Float64
+    seconds: Float
 
 
 @dataclass(frozen=True, slots=True)

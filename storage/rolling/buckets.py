@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection, func, select
 
+from storage.arrays import Float, Int64
 from storage.blobs.facts import encode_many
-from storage.query.copy_binary import among
 from storage.query.weighing.strata import read_strata
 from storage.rolling import rows, weighted, weighted_codec
 from storage.rolling.cover import Bucket, Cover
 from storage.rolling.cubes import DAY, EVENT, HOURS_A_DAY, Source, day_of
 from storage.rolling.reading import Cells, WeightedCells, read_cells, read_exposure, read_weighted
-from storage.rolling.sorting import Float64, Int64
 from storage.rolling.weighing import (
     NO_FACTS,
     DayWeights,
@@ -27,6 +26,7 @@ from storage.rolling.weighing import (
 )
 from storage.rolling.weighted import Parts, add_up
 from storage.schema import roll, roll_weighted
+from storage.snapshots.copy_binary import among
 
 PAIRS = 8_000_000
 """Pairs of cells that are merged in one go, if a single key has no more; about 1 GB."""
@@ -39,7 +39,7 @@ class Merged:
 
     keys: Int64
     counts: dict[str, Int64]
-    weighted_total: Float64
+    weighted_total: Float
     facts: WeightedFacts
     parts: Parts
     rows_before: int
@@ -134,7 +134,7 @@ class _Sums:
             self._rows += len(cells.moments.function)
             self._parts.append(add_up(cells.moments, self._places(cells), len(self._keys)))
 
-    def _add(self, cells: Cells | WeightedCells, weighted_total: Float64, weighted_units: Float64) -> None:
+    def _add(self, cells: Cells | WeightedCells, weighted_total: Float, weighted_units: Float) -> None:
         into = self._places(cells)
         for name, column in self._counts.items():
             np.add.at(column, into, getattr(cells, name))

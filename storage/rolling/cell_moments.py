@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from storage.arrays import Bool, Int64
 from storage.blobs.columns import steps
 from storage.errors import CorruptCell
 from storage.rolling import moments, moments_codec, visit_list_codec, visit_lists
 from storage.rolling.moments import Sums
 from storage.rolling.moments_codec import HEAD, ONE, ONE_CELL, VERSION, pack_functions, parted
-from storage.rolling.sorting import Bool, Int64
 from storage.rolling.visit_lists import VisitLists
 
 

@@ -17,7 +17,6 @@ from sqlalchemy import Connection, Engine, delete, insert, select
 
 from storage.database import snapshot
 from storage.errors import BadSelection, DatabaseError, StorageError
-from storage.query.remembered import remembering
 from storage.query.weighing.strata import read_strata
 from storage.rolling import buckets, made_of
 from storage.rolling.cover import Bucket, days_of, read_state
@@ -38,6 +37,7 @@ from storage.rolling.locks import locked_snapshot
 from storage.rolling.reading import read_exposure
 from storage.rolling.rebuild import rebuild
 from storage.schema import exposure, roll_built, roll_weighted, sample_type
+from storage.snapshots.remembered import remembering
 
 CLOSED_AFTER = timedelta(hours=48)
 """From a day's end on: captures have landed, also those of machines that came back."""

@@ -24,12 +24,12 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.sql.selectable import TableValuedAlias
 from sqlalchemy.types import TypeEngine
 
+from storage.arrays import Int64
 from storage.blobs.facts import decode_many
 from storage.coverage import utilisation_class
 from storage.rolling import rows
 from storage.rolling.batch import Batch, Profiles, Visits, Watched
 from storage.rolling.rows import Columns
-from storage.rolling.sorting import Int64
 from storage.schema import capture_segment, chunk, profile, roll_queue, roll_replaced, visit
 
 MOST_FACTS = 5_000_000

@@ -5,9 +5,9 @@ from datetime import date
 
 from sqlalchemy import Connection, Date, Integer, delete, func, literal, select, type_coerce
 
-from storage.query.copy_binary import among
 from storage.rolling.cubes import CUBES, DAY, EVENT, HOUR, HOURS_A_DAY, HOURS_KEPT_DAYS, day_number, day_of
 from storage.schema import roll, roll_day, stratum
+from storage.snapshots.copy_binary import among
 
 _CLASSES = (-1, 0, 1, 2, 3)
 

@@ -4,9 +4,9 @@ import numpy as np
 from sqlalchemy import Connection, delete
 from sqlalchemy.dialects.postgresql import insert
 
+from storage.arrays import weight_at
 from storage.rolling.batch import Batch, numbered
 from storage.rolling.cubes import HOURS_A_DAY, day_of
-from storage.rolling.sorting import added_up
 from storage.schema import exposure
 
 
@@ -21,8 +21,8 @@ def add(connection: Connection, batch: Batch) -> None:
     )  # fmt: skip
     lead, row = numbered(*columns)
     sign = v.sign[watched.visit].astype(np.float64)
-    visits = added_up(row, sign, len(lead)).astype(np.int64).tolist()
-    seconds = added_up(row, sign * watched.seconds, len(lead)).tolist()
+    visits = weight_at(row, sign, len(lead)).astype(np.int64).tolist()
+    seconds = weight_at(row, sign * watched.seconds, len(lead)).tolist()
     keys = np.stack([column[lead] for column in columns], axis=1).tolist()
     statement = insert(exposure).values(
         [

@@ -13,18 +13,18 @@ import numpy as np
 import structlog
 from sqlalchemy import BigInteger, Connection, Engine, Select, and_, cast, func, select, tuple_
 
+from storage.arrays import Int64
 from storage.blobs.facts import decode_many, encode_many
 from storage.errors import BadSelection, CorruptCell, CorruptChunk, DatabaseError, StorageError
-from storage.query.copy_binary import among
 from storage.rolling import cell_moments, days, rows
 from storage.rolling.batch import numbered
 from storage.rolling.cubes import DAY, HOUR, HOURS_A_DAY, day_number, day_of
 from storage.rolling.locks import locked_snapshot
 from storage.rolling.merge import Facts
 from storage.rolling.rebuild import rebuild
-from storage.rolling.sorting import Int64
 from storage.rolling.stack_functions import StackFunctions
 from storage.schema import roll, stratum
+from storage.snapshots.copy_binary import among
 
 FOLDED_AFTER = timedelta(hours=1)
 """From a day's end on: nearly all of its visits have landed."""

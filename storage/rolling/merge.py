@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from storage.arrays import Int64, by_pair, counts, runs
 from storage.rolling.batch import Batch, numbered
 from storage.rolling.cubes import CUBES, DAY, HOUR, HOURS_A_DAY, Cube
-from storage.rolling.sorting import Int64, by_pair, counts, ranges
 from storage.rolling.stack_functions import StackFunctions
 from storage.rolling.visit_lists import VisitLists
 from storage.rolling.visit_sums import Members, Pairs, lists, members, pairs_of_facts
@@ -47,7 +47,7 @@ class Facts:
 
     def of(self, cells: Int64) -> "Facts":
         """Those of some cells, in this order."""
-        rows = ranges((np.cumsum(self.count) - self.count)[cells], self.count[cells])
+        rows = runs((np.cumsum(self.count) - self.count)[cells], self.count[cells])
         return Facts(self.count[cells], self.stack[rows], self.units[rows])
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from storage.rolling.sorting import Bool, Float64, Int64, among, by_pair, counts, ranges
+from storage.arrays import Bool, Float, Int64, among, by_pair, counts, runs
 
 Column = npt.NDArray[Any]
 
@@ -39,10 +39,10 @@ class Sums:
     """With at least one sample in the cell."""
     machines: Int64
     """Bits of the cell's machines."""
-    x: Float64
-    xx: Float64
-    xxxx: Float64
-    xe: Float64
+    x: Float
+    xx: Float
+    xxxx: Float
+    xe: Float
     """Σ x·X."""
     count: Int64
     """Rows, that is functions, of each cell."""
@@ -53,12 +53,12 @@ class Sums:
     own: Int64
     """Σy for self."""
     total: Int64
-    own2: Float64
-    total2: Float64
-    own_x: Float64
-    total_x: Float64
-    own4: Float64
-    total4: Float64
+    own2: Float
+    total2: Float
+    own_x: Float
+    total_x: Float
+    own4: Float
+    total4: Float
 
     def __len__(self) -> int:
         return len(self.visits)
@@ -81,7 +81,7 @@ class Sums:
         if len(cells) == len(self) and (cells == np.arange(len(cells))).all():
             return self
         first = np.cumsum(self.count) - self.count
-        rows = ranges(first[cells], self.count[cells])
+        rows = runs(first[cells], self.count[cells])
         return Sums(
             *(column[cells] for column in self.cell_columns()), *(c[rows] for c in self.row_columns())
         )
@@ -235,7 +235,7 @@ def machine_bit(machine_id: Int64) -> Int64:
     return np.left_shift(np.int64(1), slot.astype(np.int64))
 
 
-def machines(bits: Int64) -> Float64:
+def machines(bits: Int64) -> Float:
     """How many machines have these bits, rounded, at most 170; NaN when too few bits are left to tell."""
     unset = SLOTS - np.bitwise_count(bits).astype(np.float64)
     estimate = np.rint(SLOTS * np.log(SLOTS / np.maximum(unset, 1)))

@@ -24,12 +24,12 @@ from typing import Any
 
 import numpy as np
 
+from storage.arrays import Bool, Float, Int64, among, counts
 from storage.blobs.columns import from_steps, pack_many, steps, unpack, unpack_two
 from storage.blobs.symbols import pack_amounts, pack_jumps, unpack_amounts, unpack_jumps
 from storage.errors import CorruptCell, CorruptChunk
 from storage.rolling import visit_list_codec
 from storage.rolling.moments import Sums, concatenated, empty
-from storage.rolling.sorting import Bool, Float64, Int64, among, counts
 from storage.rolling.visit_lists import VisitLists
 
 VERSION = 1
@@ -282,14 +282,14 @@ def _scalars(sums: Sums, kind: int) -> list[bytes]:
     return [MANY_CELL.pack(*row) for row in zip(*columns, strict=True)]
 
 
-def _predictions(own: Int64, total: Int64) -> tuple[Float64, ...]:
+def _predictions(own: Int64, total: Int64) -> tuple[Float, ...]:
     """What one visit's function has as Σy² and Σy⁴, for self and total."""
     o, t = own.astype(np.float64), total.astype(np.float64)
     oo, tt = o * o, t * t
     return oo, tt, oo * oo, tt * tt
 
 
-def _own_x(own: Int64, total: Int64, total_x: Float64) -> Float64:
+def _own_x(own: Int64, total: Int64, total_x: Float) -> Float:
     """What one visit's function has as Σx·y for self."""
     share = np.divide(own, total, out=np.zeros(len(own)), where=total > 0)
     return share * total_x
@@ -317,13 +317,13 @@ def _implied(sums: Sums) -> list[Int64]:
     return coded
 
 
-def _code(sums: Float64) -> Int64:
+def _code(sums: Float) -> Int64:
     if not len(sums) or sums.max() < _EXACT:
         return sums.astype(np.int64)
     return np.where(sums < _EXACT, np.minimum(sums, _EXACT).astype(np.int64), sums.view(np.int64))
 
 
-def _value(codes: Int64) -> Float64:
+def _value(codes: Int64) -> Float:
     if not len(codes) or codes.max() < _EXACT:
         return codes.astype(np.float64)
     return np.where(codes < _EXACT, codes.astype(np.float64), codes.view(np.float64))
@@ -333,7 +333,7 @@ _LARGEST = 1e75
 """Of a sum: its fourth power is a number too."""
 
 
-def _possible(*columns: Float64) -> None:
+def _possible(*columns: Float) -> None:
     if not all(((column >= 0) & (column < _LARGEST)).all() for column in columns):
         raise CorruptCell("a sum that is no amount")
 

@@ -28,20 +28,20 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.elements import ColumnElement
 
+from storage.arrays import Bool, Float, Int64
 from storage.blobs.facts import decode_many
 from storage.errors import CorruptCell, CorruptChunk
-from storage.query import budget
-from storage.query.copy_binary import among_given
-from storage.query.remembered import once_a_snapshot
 from storage.rolling import moments_codec, rows, weighted_codec
 from storage.rolling.cover import Cover
 from storage.rolling.cubes import DAY, HOUR, HOURS_A_DAY, Source, day_of
 from storage.rolling.moments import Sums
 from storage.rolling.rows import MAX_BYTES, Columns
-from storage.rolling.sorting import Bool, Float64, Int64
 from storage.rolling.weighted import Parts
 from storage.rolling.weighted_codec import WeightedMoments
 from storage.schema import exposure, roll, roll_weighted, stratum
+from storage.snapshots import budget
+from storage.snapshots.copy_binary import among_given
+from storage.snapshots.remembered import once_a_snapshot
 
 _CLASSES = (-1, 0, 1, 2, 3)
 _FACT_BYTES = 48
@@ -117,13 +117,13 @@ class WeightedCells:
     samples: Int64
     total: Int64
     """Observed units."""
-    weighted_total: Float64
+    weighted_total: Float
     """The fleet's."""
     facts: Int64
     stack: Int64
     units: Int64
     """Observed."""
-    weighted: Float64
+    weighted: Float
     """The fleet's."""
     moments: Parts | None
     unpacked: WeightedMoments
@@ -155,7 +155,7 @@ class Exposure:
     """-1…3."""
     visits: Int64
     """Merged into cells, those without any sample too."""
-    seconds: Float64
+    seconds: Float
 
 
 def read_cells(

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Engine, delete, exists, select, union
 from sqlalchemy.sql.elements import ColumnElement
 
 from storage import partitions
-from storage.query.arrays import distinct
+from storage.arrays import distinct
 from storage.rolling import days, entries, exposures, store
 from storage.rolling.cubes import CUBES, DAY, HOUR, HOURS_A_DAY, day_number
 from storage.rolling.entries import Entry

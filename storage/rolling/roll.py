@@ -15,8 +15,8 @@ import structlog
 from sqlalchemy import Connection, Engine, text
 
 from storage import partitions
+from storage.arrays import distinct
 from storage.errors import CorruptCell, CorruptChunk, StorageError
-from storage.query.arrays import distinct
 from storage.rolling import days, entries, exposures, store
 from storage.rolling.cubes import HOURS_A_DAY, day_number, day_of
 from storage.rolling.entries import Entry

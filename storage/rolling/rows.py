@@ -1,6 +1,6 @@
 """Cells in and out of PostgreSQL by COPY BINARY: fixed-width columns as arrays, then blobs.
 
-`storage.query.copy_binary` reads one blob a row; a cell has two or three.
+`storage.snapshots.copy_binary` reads one blob a row; a cell has two or three.
 """
 
 import io
@@ -25,7 +25,7 @@ from sqlalchemy import (
 from sqlalchemy.sql.dml import ReturningDelete
 
 from storage.database import translated
-from storage.query.copy_binary import Parameters, copy_out
+from storage.snapshots.copy_binary import Parameters, copy_out
 
 _CODES = (
     (SmallInteger, "h", ">i2"),

@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 from sqlalchemy import Connection
 
-from storage.query.stacks.stack_reading import read_stacks
+from storage.arrays import Int64, group_starts, runs
 from storage.rolling.rows import MAX_BYTES
-from storage.rolling.sorting import Int64, ranges, starts
+from storage.snapshots.stack_reading import read_stacks
 from storage.stack_blocks import SPAN
 
 Int32 = npt.NDArray[np.int32]
@@ -70,7 +70,7 @@ class StackFunctions:
 
     def _read(self, connection: Connection, blocks: Int64, missing: Int64, stacks: Int64) -> None:
         """Hold the missing stacks of these blocks, and their neighbours if there is room."""
-        near = ranges(blocks * SPAN, np.full(len(blocks), SPAN))
+        near = runs(blocks * SPAN, np.full(len(blocks), SPAN))
         ids, frames, lengths = read_stacks(connection, self._missing(near), limit=MAX_BYTES)
         if self.nbytes + _bytes(len(ids), len(frames)) > self._size:
             asked = np.isin(ids, missing)
@@ -105,7 +105,7 @@ class StackFunctions:
             # Slices stand in the order of slots, so what moves never overtakes what is to be moved.
             old = low + np.flatnonzero(kept[low : low + _PART])
             first, length = self.slices(old)
-            function = self._function[ranges(first, length)]
+            function = self._function[runs(first, length)]
             new = slice(stacks, stacks + len(old))
             self._first[new] = functions + np.cumsum(length) - length
             self._length[new] = length
@@ -151,7 +151,7 @@ class StackFunctions:
         calls = np.repeat(np.arange(len(ids)) << bits, lengths)
         calls |= frames
         calls.sort()
-        once = calls.take(starts(calls))
+        once = calls.take(group_starts(calls))
         bounds = np.searchsorted(once, np.arange(len(ids) + 1) << bits)
         leaf_at = np.zeros(len(ids), np.int64)
         filled = np.flatnonzero(lengths)

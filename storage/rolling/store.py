@@ -12,13 +12,13 @@ import numpy.typing as npt
 from sqlalchemy import Column, Connection, Integer, MetaData, Table, and_, delete, text
 from sqlalchemy.sql.elements import ColumnElement
 
+from storage.arrays import Int64
 from storage.blobs.facts import decode_many, encode_many
 from storage.errors import CorruptCell, CorruptChunk
 from storage.rolling import cell_moments, rows
 from storage.rolling.cubes import HOUR, HOURS_A_DAY
 from storage.rolling.errors import TookTooMuch
 from storage.rolling.merge import KEY, Facts, Gains, sum_facts
-from storage.rolling.sorting import Int64
 from storage.schema import roll
 
 _COUNTS = ("profiles", "visits", "samples", "total")

@@ -23,11 +23,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from storage.arrays import Bool, Int64, weight_at
 from storage.blobs.columns import from_steps, pack_bytes, pack_many, steps, unpack, unpack_bytes, unpack_two
 from storage.blobs.symbols import pack_amounts, unpack_amounts
 from storage.errors import CorruptCell, CorruptChunk
 from storage.rolling.moments import SLOTS
-from storage.rolling.sorting import Bool, Int64, added_up
 from storage.rolling.visit_lists import MOST_VISITS, VisitLists
 
 KIND = 3
@@ -126,7 +126,7 @@ def _scalars(lists: VisitLists) -> list[npt.NDArray[Any]]:
     x = lists.x.astype(np.float64)
     xx = x * x
     columns = (x, xx, xx * xx, x * lists.event)
-    return [bits, *(added_up(lists.cell, column, len(lists)) for column in columns)]
+    return [bits, *(weight_at(lists.cell, column, len(lists)) for column in columns)]
 
 
 class Pairs(NamedTuple):

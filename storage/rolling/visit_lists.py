@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from storage.arrays import Bool, Int64, among, by_pair, counts, group_starts, runs, slices, weight_at
 from storage.rolling.moments import Sums
-from storage.rolling.sorting import Bool, Int64, added_up, among, by_pair, counts, ranges, slices, starts
 
 MOST_VISITS = 255
 """Of a cell that keeps them: their numbers are one byte each."""
@@ -67,7 +67,7 @@ class VisitLists:
         visits, bounds = self.visits, self._bounds()
         pairs = np.diff(bounds)[cells]
         first_visit = np.cumsum(visits) - visits
-        at = ranges(first_visit[cells], visits[cells])
+        at = runs(first_visit[cells], visits[cells])
         # Each cell's visits move together.
         moved = (np.cumsum(visits[cells]) - visits[cells]) - first_visit[cells]
         columns = (self.visit, self.function, self.own, self.total)
@@ -172,8 +172,8 @@ class VisitLists:
             for i, column in enumerate(rows)
         ]
         xx = x * x
-        scalars = [added_up(self.cell, sign * column, cells) for column in (x, xx, xx * xx, x * self.event)]
-        visits = added_up(self.cell, sign, cells).astype(np.int64)
+        scalars = [weight_at(self.cell, sign * column, cells) for column in (x, xx, xx * xx, x * self.event)]
+        visits = weight_at(self.cell, sign, cells).astype(np.int64)
         rows_of = counts(self.cell[of[first]], cells)
         arguments: list[Any] = [self.divisor, visits, bits, *scalars, rows_of, self.function[first], *summed]
         return Sums(*arguments)
@@ -195,7 +195,7 @@ class VisitLists:
 
     def _first(self) -> Int64:
         """Positions of pairs with which a function of a cell begins."""
-        return starts((self.cell[self.visit] << 32) | self.function)
+        return group_starts((self.cell[self.visit] << 32) | self.function)
 
 
 def concatenated(*lists: VisitLists) -> VisitLists:

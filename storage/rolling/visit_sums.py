@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import csr_array
 
+from storage.arrays import Int64, by_pair, counts, group_starts, runs
 from storage.rolling.batch import Batch, numbered
-from storage.rolling.sorting import Int64, by_pair, counts, ranges, starts
 from storage.rolling.stack_functions import StackFunctions
 from storage.rolling.visit_lists import VisitLists
 
@@ -86,7 +86,7 @@ def pairs_of_facts(batch: Batch, of: Members, stack_functions: StackFunctions) -
     """What each member has of each function."""
     p = batch.profiles
     order = np.argsort(of.of_profile, kind="stable")
-    facts = ranges((np.cumsum(p.facts) - p.facts)[order], p.facts[order])
+    facts = runs((np.cumsum(p.facts) - p.facts)[order], p.facts[order])
     member = np.repeat(of.of_profile[order], p.facts[order])
     period = np.repeat(p.period[order] // of.divisor[of.of_profile[order]], p.facts[order])
     y = batch.samples[facts] * period
@@ -97,7 +97,7 @@ def pairs_of_facts(batch: Batch, of: Members, stack_functions: StackFunctions) -
     parts = [Pairs(nothing, nothing, nothing, nothing)]
     for low, high in _cuts(member, np.cumsum(length)):
         lengths = length[low:high]
-        function = stack_functions.functions[ranges(first[low:high], lengths)]
+        function = stack_functions.functions[runs(first[low:high], lengths)]
         own = np.zeros(len(function))
         own[(np.cumsum(lengths) - lengths + leaf[low:high])[lengths > 0]] = 1
         held = _Functions(function, lengths, own, np.ones(len(function)))
@@ -153,7 +153,7 @@ class _Functions:
 
     def added_up(self, member: Int64, row: Int64, factor: npt.NDArray[np.number]) -> Pairs:
         """Σ factor × row for each member; `member` ascends."""
-        lead = starts(member)
+        lead = group_starts(member)
         chosen = csr_array(
             (factor.astype(np.complex128), row, np.append(lead, len(row))),
             shape=(len(lead), self._matrix.shape[0]),

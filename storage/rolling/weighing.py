@@ -11,9 +11,9 @@ import numpy as np
 
 from analysis.moments import from_sums
 from analysis.weights import Weights, weigh
+from storage.arrays import Float, Int64, by_pair, counts
 from storage.query.weighing.strata import Strata
 from storage.rolling.reading import Cells, Exposure
-from storage.rolling.sorting import Float64, Int64, by_pair, counts
 from storage.rolling.weighted import Parts
 
 
@@ -24,7 +24,7 @@ class DayWeights:
     strata: Strata
     weights: Weights
 
-    def of(self, cells: Cells) -> tuple[Float64, Int64]:
+    def of(self, cells: Cells) -> tuple[Float, Int64]:
         """The weight of each cell and its group in `weights`; (0, -1) for one that is not covered."""
         row = self.strata.row(cells.stratum, cells.day)
         inside = row >= 0
@@ -62,7 +62,7 @@ class WeightedFacts:
     cell: Int64
     stack: Int64
     units: Int64
-    weighted: Float64
+    weighted: Float
 
 
 NO_FACTS = WeightedFacts(*(np.zeros(0, np.int64),) * 3, np.zeros(0))

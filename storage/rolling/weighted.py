@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from storage.rolling.sorting import Bool, Float64, Int64, among, by_pair, counts, ranges
+from storage.arrays import Bool, Float, Int64, among, by_pair, counts, runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,28 +24,28 @@ class Parts:
 
     machines: Int64
     """Bits, as in `moments.Sums`."""
-    landed: Float64
-    df: Float64
-    x: Float64
-    vxx: Float64
-    vxe: Float64
-    x_second: Float64
-    x_fourth: Float64
+    landed: Float
+    df: Float
+    x: Float
+    vxx: Float
+    vxe: Float
+    x_second: Float
+    x_fourth: Float
     count: Int64
     """Rows, that is functions, of each cell."""
     function: Int64
     visits: Int64
     row_machines: Int64
-    own: Float64
-    total: Float64
-    own_vyy: Float64
-    own_vxy: Float64
-    own_second: Float64
-    own_fourth: Float64
-    total_vyy: Float64
-    total_vxy: Float64
-    total_second: Float64
-    total_fourth: Float64
+    own: Float
+    total: Float
+    own_vyy: Float
+    own_vxy: Float
+    own_second: Float
+    own_fourth: Float
+    total_vyy: Float
+    total_vxy: Float
+    total_second: Float
+    total_fourth: Float
     own_units: Int64
     """Observed, like the next one."""
     total_units: Int64
@@ -61,7 +61,7 @@ class Parts:
     def of(self, cells: Int64) -> "Parts":
         """Those of some cells, in this order."""
         first = np.cumsum(self.count) - self.count
-        rows = ranges(first[cells], self.count[cells])
+        rows = runs(first[cells], self.count[cells])
         return Parts(*(getattr(self, name)[cells if name in _OF_CELLS else rows] for name in _NAMES))
 
     def of_functions(self, wanted: Bool) -> "Parts":
@@ -103,7 +103,7 @@ def concatenated(parts: Sequence[Parts]) -> Parts:
 
 
 def _none() -> Parts:
-    kinds: dict[Any, Any] = {Int64: np.zeros(0, np.int64), Float64: np.zeros(0)}
+    kinds: dict[Any, Any] = {Int64: np.zeros(0, np.int64), Float: np.zeros(0)}
     return Parts(*(kinds[field.type] for field in fields(Parts)))
 
 

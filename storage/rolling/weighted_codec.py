@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 import zstandard
 
+from storage.arrays import Bool, Float, Int64, among, counts
 from storage.blobs.columns import from_steps, pack_many, steps, unpack
 from storage.errors import CorruptCell, CorruptChunk
-from storage.rolling.sorting import Bool, Float64, Int64, among, counts
 from storage.rolling.weighted import SCALARS, SQUARES, Parts
 
 _VERSION = 2
@@ -85,9 +85,9 @@ class WeightedAmounts:
     own_units: Int64
     """Observed, like the next one."""
     total_units: Int64
-    own: Float64
+    own: Float
     """The fleet's, like the next one."""
-    total: Float64
+    total: Float
 
     def of(self, rows: slice) -> "WeightedAmounts":
         """Some of the rows; the cells as they are."""
@@ -195,7 +195,7 @@ class _Parted:
     """Blobs in their parts: columns over cells, what is packed of their rows, and the frames of doubles."""
 
     machines: Int64
-    scalars: Float64
+    scalars: Float
     """(7, cells)."""
     rows: Int64
     divisors: Int64
@@ -256,7 +256,7 @@ class _Parted:
 _LAST = float(1 << 63)
 
 
-def _finite(numbers: Float64) -> Float64:
+def _finite(numbers: Float) -> Float:
     if not np.isfinite(numbers).all():
         raise CorruptCell("a sum that is no number")
     return numbers
@@ -281,7 +281,7 @@ def unshuffled(
     return numbers
 
 
-def _beside(tables: list[Float64]) -> Float64:
+def _beside(tables: list[Float]) -> Float:
     return np.concatenate(tables, axis=1) if tables else np.zeros((len(SQUARES), 0))
 
 
@@ -308,7 +308,7 @@ def _beginning(decompressor: zstandard.ZstdDecompressor, frame: memoryview, size
     return found
 
 
-def encode_doubles(values: Float64, count: Int64) -> list[bytes]:
+def encode_doubles(values: Float, count: Int64) -> list[bytes]:
     """Blobs of doubles (`roll_weighted.weighted`), `count` of them for each cell."""
     compressor = zstandard.ZstdCompressor(level=1)
     bounds = np.concatenate(([0], np.cumsum(count))).tolist()
@@ -316,7 +316,7 @@ def encode_doubles(values: Float64, count: Int64) -> list[bytes]:
     return [compressor.compress(shuffled(little[low:high])) for low, high in itertools.pairwise(bounds)]
 
 
-def decode_doubles(blobs: Blobs, count: Int64) -> Float64:
+def decode_doubles(blobs: Blobs, count: Int64) -> Float:
     """The doubles of many cells, in order. Raises CorruptCell."""
     decompressor = zstandard.ZstdDecompressor()
     parts = [

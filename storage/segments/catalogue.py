@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from storage.query.arrays import Int64
+from storage.arrays import Int64
 from storage.query.facts.scan import SampleType, chosen_type, known_campaign
 from storage.query.selections import label_names
 from storage.query.selections.label_names import MACHINE, Choice

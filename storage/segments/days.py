@@ -5,13 +5,13 @@ from contextlib import contextmanager
 from functools import partial
 from threading import Lock
 
-from storage.query.copy_binary import Rows
 from storage.segments.dictionary import Dictionary
 from storage.segments.duck import DuckStatements, Limits
 from storage.segments.errors import LakeUnavailable
 from storage.segments.manifest import Manifest
 from storage.segments.place import Lake
 from storage.segments.session import Session, Statements
+from storage.snapshots.copy_binary import Rows
 
 OpenEngine = Callable[[Lake, Sequence[Manifest], Limits], Statements]
 """Opens an engine over the files of some days, at least one, of one database."""

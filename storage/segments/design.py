@@ -7,8 +7,7 @@ from math import ceil, isnan
 
 import numpy as np
 
-from storage.query.arrays import Float
-from storage.query.copy_binary import Rows
+from storage.arrays import Float
 from storage.query.facts.scan import WHOLE, SampleType
 from storage.query.selections.selection import Selection
 from storage.query.weighing.covered import HOUR_S, HOURS, CoveredTime, Runs, covered_in
@@ -26,6 +25,7 @@ from storage.query.weighing.visit_times import DrawnVisits, VisitTimes
 from storage.schema import BY_HAND
 from storage.segments.manifest import Manifest
 from storage.segments.session import Session
+from storage.snapshots.copy_binary import Rows
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DRAWN_IN = "v.campaign_id = ? AND epoch_us(v.drawn_at) >= ? AND epoch_us(v.drawn_at) < ?"

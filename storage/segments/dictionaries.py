@@ -10,10 +10,10 @@ import pyarrow as pa
 from sqlalchemy import Column, Connection, select
 
 from storage.errors import CorruptChunk
-from storage.query.copy_binary import among
-from storage.query.stacks.stack_reading import read_stacks
 from storage.schema import campaign, dim_value, function, label_set, machine, sample_type, stratum
 from storage.segments.writer import TableWriter
+from storage.snapshots.copy_binary import among
+from storage.snapshots.stack_reading import read_stacks
 
 Ints = npt.NDArray[np.integer]
 Open = Callable[[str], TableWriter]

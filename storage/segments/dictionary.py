@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from storage.arrays import Int64, distinct
 from storage.errors import CorruptChunk
-from storage.query import budget
-from storage.query.arrays import Int64, distinct
 from storage.query.stacks.definitions import Definition
 from storage.query.stacks.functions import Functions
 from storage.query.stacks.stack_tree import Shape, Stacks, StackTree
 from storage.segments.session import Session
+from storage.snapshots import budget
 
 _NODE_BYTES = 80
 """Of a node of the tree while totals of a selection are made."""

@@ -11,13 +11,13 @@ from time import monotonic
 import duckdb
 import pyarrow as pa
 
-from storage.query import budget
-from storage.query.copy_binary import TooMuch
 from storage.segments.errors import LakeBusy, LakeChanged, LakeDamaged, LakeError
 from storage.segments.manifest import Manifest
 from storage.segments.place import Lake
 from storage.segments.session import Columns, first_line
 from storage.segments.tables import NEWEST, TABLES
+from storage.snapshots import budget
+from storage.snapshots.copy_binary import TooMuch
 
 _LOOK_S = 0.2
 """Between looks whether DuckDB is to stop."""

@@ -15,10 +15,9 @@ import pyarrow as pa
 from sqlalchemy import Connection, Engine, func, select, text
 
 from storage import identity, partitions
+from storage.arrays import Int64
 from storage.database import snapshot
 from storage.errors import PartitionMissing
-from storage.query.arrays import Int64
-from storage.query.copy_binary import read_fixed
 from storage.query.selections.selection import Selection
 from storage.query.weighing.design import Ids, read_design
 from storage.schema import campaign, capture_segment, coverage, covered_time, profile, sample_type, visit
@@ -33,6 +32,7 @@ from storage.segments.tables import TABLES
 from storage.segments.verify import faults
 from storage.segments.waiting import reason_to_keep
 from storage.segments.writer import ROWS_A_FILE, TableWriter
+from storage.snapshots.copy_binary import read_fixed
 
 _LOCK = 0x666C6C6B
 """First key of the advisory locks; the second is the day, since 1970."""

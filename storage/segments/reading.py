@@ -6,11 +6,9 @@ from typing import TypeVar
 
 import numpy as np
 
+from storage.arrays import Int64
 from storage.errors import BadSelection
-from storage.query import budget
-from storage.query.arrays import Int64
 from storage.query.builds import Builds
-from storage.query.copy_binary import TooMuch
 from storage.query.facts.scan import WHOLE, Facts, Profiles, SampleType, check_size, parts_of
 from storage.query.function_samples import ApplicationSamples, FunctionSamples
 from storage.query.lined import LinedSamples, refuse_frames
@@ -31,6 +29,8 @@ from storage.segments.manifest import Manifest
 from storage.segments.selected import Selected, read_facts, read_profiles
 from storage.segments.session import Session
 from storage.segments.sums import ByLabels, FactsInFiles, sums_by_stack
+from storage.snapshots import budget
+from storage.snapshots.copy_binary import TooMuch
 
 _Found = TypeVar("_Found")
 

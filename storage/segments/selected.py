@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storage.query.arrays import Int64, sorting
-from storage.query.copy_binary import Rows
+from storage.arrays import Int64, sorting
 from storage.query.facts.scan import (
     MAX_BYTES,
     WHOLE,
@@ -22,6 +21,7 @@ from storage.query.selections.selection import Selection
 from storage.segments.catalogue import chosen
 from storage.segments.design import in_part, microseconds
 from storage.segments.session import Columns, Session
+from storage.snapshots.copy_binary import Rows
 
 _OWN = ("machine_id", "stacks", "facts", "samples", "period")
 _FACTS = """

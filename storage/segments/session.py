@@ -7,9 +7,9 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from storage.query import budget
-from storage.query.arrays import Int32, Int64
-from storage.query.copy_binary import Rows, TooMuch
+from storage.arrays import Int32, Int64
+from storage.snapshots import budget
+from storage.snapshots.copy_binary import Rows, TooMuch
 
 Columns = Mapping[str, Any]
 """Arrays that Arrow takes, by name."""

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storage.query import budget
-from storage.query.arrays import Bool, Int64, group_starts, sorting, sum_at
-from storage.query.copy_binary import Rows
+from storage.arrays import Bool, Int64, group_starts, sorting, sum_at
 from storage.query.stacks.stack_tree import Shape
 from storage.query.weighing import by_visit
 from storage.query.weighing.by_visit import Brought
+from storage.snapshots import budget
+from storage.snapshots.copy_binary import Rows
 
 _NONE = np.zeros(0, np.int64)
 

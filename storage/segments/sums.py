@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storage.query.arrays import Float, Int64
+from storage.arrays import Float, Int64
 from storage.query.facts.scan import Facts, Profiles, no_profiles
 from storage.query.stacks.stack_tree import Shape
 from storage.query.weighing import by_visit

@@ -20,10 +20,8 @@ import numpy as np
 from sqlalchemy import Connection
 
 from storage import identity
+from storage.arrays import Int64
 from storage.errors import BadSelection
-from storage.query import budget
-from storage.query.arrays import Int64
-from storage.query.copy_binary import TooMuch
 from storage.query.facts.scan import (
     WHOLE,
     Facts,
@@ -61,6 +59,8 @@ from storage.segments.manifest import Manifest
 from storage.segments.place import Lake
 from storage.segments.selected import read_facts, read_profiles
 from storage.segments.session import Session
+from storage.snapshots import budget
+from storage.snapshots.copy_binary import TooMuch
 
 _NONE = np.zeros(0, np.int64)
 

@@ -13,13 +13,13 @@ from sqlalchemy import BigInteger, Connection, cast, func, select
 from sqlalchemy.sql.elements import ColumnElement
 
 from analysis import moments
-from storage.query.arrays import Float, Int64, group_starts
-from storage.query.copy_binary import Rows, among, read_fixed
+from storage.arrays import Float, Int64, group_starts
 from storage.query.facts.scan import campaign_of, sample_type_of
 from storage.query.selections.selection import Selection
 from storage.query.weighing.design import VisitWeights, read_design
 from storage.query.weighing.estimates import Estimate, estimates
 from storage.schema import capture_binary, capture_segment, visit
+from storage.snapshots.copy_binary import Rows, among, read_fixed
 
 _MAX_BYTES = 256 << 20
 

@@ -12,8 +12,8 @@ from fastapi import FastAPI, Request, Response
 from services.api.formats.forms import Form, Forms
 from services.api.profiles.asker import Asker
 from services.api.response_cache import ResponseCache
-from storage.query.budget import Budget, Limits
 from storage.query.engine import QueryEngine
+from storage.snapshots.budget import Budget, Limits
 from tests.listening import listening
 from tests.until import until
 

@@ -136,7 +136,9 @@ class TestCampaigns:
         assert "cpu 999 Hz for 2s" in listed
 
     def test_another_pace_of_visits_says_when_it_holds(self, fleetprof, engine):
-        assert "full hour" not in fleetprof("campaigns", "set", "fleet", "--visits", "3")[1], "it has never drawn"
+        assert "full hour" not in fleetprof("campaigns", "set", "fleet", "--visits", "3")[1], (
+            "it has never drawn"
+        )
         with engine.begin() as connection:
             campaign = campaigns.get(connection, "fleet")
             assert campaigns.begin_round(connection, campaign.campaign_id, 7)

@@ -9,7 +9,6 @@ import pytest
 from sqlalchemy import Connection, Engine, insert, select, text
 
 from storage.errors import BudgetExceeded
-from storage.query.budget import Budget, Limits
 from storage.query.engine import QueryEngine
 from storage.query.models import frequency_sums
 from storage.query.models.cross_check import CrossCheckQuestion
@@ -19,6 +18,7 @@ from storage.query.observed.machine_cpus import read_machine_cpus
 from storage.query.observed.machines import read_machine_visits
 from storage.query.selections.selection import Selection
 from storage.schema import capture_cpu, capture_segment
+from storage.snapshots.budget import Budget, Limits
 from tests.designed import Campaign
 
 pytestmark = pytest.mark.integration

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from services.api.formats.stack_profile import StackProfile, Value, Values, estimates, remarks, span
+from storage.arrays import Int64
 from storage.landing.markers import Kind
 from storage.landing.resolved import Status
-from storage.query.arrays import Int64
 from storage.query.selections.selection import Selection
 from storage.query.shapes.flame import Flame, FlameAnswer
 from storage.query.shapes.stack_table import Counts, StackTable

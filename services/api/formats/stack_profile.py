@@ -7,8 +7,8 @@ from enum import StrEnum
 
 import numpy as np
 
+from storage.arrays import Int64
 from storage.landing.markers import Kind
-from storage.query.arrays import Int64
 from storage.query.facts.scan import SampleType
 from storage.query.selections.selection import Selection
 from storage.query.shapes.stack_samples import StacksAnswer

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from storage.query.arrays import Int64
+from storage.arrays import Int64
 
 Bytes = npt.NDArray[np.uint8]
 _BYTES, _VARINT = 2, 0

@@ -18,8 +18,8 @@ from services.api.response_cache import Key, ResponseCache, add_tag, if_changed
 from services.api.sending import UNREAD_S, Places, Sent
 from services.api.timing import HEADER, Timing
 from services.api.waiting import in_thread
-from storage.query.budget import Budget
 from storage.query.engine import QueryEngine
+from storage.snapshots.budget import Budget
 
 PROBLEMS = described(
     {

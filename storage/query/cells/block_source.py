@@ -7,10 +7,8 @@ from typing import TypeVar
 import numpy as np
 from sqlalchemy import Connection
 
-from storage.query import budget
-from storage.query.arrays import Bool, Int64, group_starts
+from storage.arrays import Bool, Int64, group_starts
 from storage.query.cells.blocks import ClosedBlock, KnownBlock, OpenBlock, within
-from storage.query.decoded_cache import DecodedCache
 from storage.rolling import reading
 from storage.rolling.cover import Cover
 from storage.rolling.cubes import DAY, HOUR, Source
@@ -18,6 +16,8 @@ from storage.rolling.moments import Sums
 from storage.rolling.moments_codec import Unpacked
 from storage.rolling.reading import Cells, Functions, WeightedCells
 from storage.rolling.rows import ANSWER_BYTES
+from storage.snapshots import budget
+from storage.snapshots.decoded_cache import DecodedCache
 
 HOT = 256
 """Functions with most units of their own, and as many with most in all, whose squares are kept with a block: more than a page

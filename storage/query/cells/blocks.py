@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storage.query.arrays import Bool, Float, Int32, Int64, Narrow, group_starts, narrow
+from storage.arrays import Bool, Float, Int32, Int64, Narrow, by_pair, group_starts, narrow
 from storage.rolling.moments import Sums
-from storage.rolling.sorting import by_pair
 from storage.rolling.weighted import Parts
 from storage.rolling.weighted_codec import WeightedAmounts
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from storage.query import budget
-from storage.query.arrays import Bool, Int64
+from storage.arrays import Bool, Int64
 from storage.query.cells.block_source import (
     TOGETHER_ROWS,
     BlockKey,
@@ -24,12 +23,13 @@ from storage.query.cells.block_source import (
     square_bytes,
 )
 from storage.query.cells.blocks import KnownBlock, OpenBlock, lacking
-from storage.query.decoded_cache import array_bytes
 from storage.rolling import moments
 from storage.rolling.cover import Cover
 from storage.rolling.cubes import DAY, HOUR
 from storage.rolling.moments import Sums
 from storage.rolling.reading import Functions
+from storage.snapshots import budget
+from storage.snapshots.decoded_cache import array_bytes
 
 AT_ONCE = 24
 """Hours or days that are read at a time: to unpack each by itself cost a week of one application 300 CPU ms instead of 100."""

@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from storage.query import budget
-from storage.query.arrays import Bool, Int64
+from storage.arrays import Bool, Int64
 from storage.query.cells.block_source import (
     CLOSED,
     Arranged,
@@ -23,6 +22,7 @@ from storage.rolling.cover import Cover
 from storage.rolling.reading import Functions, WeightedCells
 from storage.rolling.weighted import Parts
 from storage.rolling.weighted_codec import WeightedMoments
+from storage.snapshots import budget
 
 
 @dataclass(frozen=True, slots=True)

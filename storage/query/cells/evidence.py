@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from analysis.moments import Moments
-from storage.query.arrays import Float, Int64, weight_at
+from storage.arrays import Float, Int64, weight_at
 from storage.query.cells.moments import ClosedCells, LooseVisits, OpenCells, Pairs, Sources
 from storage.query.cells.seen_machines import about_machines
 from storage.query.weighing.by_visit import Brought, ByVisit, nobody

@@ -8,12 +8,12 @@ from typing import TypeVar
 
 import numpy as np
 
-from storage.query import budget
-from storage.query.arrays import Float, Int64, sum_at, weight_at
+from storage.arrays import Float, Int64, sum_at, weight_at
 from storage.query.cells.blocks import FunctionSums
 from storage.query.cells.gathered import Gathered, Loose
 from storage.query.cells.open_blocks import OpenBlocks
 from storage.query.stacks.stack_tree import Shape
+from storage.snapshots import budget
 
 _Column = TypeVar("_Column", Int64, Float)
 _FUNCTION_BYTES = 64

@@ -13,7 +13,7 @@ import numpy as np
 from sqlalchemy import Connection, func, select
 
 from analysis.weights import Weights, weigh
-from storage.query.arrays import Float, Int64, sum_at
+from storage.arrays import Float, Int64, sum_at
 from storage.query.cells.block_source import BlockSource
 from storage.query.cells.chosen_cells import ChosenCells
 from storage.query.cells.closed_blocks import ClosedBlocks
@@ -29,7 +29,6 @@ from storage.query.cells.unmerged import (
     read_seconds,
     read_visits,
 )
-from storage.query.decoded_cache import DecodedCache
 from storage.query.facts.scan import SampleType
 from storage.query.planner import CellPlan, cheapest, worth
 from storage.query.selections.selection import Selection
@@ -43,6 +42,7 @@ from storage.rolling.made_of import usable
 from storage.rolling.moments import empty
 from storage.rolling.reading import Cells, Functions, WeightedCells
 from storage.rolling.rows import ANSWER_BYTES
+from storage.snapshots.decoded_cache import DecodedCache
 
 
 class CannotTell(Exception):

@@ -14,7 +14,7 @@ import numpy as np
 
 from analysis.moments import Moments
 from analysis.weights import Weights
-from storage.query.arrays import Int64
+from storage.arrays import Int64
 from storage.query.cells.moments import ClosedCells, LooseVisits, OpenCells, Pairs, Parted, Sources
 from storage.query.weighing.by_visit import ByVisit
 from storage.rolling import weighted

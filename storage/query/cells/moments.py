@@ -13,7 +13,7 @@ import numpy as np
 from analysis import moments
 from analysis.moments import Moments
 from analysis.weights import Weights
-from storage.query.arrays import Bool, Float, Int64, weight_at
+from storage.arrays import Bool, Float, Int64, weight_at
 from storage.query.weighing.by_visit import ByVisit
 from storage.rolling.moments import Sums
 from storage.rolling.weighted import Parts

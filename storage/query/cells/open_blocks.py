@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from storage.query import budget
-from storage.query.arrays import Bool, Float, Int64
+from storage.arrays import Bool, Float, Int64
 from storage.query.cells import block_source
 from storage.query.cells.block_source import (
     OPEN,
@@ -20,13 +19,14 @@ from storage.query.cells.block_source import (
     square_bytes,
 )
 from storage.query.cells.blocks import Entries, FunctionSums, OpenBlock, lacking, open_block
-from storage.query.decoded_cache import array_bytes
 from storage.rolling import moments
 from storage.rolling.cover import Cover
 from storage.rolling.cubes import DAY, HOUR
 from storage.rolling.moments import Sums
 from storage.rolling.moments_codec import Unpacked
 from storage.rolling.reading import Cells, Functions
+from storage.snapshots import budget
+from storage.snapshots.decoded_cache import array_bytes
 
 _HELD_BYTES = 256 << 20
 """Of what is unpacked for sums and needed again for squares; the rest is unpacked twice."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from storage.query.arrays import Float, Int64, distinct, sum_at, weight_at
+from storage.arrays import Float, Int64, distinct, sum_at, weight_at
 from storage.query.cells.evidence import CellRows, Merged
 from storage.query.cells.gathered import Gathered, Loose, closed_of
 from storage.query.cells.moments import OpenCells

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 import numpy as np
 from sqlalchemy import Connection, select
 
-from storage.query.arrays import Int64
-from storage.query.remembered import once_a_snapshot
+from storage.arrays import Int64
 from storage.rolling.moments import MOST_MACHINES, SLOTS, machine_bit
 from storage.rolling.moments import machines as machines_of
 from storage.schema import machine
+from storage.snapshots.remembered import once_a_snapshot
 
 _PARTS = np.linspace(0.0, 1.0, 1025)
 

@@ -15,8 +15,7 @@ import numpy.typing as npt
 from sqlalchemy import Connection, Select, and_, bindparam, func, or_, select
 from sqlalchemy.sql.elements import ColumnElement
 
-from storage.query.arrays import Bool, Float, Int64
-from storage.query.copy_binary import Rows, among, among_uuids, read_fixed, read_rows
+from storage.arrays import Bool, Float, Int64
 from storage.query.facts.chunks import decode_chunks
 from storage.query.facts.scan import MAX_BYTES, MAX_FACTS
 from storage.query.planner import MOST_VISITS, CellPlan
@@ -26,6 +25,7 @@ from storage.query.weighing.strata import NOT_KNOWN, class_of
 from storage.rolling.cover import Cover
 from storage.rolling.cubes import day_of
 from storage.schema import BY_HAND, capture_segment, chunk, profile, roll_queue, roll_replaced, visit
+from storage.snapshots.copy_binary import Rows, among, among_uuids, read_fixed, read_rows
 
 _ID = "visit_id"
 _OF_VISIT = (

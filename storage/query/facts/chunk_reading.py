@@ -11,13 +11,13 @@ from datetime import date
 import numpy as np
 from sqlalchemy import ARRAY, BigInteger, Column, Connection, Date, bindparam, cast, func, select
 
+from storage.arrays import Bool, Int32, Int64, Narrow, group_starts, narrow, ranges
 from storage.errors import CorruptChunk
-from storage.query import budget
-from storage.query.arrays import Bool, Int32, Int64, Narrow, group_starts, narrow, ranges
-from storage.query.copy_binary import read_rows
-from storage.query.decoded_cache import DecodedCache
 from storage.query.facts.chunks import FACT_BYTES, decode_chunks
 from storage.schema import chunk
+from storage.snapshots import budget
+from storage.snapshots.copy_binary import read_rows
+from storage.snapshots.decoded_cache import DecodedCache
 
 
 @dataclass(frozen=True, slots=True)

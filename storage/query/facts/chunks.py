@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from storage.arrays import Int64
 from storage.blobs.facts import decode_many
-from storage.query import budget
-from storage.query.arrays import Int64
-from storage.query.copy_binary import Blobs
+from storage.snapshots import budget
+from storage.snapshots.copy_binary import Blobs
 
 _AT_ONCE = 4096
 """Each is half a kilobyte of Python objects while it is decoded."""

@@ -22,17 +22,17 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.elements import ColumnElement
 
+from storage.arrays import Bool, Int64
 from storage.errors import BadSelection, UnknownCampaign
-from storage.query.arrays import Bool, Int64
-from storage.query.copy_binary import Rows, TooMuch, among_given, read_fixed, read_rows
-from storage.query.decoded_cache import DecodedCache
 from storage.query.facts.chunk_reading import EPOCH, Written, facts_of
 from storage.query.facts.chunks import decode_chunks
-from storage.query.remembered import once_a_snapshot
 from storage.query.selections import label_names
 from storage.query.selections.selection import DEFAULT_CAMPAIGN, DEFAULT_EVENT, Selection
 from storage.query.weighing.design import Ids
 from storage.schema import campaign, chunk, profile, sample_type, visit
+from storage.snapshots.copy_binary import Rows, TooMuch, among_given, read_fixed, read_rows
+from storage.snapshots.decoded_cache import DecodedCache
+from storage.snapshots.remembered import once_a_snapshot
 
 MAX_FACTS = 20_000_000
 """More than this is not read for one answer: about 1 GB while it is summed."""

@@ -14,9 +14,9 @@ import numpy as np
 from analysis.ratios import Ratios
 from analysis.smt.fleet import ApplicationLoad, of_applications
 from analysis.smt.machine import CountedLoad, MachineLoad
+from storage.arrays import Int64
 from storage.calibrations import Calibration
 from storage.errors import BadSelection
-from storage.query.arrays import Int64
 from storage.query.models.load_rows import LoadRow, load_rows
 from storage.query.models.machine_loads import CoreTimes, machine_loads, no_load, not_counted, read_core_times
 from storage.query.models.told import Inputs, Unsaid

@@ -13,10 +13,9 @@ import numpy as np
 from analysis.errors import CannotSay
 from analysis.smt.capacity import Capacity, forecast
 from analysis.smt.fleet import of_both, of_cluster
+from storage.arrays import Int64
 from storage.calibrations import Calibration
 from storage.errors import BadSelection
-from storage.query import budget
-from storage.query.arrays import Int64
 from storage.query.models.machine_loads import (
     MOST_UNCOUNTED,
     CoreTimes,
@@ -32,6 +31,7 @@ from storage.query.reader import StoreReading
 from storage.query.selections.selection import Selection
 from storage.query.shapes.steps import Steps, steps
 from storage.query.weighing.estimates import Interval
+from storage.snapshots import budget
 
 MOST_STEPS = 1_000
 _MOST_RATE = 1e15

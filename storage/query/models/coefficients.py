@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from analysis.smt import overlap
 from storage import calibrations
+from storage.arrays import Float
 from storage.calibrations import Calibration
-from storage.query.arrays import Float
 
 
 class Coefficients:

@@ -11,8 +11,8 @@ from analysis.audits.rollout import Rollout
 from analysis.errors import CannotSay
 from analysis.measured import Measured
 from analysis.visit_table import VisitTable
+from storage.arrays import Float, Int64
 from storage.errors import BadSelection
-from storage.query.arrays import Float, Int64
 from storage.query.facts.scan import SampleType
 from storage.query.models.labelled import read_labelled
 from storage.query.models.told import Unsaid

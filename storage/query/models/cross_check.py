@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.cross_check import CrossCheck, cross_checks
+from storage.arrays import weight_at
 from storage.errors import BadSelection
-from storage.query.arrays import weight_at
 from storage.query.facts.scan import TIME_UNIT, sample_type_of
 from storage.query.models.told import Inputs, Unsaid
 from storage.query.observed.machine_cpus import read_machine_cpus

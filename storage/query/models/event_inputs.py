@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sqlalchemy import select
 
+from storage.arrays import Bool, Float, Int64, weight_at
 from storage.errors import BadSelection
-from storage.query.arrays import Bool, Float, Int64, weight_at
 from storage.query.models.told import Inputs
 from storage.query.observed.counters import read_failures
 from storage.query.observed.machine_cpus import read_machine_cpus

@@ -8,12 +8,12 @@ import numpy as np
 
 from analysis.errors import CannotSay
 from storage.errors import BadSelection
-from storage.query import budget
 from storage.query.models.event_inputs import EventInputs, read_event_inputs, varies
 from storage.query.models.interference import refuse_applications
 from storage.query.models.told import Inputs, Unsaid
 from storage.query.reader import StoreReading
 from storage.query.selections.selection import Selection
+from storage.snapshots import budget
 
 if TYPE_CHECKING:
     from analysis.event_mining.coupling import Coupling

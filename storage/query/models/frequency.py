@@ -15,7 +15,6 @@ from analysis.errors import CannotSay
 from analysis.measured import Measured
 from storage.calibrations import Calibration
 from storage.errors import BadSelection
-from storage.query import budget
 from storage.query.models.frequency_asked import USUAL, Wanted
 from storage.query.models.frequency_inputs import FrequencyInputs, read_frequency_inputs
 from storage.query.models.frequency_sums import ApplicationSums, read_application_sums
@@ -23,6 +22,7 @@ from storage.query.models.told import Inputs, Unsaid
 from storage.query.observed.machines import APPLICATION
 from storage.query.reader import StoreReading
 from storage.query.selections.selection import Selection
+from storage.snapshots import budget
 
 MOST_APPLICATIONS = 1_000
 

@@ -14,14 +14,14 @@ from analysis.dvfs.fleet_fit import FleetFit, from_frequencies
 from analysis.dvfs.memory import MemoryChange
 from analysis.errors import CannotSay
 from analysis.measured import Measured
+from storage.arrays import Int64
 from storage.errors import BadSelection
-from storage.query import budget
-from storage.query.arrays import Int64
 from storage.query.models.frequency_asked import USUAL, Wanted
 from storage.query.models.frequency_fit_inputs import FitInputs, read_fit_inputs
 from storage.query.models.told import Inputs, Unsaid
 from storage.query.reader import StoreReading
 from storage.query.selections.selection import Selection
+from storage.snapshots import budget
 
 MOST_ROWS = 1_000
 

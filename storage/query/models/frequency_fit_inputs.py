@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storage.query.arrays import Bool, Float, Int64, distinct, weight_at
+from storage.arrays import Bool, Float, Int64, distinct, weight_at
 from storage.query.models.ratios import Derived, named_pairs
 from storage.query.models.told import Inputs
 from storage.query.observed.counters import Counters, Pairs, read_failures

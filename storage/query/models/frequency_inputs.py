@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from storage import calibrations
+from storage.arrays import Bool, Float
 from storage.calibrations import Calibration, Kind
 from storage.errors import BadSelection
-from storage.query.arrays import Bool, Float
 from storage.query.facts.scan import campaign_of, sample_type_of
 from storage.query.observed.machine_cpus import read_machine_cpus
 from storage.query.observed.machines import MachineVisits, read_machine_visits

@@ -13,8 +13,8 @@ import numpy as np
 from analysis.errors import CannotSay
 from analysis.interference.colocation import Chips, Solo, alone
 from storage import calibrations
+from storage.arrays import Bool, Float, Int64, weight_at
 from storage.calibrations import Kind
-from storage.query.arrays import Bool, Float, Int64, weight_at
 from storage.query.models.told import Inputs
 from storage.query.observed.counters import Pairs, read_failures, read_pairs
 from storage.query.observed.machine_cpus import MachineCpus, read_machine_cpus

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 from storage import experiments
 from storage.errors import BadSelection, UnknownExperiments
-from storage.query.budget import checkpoint
 from storage.query.facts.scan import campaign_of
 from storage.query.models.interference_experiments import read_experiment_ground
 from storage.query.models.interference_fleet import FleetGround
@@ -16,6 +15,7 @@ from storage.query.observed.machines import check_machines
 from storage.query.reader import StoreReading
 from storage.query.selections.selection import Selection
 from storage.query.weighing.design import Coverage
+from storage.snapshots.budget import checkpoint
 
 
 @dataclass(frozen=True, slots=True)

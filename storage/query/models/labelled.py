@@ -10,9 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from storage.query import budget
-from storage.query.arrays import Float, Int64, sum_at, weight_at
-from storage.query.copy_binary import TooMuch
+from storage.arrays import Float, Int64, sum_at, weight_at
 from storage.query.facts.scan import (
     MAX_CHUNKS,
     WHOLE,
@@ -31,6 +29,8 @@ from storage.query.weighing.by_visit import ByVisit, of_pairs
 from storage.query.weighing.design import read_design
 from storage.query.weighing.estimates import estimates
 from storage.query.weighing.evidence import Visits
+from storage.snapshots import budget
+from storage.snapshots.copy_binary import TooMuch
 
 _FACTS = 1_000_000
 """Read for shares of stacks with all their names, where cells do not tell them."""

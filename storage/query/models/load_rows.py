@@ -9,10 +9,10 @@ from analysis.estimate import Estimates
 from analysis.smt.fleet import of_both, of_cluster
 from analysis.smt.machine import CountedLoad, MachineLoad
 from analysis.weights import Weights
-from storage.query import budget
-from storage.query.arrays import Int64
+from storage.arrays import Int64
 from storage.query.observed.machines import MachineVisits
 from storage.query.weighing.estimates import Interval
+from storage.snapshots import budget
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,9 @@ import numpy as np
 from analysis.errors import CannotSay, Contradictory, TooLittle
 from analysis.smt.machine import CountedLoad, MachineLoad, of_counters, of_cpus
 from storage import calibrations
+from storage.arrays import Bool, Int64
 from storage.calibrations import Calibration, Kind
 from storage.errors import BadSelection
-from storage.query import budget
-from storage.query.arrays import Bool, Int64
 from storage.query.models.coefficients import Coefficients
 from storage.query.models.told import Unsaid
 from storage.query.observed.cpus import LogicalCpus, read_cpus
@@ -26,6 +25,7 @@ from storage.query.observed.thread_cycles import ThreadCycles, read_thread_cycle
 from storage.query.observed.time_used import TimeUsed, read_time_used
 from storage.query.reader import StoreReading
 from storage.query.selections.selection import Selection
+from storage.snapshots import budget
 
 MOST_VISITS = 100_000
 """More of them are not modelled core by core for one answer."""

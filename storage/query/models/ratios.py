@@ -12,8 +12,8 @@ import numpy as np
 
 from analysis import ratios
 from analysis.measured import Measured
+from storage.arrays import Int64
 from storage.errors import BadSelection
-from storage.query.arrays import Int64
 from storage.query.models.told import Inputs, Unsaid
 from storage.query.observed.counters import Counters, Pairs, read_failures
 from storage.query.observed.machines import APPLICATION, LABELS, MachineVisits, read_machine_visits

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Connection, Select, distinct, func, select
 
-from storage.query.arrays import Bool, Float, Int64
-from storage.query.copy_binary import Rows, read_fixed
+from storage.arrays import Bool, Float, Int64
 from storage.query.observed.machines import MachineVisits
 from storage.query.selections.selection import Selection
 from storage.schema import capture_counter, stratum, visit
+from storage.snapshots.copy_binary import Rows, read_fixed
 
 _MAX_BYTES = 256 << 20
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 from sqlalchemy import Connection, Double, Integer, and_, case, cast, func, select
 
-from storage.query.arrays import Bool, Float, Int64
-from storage.query.copy_binary import read_fixed
+from storage.arrays import Bool, Float, Int64
 from storage.query.observed.machines import MachineVisits
 from storage.query.selections.selection import Selection
 from storage.schema import capture_cpu, visit
+from storage.snapshots.copy_binary import read_fixed
 
 _MAX_BYTES = 256 << 20
 _NOT_KNOWN = -1

@@ -13,14 +13,14 @@ from sqlalchemy import ARRAY, Connection, Integer, Text, cast, func, select
 from sqlalchemy.sql.elements import ColumnElement
 
 from analysis.weights import Weights
+from storage.arrays import Bool, Float, Int64
 from storage.errors import BadSelection
-from storage.query.arrays import Bool, Float, Int64
-from storage.query.copy_binary import among, read_fixed
 from storage.query.facts.scan import campaign_of, sample_type_of
 from storage.query.selections.matchers import Matcher
 from storage.query.selections.selection import DEFAULT_EVENT, Selection
 from storage.query.weighing.design import Coverage, Ids, read_design, read_watched
 from storage.schema import BY_HAND, machine, stratum, visit
+from storage.snapshots.copy_binary import among, read_fixed
 
 LABELS = ("machine", "datacenter", "platform", "cluster", "kernel")
 """What a machine can be told from others by."""

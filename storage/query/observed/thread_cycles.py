@@ -19,12 +19,12 @@ import numpy.typing as npt
 from sqlalchemy import Connection, case, func, select
 
 from analysis.smt.states import SKEW
-from storage.query.arrays import Bool, Float, Int64, weight_at
-from storage.query.copy_binary import read_fixed
+from storage.arrays import Bool, Float, Int64, weight_at
 from storage.query.observed.cpus import LogicalCpus
 from storage.query.observed.machines import MachineVisits
 from storage.query.selections.selection import Selection
 from storage.schema import capture_counter, capture_system, visit
+from storage.snapshots.copy_binary import read_fixed
 
 THREADS, ANY, DISTRIBUTED = "cycles", "cycles-any", "cycles-distributed"
 NAMES = (THREADS, ANY, DISTRIBUTED, "ref-cycles", "aperf", "mperf", "tsc")

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from sqlalchemy import BigInteger, Connection, cast, func, select
 
-from storage.query.arrays import Float, Int64
-from storage.query.copy_binary import read_fixed
+from storage.arrays import Float, Int64
 from storage.query.facts.scan import TIME_UNIT, SampleType, campaign_of, sample_type_of
 from storage.query.observed.machines import MachineVisits
 from storage.query.selections.selection import Selection
 from storage.schema import profile, visit
+from storage.snapshots.copy_binary import read_fixed
 
 _MAX_BYTES = 256 << 20
 

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from sqlalchemy import Connection, func, select
 
-from storage.query.arrays import Float
-from storage.query.copy_binary import read_fixed
+from storage.arrays import Float
 from storage.query.observed.machines import MachineVisits
 from storage.query.selections.selection import Selection
 from storage.schema import capture_counter, visit
+from storage.snapshots.copy_binary import read_fixed
 
 _MAX_BYTES = 256 << 20
 _NOT_COUNTED = -1.0

@@ -12,13 +12,13 @@ import numpy as np
 from sqlalchemy import Connection, bindparam, func, or_, select
 from sqlalchemy.sql.elements import ColumnElement
 
+from storage.arrays import Int64
 from storage.errors import BadSelection
-from storage.query import budget
-from storage.query.arrays import Int64
-from storage.query.copy_binary import among
-from storage.query.remembered import once_a_snapshot
 from storage.query.selections.matchers import FRAME_NAMES, Matcher, format_name
 from storage.schema import DIMENSIONS, dim_value, label_set, machine, profile
+from storage.snapshots import budget
+from storage.snapshots.copy_binary import among
+from storage.snapshots.remembered import once_a_snapshot
 
 MACHINE = "machine"
 FRAME_KEYS = ("function", "file", "binary")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storage.query.arrays import Bool, Float, Int64, distinct, sorting, sum_at, weight_at
+from storage.arrays import Bool, Float, Int64, distinct, sorting, sum_at, weight_at
 from storage.query.shapes.frame_tree import Borne
 from storage.query.stacks.prefix_tree import ROOT
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis import estimate
-from storage.query.arrays import Float, Int64
+from storage.arrays import Float, Int64
 from storage.query.facts.scan import SampleType
 from storage.query.reading import Reading
 from storage.query.samples import Samples

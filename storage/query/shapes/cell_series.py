@@ -13,13 +13,11 @@ from typing import Any
 import numpy as np
 
 from analysis.moments import Moments
+from storage.arrays import Bool, Float, Int64, sum_at
 from storage.errors import BudgetExceeded
-from storage.query import budget
-from storage.query.arrays import Bool, Float, Int64, sum_at
 from storage.query.cells.gathered import CannotTell, Gathered, gather
 from storage.query.cells.in_steps import InSteps, SteppedCells, SteppedVisits, remainder
 from storage.query.cells.moments import LooseVisits, Pairs
-from storage.query.copy_binary import TooMuch
 from storage.query.facts.scan import SampleType, campaign_of, sample_type_of
 from storage.query.function_samples import ApplicationSamples, FunctionSamples
 from storage.query.planner import Shape
@@ -40,6 +38,8 @@ from storage.rolling.cubes import APPLICATION as APPLICATIONS
 from storage.rolling.cubes import HOUR, HOURS_A_DAY
 from storage.rolling.reading import Cells, Functions
 from storage.rolling.rows import ANSWER_BYTES
+from storage.snapshots import budget
+from storage.snapshots.copy_binary import TooMuch
 
 Name = tuple[dict[str, str], int | None]
 """A row's key, and its function."""

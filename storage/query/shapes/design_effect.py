@@ -7,7 +7,7 @@ and answers say so (docs/numbers.md).
 import numpy as np
 
 from analysis import estimate
-from storage.query.arrays import Float, Int64
+from storage.arrays import Float, Int64
 from storage.query.samples import Samples
 from storage.query.shapes.table_frames import brought_at
 

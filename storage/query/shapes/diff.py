@@ -7,7 +7,7 @@ import numpy as np
 
 from analysis import estimate
 from analysis.diff import Diff, Power, compare, difference
-from storage.query.arrays import Float, Int64
+from storage.arrays import Float, Int64
 from storage.query.facts.scan import SampleType
 from storage.query.reading import Reading
 from storage.query.samples import Samples

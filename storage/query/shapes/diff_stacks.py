@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from storage.arrays import Int64
 from storage.errors import BadSelection
-from storage.query.arrays import Int64
 from storage.query.facts.scan import SampleType
 from storage.query.reading import Reading
 from storage.query.selections.selection import Selection

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from storage.arrays import Float, Int32, Int64, distinct
 from storage.errors import BadSelection
 from storage.landing.markers import Kind
 from storage.landing.resolved import Status
-from storage.query.arrays import Float, Int32, Int64, distinct
 from storage.query.facts.scan import SampleType
 from storage.query.reading import Reading
 from storage.query.samples import Samples

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storage.query.arrays import Float, Int32
+from storage.arrays import Float, Int32
 from storage.query.facts.scan import SampleType
 from storage.query.reading import Reading
 from storage.query.selections.selection import Selection

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from storage.arrays import Int64
 from storage.errors import BadSelection
-from storage.query.arrays import Int64
 from storage.query.stacks.functions import FunctionRow, Functions
 
 LINE = "line"

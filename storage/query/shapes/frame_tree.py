@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from storage.query.arrays import Bool, Float, Int64, sum_at, weight_at
+from storage.arrays import Bool, Float, Int64, sum_at, weight_at
 from storage.query.stacks import prefix_tree
 from storage.query.stacks.stack_tree import Shape
 

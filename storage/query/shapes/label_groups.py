@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storage.query.arrays import sum_at
+from storage.arrays import sum_at
 from storage.query.reading import Reading
 from storage.query.samples import Samples
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storage.query.arrays import Float, sum_at, weight_at
+from storage.arrays import Float, sum_at, weight_at
 from storage.query.facts.scan import Profiles, SampleType
 from storage.query.reading import Reading
 from storage.query.selections import label_names

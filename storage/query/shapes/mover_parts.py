@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from analysis.movers.parts import Parts
-from storage.query.arrays import Bool, Int64, weight_at
+from storage.arrays import Bool, Int64, weight_at
 from storage.query.reading import Reading
 from storage.query.samples import Samples
 from storage.query.shapes.diff import Compared, Side, visit_numbers

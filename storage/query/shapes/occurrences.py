@@ -10,8 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from storage.query import budget
-from storage.query.arrays import Int64, distinct, group_starts, ranges, sorting, sum_at, weight_at
+from storage.arrays import Int64, distinct, group_starts, ranges, sorting, sum_at, weight_at
 from storage.query.samples import Samples
 from storage.query.shapes.frame_keys import function_key
 from storage.query.shapes.frame_tree import COLUMNS, Borne, FrameTree, from_callees
@@ -21,6 +20,7 @@ from storage.query.subject import Subject
 from storage.query.weighing import by_visit
 from storage.query.weighing.by_visit import Brought
 from storage.query.weighing.evidence import Details, Visits
+from storage.snapshots import budget
 
 
 @dataclass(frozen=True, slots=True)

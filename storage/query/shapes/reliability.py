@@ -8,7 +8,7 @@ import numpy as np
 from analysis.measured import Measured
 from analysis.reliability import Convergence, converge, entropy_of, halves, seen_by
 from analysis.visit_table import VisitTable
-from storage.query.arrays import Float, Int64, sum_at
+from storage.arrays import Float, Int64, sum_at
 from storage.query.facts.scan import SampleType
 from storage.query.reading import Reading
 from storage.query.samples import Samples

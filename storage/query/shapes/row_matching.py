@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from storage.query import budget
-from storage.query.arrays import Float, Int64, group_starts
+from storage.arrays import Float, Int64, group_starts
 from storage.query.shapes.table_frames import FrameRows
 from storage.query.shapes.table_rows import LabelRows, Rows
+from storage.snapshots import budget
 
 NOWHERE = -1
 _ROW_BYTES = 80

@@ -6,11 +6,11 @@ from enum import StrEnum
 
 import numpy as np
 
-from storage.query import budget
-from storage.query.arrays import Bool, Float, Int64
+from storage.arrays import Bool, Float, Int64
 from storage.query.selections import patterns
 from storage.query.shapes.frame_keys import LINE
 from storage.query.shapes.table_rows import Rows
+from storage.snapshots import budget
 
 _NOT_NAMES = frozenset({"status", "kind"})
 """Members of a key that are no names: nobody looks for them."""

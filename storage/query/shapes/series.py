@@ -11,9 +11,8 @@ from datetime import datetime
 import numpy as np
 
 from analysis.moments import none
+from storage.arrays import Float, Int64, sum_at
 from storage.errors import BadSelection
-from storage.query import budget
-from storage.query.arrays import Float, Int64, sum_at
 from storage.query.facts.scan import SampleType
 from storage.query.reading import Reading
 from storage.query.samples import Samples
@@ -30,6 +29,7 @@ from storage.query.weighing.by_visit import ByVisit
 from storage.query.weighing.estimates import Estimate, estimates_of_all
 from storage.query.weighing.evidence import Visits
 from storage.query.weighing.visit_times import VisitTimes
+from storage.snapshots import budget
 
 MOST_LINES = 50
 MOST_VALUES = 20_000

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis import estimate
+from storage.arrays import Bool, Float, Int64, distinct, sum_at, weight_at
 from storage.errors import BadSelection
 from storage.landing.markers import Kind
-from storage.query import budget
-from storage.query.arrays import Bool, Float, Int64, distinct, sum_at, weight_at
 from storage.query.facts.scan import SampleType
 from storage.query.reading import Reading
 from storage.query.samples import Samples
@@ -25,6 +24,7 @@ from storage.query.shapes.table_rows import APPLICATION, Grouping
 from storage.query.shapes.totals import Totals, totals
 from storage.query.stacks.functions import Functions
 from storage.query.weighing.evidence import Visits
+from storage.snapshots import budget
 
 MOST_ROWS = 1000
 _NOT_KNOWN = 0

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storage.query.arrays import Int64, distinct, sum_at, weight_at
+from storage.arrays import Int64, distinct, sum_at, weight_at
 from storage.query.builds import Builds
 from storage.query.lined import LinedSamples
 from storage.query.shapes.frame_keys import LINE

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from storage.arrays import Int64, distinct
 from storage.errors import BadSelection
-from storage.query.arrays import Int64, distinct
 from storage.query.facts.scan import SampleType
 from storage.query.lined import refuse_frames
 from storage.query.reading import Reading

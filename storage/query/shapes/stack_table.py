@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storage.query.arrays import Float, Int64, distinct, sorting, sum_at, weight_at
+from storage.arrays import Float, Int64, distinct, sorting, sum_at, weight_at
 from storage.query.stacks import prefix_tree
 from storage.query.stacks.definitions import Definition
 from storage.query.stacks.functions import FunctionRow

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from analysis import estimate, moments
-from storage.query.arrays import Bool, Float, weight_at
+from storage.arrays import Bool, Float, weight_at
 from storage.query.facts.scan import SampleType
 from storage.query.reading import Reading
 from storage.query.selections.selection import Selection

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from analysis.partly_landed import Drawn, Landed, PartlyLanded, Piece, weigh_pieces
-from storage.query.arrays import Int64
+from storage.arrays import Int64
 from storage.query.reading import Reading
 from storage.query.selections.selection import Selection
 from storage.query.shapes.steps import DAY_S, Steps

@@ -6,8 +6,8 @@ from math import ceil
 
 import numpy as np
 
+from storage.arrays import Float, Int64
 from storage.errors import BadSelection
-from storage.query.arrays import Float, Int64
 from storage.query.selections.selection import Selection
 
 MOST_POINTS = 1_000

@@ -11,8 +11,8 @@ from functools import partial
 
 import numpy as np
 
+from storage.arrays import Int64
 from storage.errors import BadSelection
-from storage.query.arrays import Int64
 from storage.query.cells.evidence import Merged
 from storage.query.facts.scan import Profiles, SampleType
 from storage.query.function_samples import ApplicationSamples, FunctionSamples

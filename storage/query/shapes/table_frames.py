@@ -5,8 +5,7 @@ from typing import Protocol
 
 import numpy as np
 
-from storage.query import budget
-from storage.query.arrays import Bool, Float, Int64, distinct, sum_at, weight_at
+from storage.arrays import Bool, Float, Int64, distinct, sum_at, weight_at
 from storage.query.function_samples import FunctionSamples
 from storage.query.samples import Samples
 from storage.query.shapes.frame_keys import FrameKeys, Numbering, function_key
@@ -17,6 +16,7 @@ from storage.query.stacks.stack_tree import Shape
 from storage.query.weighing import by_visit
 from storage.query.weighing.by_visit import Brought, in_order
 from storage.query.weighing.evidence import Details, VisitFacts
+from storage.snapshots import budget
 
 
 class RowGroup(Protocol):

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from storage.query import budget
-from storage.query.arrays import Bool, Float, Int64, distinct, sum_at, weight_at
+from storage.arrays import Bool, Float, Int64, distinct, sum_at, weight_at
 from storage.query.lined import LinedSamples
 from storage.query.samples import Samples
 from storage.query.shapes.frame_keys import LINE, FrameKeys, Numbering
@@ -25,6 +24,7 @@ from storage.query.stacks.functions import Functions
 from storage.query.stacks.stack_tree import Shape
 from storage.query.weighing import by_visit
 from storage.query.weighing.by_visit import Brought, ByVisit
+from storage.snapshots import budget
 
 Add = Callable[[Int64, Any, int], Any]
 """Sums of integers, or of floats, by an index 0…n−1."""

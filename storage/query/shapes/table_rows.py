@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from storage.query.arrays import Float, Int64, sum_at, weight_at
+from storage.arrays import Float, Int64, sum_at, weight_at
 from storage.query.cells.evidence import Merged
 from storage.query.samples import Samples
 from storage.query.weighing import by_visit

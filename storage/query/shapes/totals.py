@@ -5,10 +5,9 @@ from typing import Literal
 
 import numpy as np
 
+from storage.arrays import Int64
 from storage.landing.markers import Kind
 from storage.landing.resolved import Status
-from storage.query import budget
-from storage.query.arrays import Int64
 from storage.query.cells.evidence import Merged
 from storage.query.function_samples import ApplicationSamples, FunctionSamples, Quality
 from storage.query.samples import Samples
@@ -17,6 +16,7 @@ from storage.query.stacks.stack_tree import Shape
 from storage.query.weighing.by_visit import ByVisit
 from storage.query.weighing.design import Coverage
 from storage.query.weighing.estimates import Interval, total_of
+from storage.snapshots import budget
 
 Path = Literal["cells", "chunks", "mixed"]
 """What an answer was read from: merged cells, every visit's own chunks, or both."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storage.query.arrays import Float, Int64, sorting
+from storage.arrays import Float, Int64, sorting
 from storage.query.shapes.frame_tree import FrameTree
 
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from storage.arrays import Int64
 from storage.errors import BadSelection
-from storage.query.arrays import Int64
 from storage.query.facts.scan import SampleType
 from storage.query.reading import Reading
 from storage.query.samples import Samples

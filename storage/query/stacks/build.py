@@ -17,18 +17,18 @@ import numpy as np
 from sqlalchemy import Connection, Engine, select
 
 from storage import identity
+from storage.arrays import Int64
 from storage.database import open_engine, snapshot
 from storage.errors import StorageError
 from storage.landing.markers import Kind
 from storage.landing.resolved import Status
-from storage.query.arrays import Int64
 from storage.query.stacks.files import StackFiles
 from storage.query.stacks.functions import GONE
 from storage.query.stacks.names import NamedFunction, Names, names_of
 from storage.query.stacks.stack_file import MadeOf, StackFile, stack_file_of, write_stack_file
-from storage.query.stacks.stack_reading import read_stacks
 from storage.query.stacks.stack_tree import Stacks
 from storage.schema import function
+from storage.snapshots.stack_reading import read_stacks
 
 _MOST_BYTES = 1 << 36
 _AT_ONCE = 20_000

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, func, select
 
-from storage.query.arrays import Int64
-from storage.query.copy_binary import among
+from storage.arrays import Int64
 from storage.schema import binary, function
+from storage.snapshots.copy_binary import among
 
 _BATCH = 50_000
 

@@ -16,13 +16,13 @@ import numpy as np
 import numpy.typing as npt
 from sqlalchemy import Connection, select
 
+from storage.arrays import Bool, Int64, distinct
 from storage.landing.markers import Kind
 from storage.landing.resolved import Status
-from storage.query.arrays import Bool, Int64, distinct
-from storage.query.copy_binary import among
-from storage.query.decoded_cache import CacheSize
 from storage.query.stacks.names import Names, names_of
 from storage.schema import function
+from storage.snapshots.copy_binary import among
+from storage.snapshots.decoded_cache import CacheSize
 
 Archived = Callable[[Int64], Sequence[Any]]
 """Reads rows of `function` by id, of those that there are, from where they are kept longer than in the database."""

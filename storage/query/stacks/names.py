@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from storage.arrays import Bool, Int32, Int64
 from storage.landing.markers import Kind
 from storage.landing.resolved import Status
-from storage.query.arrays import Bool, Int32, Int64
 
 Bytes = npt.NDArray[np.uint8]
 _END = b"\0"

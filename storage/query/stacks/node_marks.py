@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from storage.arrays import Bool, Int64, group_starts, sorting
 from storage.landing.markers import Kind
 from storage.landing.resolved import Status
-from storage.query.arrays import Bool, Int64, group_starts, sorting
 from storage.query.stacks import prefix_tree
 from storage.query.stacks.functions import Functions
 from storage.query.stacks.prefix_tree import PrefixTree

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from storage.query.arrays import Bool, Int16, Int32, Int64, group_starts, ranking, sorting
+from storage.arrays import Bool, Int16, Int32, Int64, group_starts, ranking, sorting
 
 ROOT = 0
 _DEEPEST = np.iinfo(np.int16).max

@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from sqlalchemy import Connection, func, select, tuple_
 
-from storage.query.arrays import Int32
+from storage.arrays import Int32
 from storage.query.stacks import array_file
 from storage.query.stacks.array_file import Array
 from storage.query.stacks.errors import UnusableFile

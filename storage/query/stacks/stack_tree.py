@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from storage.query.arrays import Bool, Float, Int32, Int64, ascending, sorting, sum_at, weight_at
-from storage.query.decoded_cache import CacheSize, array_bytes
+from storage.arrays import Bool, Float, Int32, Int64, ascending, sorting, sum_at, weight_at
 from storage.query.stacks import prefix_tree
 from storage.query.stacks.prefix_tree import PrefixTree
+from storage.snapshots.decoded_cache import CacheSize, array_bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from storage.query import budget
-from storage.query.arrays import Int64, group_starts, in_doubles, ranges, sum_at, weight_at
+from storage.arrays import Int64, group_starts, in_doubles, ranges, sum_at, weight_at
+from storage.snapshots import budget
 
 _DENSE = 4_000_000
 """Pairs of a row and a visit that are summed in a table of all of them."""

@@ -16,10 +16,10 @@ from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.types import NullType
 
 from storage import partitions
-from storage.query.arrays import Float, Int64
-from storage.query.remembered import once_a_snapshot
+from storage.arrays import Float, Int64
 from storage.query.weighing.waiting import SOME_WAIT
 from storage.schema import coverage, covered_time
+from storage.snapshots.remembered import once_a_snapshot
 
 HOUR_S = 3600
 HOURS = 24

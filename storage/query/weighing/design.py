@@ -13,12 +13,12 @@ from sqlalchemy import Connection, bindparam, func, select
 from sqlalchemy.sql.elements import ColumnElement
 
 from analysis.weights import Weights, weigh
-from storage.query.arrays import Bool, Float, Int64
-from storage.query.copy_binary import Rows, read_fixed
+from storage.arrays import Bool, Float, Int64
 from storage.query.selections.selection import Selection
 from storage.query.weighing.covered import HOURS, Span, facts_from, not_kept
 from storage.query.weighing.strata import NOT_KNOWN, Strata, class_of, read_strata
 from storage.schema import BY_HAND, capture_segment, visit
+from storage.snapshots.copy_binary import Rows, read_fixed
 
 # All columns shown are grouped by, though the id says them all: not every database knows that.
 _OF_VISITS = (

@@ -14,7 +14,7 @@ import numpy as np
 from analysis import moments
 from analysis.moments import Moments
 from analysis.weights import Weights
-from storage.query.arrays import Float, Int64, sorting, sum_at
+from storage.arrays import Float, Int64, sorting, sum_at
 from storage.query.stacks.stack_tree import Shape
 from storage.query.weighing import by_visit
 from storage.query.weighing.by_visit import Brought, ByVisit, nobody

@@ -13,13 +13,13 @@ import numpy as np
 from sqlalchemy import Connection, Integer, bindparam, func, select
 
 from analysis.weights import CLASSES, Frame
-from storage.query.arrays import Float, Int64
-from storage.query.copy_binary import Rows, read_fixed
-from storage.query.remembered import once_a_snapshot
+from storage.arrays import Float, Int64
 from storage.query.weighing.covered import HOUR_S, HOURS, CoveredTime, Span, covered_of, read_known
 from storage.query.weighing.waiting import count_waiting
 from storage.schema import BY_HAND, coverage, visit
 from storage.schema import stratum as table
+from storage.snapshots.copy_binary import Rows, read_fixed
+from storage.snapshots.remembered import once_a_snapshot
 
 _MAX_BYTES = 256 << 20
 NOT_KNOWN = -1.0

@@ -3,7 +3,7 @@
 import numpy as np
 
 from analysis.visit_table import VisitTable
-from storage.query.arrays import Int64
+from storage.arrays import Int64
 from storage.query.weighing.by_visit import ByVisit
 from storage.query.weighing.evidence import Visits
 

@@ -6,14 +6,14 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 from sqlalchemy import Connection, Double, cast, func, select
 
-from storage.query import budget
-from storage.query.arrays import Bool, Float, Int64
-from storage.query.copy_binary import among_uuids, read_fixed
+from storage.arrays import Bool, Float, Int64
 from storage.query.weighing.covered import HOUR_S, HOURS, CoveredTime, facts_from, read_covered
 from storage.query.weighing.design import Ids
 from storage.query.weighing.strata import NOT_KNOWN, Drawn, class_of
 from storage.query.weighing.waiting import read_waiting
 from storage.schema import BY_HAND, visit
+from storage.snapshots import budget
+from storage.snapshots.copy_binary import among_uuids, read_fixed
 
 _MAX_BYTES = 256 << 20
 _VISIT_BYTES = 17

@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from sqlalchemy import Connection, DateTime, and_, bindparam, exists, false, func, or_, select, union_all
 
-from storage.query.copy_binary import read_fixed
 from storage.schema import BY_HAND, Outcome, capture, visit
+from storage.snapshots.copy_binary import read_fixed
 
 _MAX_BYTES = 256 << 20
 _UNDER_WAY = visit.c.outcome == Outcome.DRAWN

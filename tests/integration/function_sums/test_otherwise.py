@@ -8,14 +8,14 @@ from sqlalchemy import Engine
 from storage.errors import BudgetExceeded
 from storage.query.cells.gathered import Gathered
 from storage.query.cells.open_blocks import OpenBlocks
-from storage.query.copy_binary import TooMuch
-from storage.query.decoded_cache import DecodedCache
 from storage.query.engine import QueryEngine
 from storage.query.planner import Costs, Planner
 from storage.query.samples import SampleSource
 from storage.query.shapes.table import TableQuestion
 from storage.rolling import moments_codec
 from storage.rolling.moments_codec import Unpacked
+from storage.snapshots.copy_binary import TooMuch
+from storage.snapshots.decoded_cache import DecodedCache
 from tests.facts import FactWriter
 from tests.integration.function_sums.asking import (
     CUT,

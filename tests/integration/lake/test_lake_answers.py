@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine
 
 from storage.errors import BadSelection, UnknownCampaign
-from storage.query.copy_binary import TooMuch
 from storage.query.facts import scan
 from storage.query.selections.matchers import Matcher, Operator
 from storage.query.shapes.diff import DiffQuestion
@@ -31,6 +30,7 @@ from storage.segments.duck import DEFAULT, Limits, opened, translated
 from storage.segments.engine import LakeEngine
 from storage.segments.errors import LakeBusy
 from storage.segments.place import Lake
+from storage.snapshots.copy_binary import TooMuch
 from tests.access_paths import BY_VISITS
 from tests.alike import differences
 from tests.facts import FactWriter

@@ -11,7 +11,6 @@ from collector.merging import Merging
 from services.commands.db import app
 from storage.database import snapshot
 from storage.errors import DatabaseBusy
-from storage.query.copy_binary import TooMuch
 from storage.rolling.compact import compact
 from storage.rolling.cover import Cover
 from storage.rolling.cubes import CUBES, EVENT, HOUR, HOURS_KEPT_DAYS, Source, day_of
@@ -19,6 +18,7 @@ from storage.rolling.fold import overdue
 from storage.rolling.reading import read_cells
 from storage.rolling.rebuild import Rebuilt, rebuild
 from storage.schema import chunk, coverage, dim_value, roll, roll_built, roll_queue, roll_weighted
+from storage.snapshots.copy_binary import TooMuch
 from tests.cell_facts import DAY_0, CellFacts, Seen, assert_right
 
 pytestmark = pytest.mark.integration

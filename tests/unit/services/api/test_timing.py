@@ -2,7 +2,7 @@
 
 from services.api import timing
 from services.api.timing import Timing
-from storage.query.budget import Budget, Limits
+from storage.snapshots.budget import Budget, Limits
 
 
 def test_parts_are_told_and_add_up(monkeypatch):

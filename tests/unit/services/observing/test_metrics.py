@@ -17,10 +17,10 @@ from services.observing.collector import LATEST_LOOK_S, CollectorMetrics
 from services.observing.worker import WorkerMetrics
 from storage.errors import ArchiveUnavailable, BadCapture, DatabaseUnavailable
 from storage.landing.errors import FormatTooNew
-from storage.query.decoded_cache import CacheSize
 from storage.query.shapes.operations import CampaignOperation, Operations
 from storage.query.shapes.status import CapturesStatus, LandingStatus
 from storage.schema import Outcome
+from storage.snapshots.decoded_cache import CacheSize
 from symbolizer.worker import events as worker_events
 from symbolizer.worker.broker import BUILD_SYMCACHE, LAND_CAPTURE
 

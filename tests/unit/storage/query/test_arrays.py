@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.query.arrays import distinct, group_starts, ranking, sum_at
+from storage.arrays import distinct, group_starts, ranking, sum_at
 
 
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2**58)), max_size=8))

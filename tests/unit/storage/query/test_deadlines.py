@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from storage.query.deadlines import Deadlines
+from storage.snapshots.deadlines import Deadlines
 
 PATIENCE_S = 60.0
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.query.arrays import Int64
-from storage.query.decoded_cache import DecodedCache
+from storage.arrays import Int64
+from storage.snapshots.decoded_cache import DecodedCache
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from unittest.mock import Mock
 import pytest
 from sqlalchemy import Connection
 
-from storage.query.remembered import once_a_snapshot, remembering
+from storage.snapshots.remembered import once_a_snapshot, remembering
 
 reads: list[tuple[Connection, int, bool]] = []
 

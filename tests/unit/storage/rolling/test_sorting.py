@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.rolling.sorting import added_up, by_pair, counts, ranges, slices, starts
+from storage.arrays import by_pair, counts, group_starts, runs, slices, weight_at
 
 LARGE = st.sampled_from([0, 1, 5, 2**20, 2**31 - 1, 2**40, 2**62])
 
@@ -31,7 +31,7 @@ def test_every_way_of_sorting_gives_the_same(limit: int) -> None:
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 5)), max_size=10))
 def test_ranges_follow_one_another(slices: list[tuple[int, int]]) -> None:
     first, length = (np.array([s[i] for s in slices], np.int64) for i in (0, 1))
-    assert ranges(first, length).tolist() == [n for f, k in slices for n in range(f, f + k)]
+    assert runs(first, length).tolist() == [n for f, k in slices for n in range(f, f + k)]
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 200)), max_size=10), st.booleans())
@@ -40,7 +40,7 @@ def test_slices_are_what_lies_at_ranges(given: list[tuple[int, int]], one_behind
     if one_behind_the_other:
         first = np.cumsum(length) - length
     column = np.random.default_rng(1).integers(0, 1000, 3000)
-    at = ranges(first, length)
+    at = runs(first, length)
     assert [part.tolist() for part in slices((column, -column), first, length)] == [
         column[at].tolist(),
         (-column)[at].tolist(),
@@ -50,6 +50,6 @@ def test_slices_are_what_lies_at_ranges(given: list[tuple[int, int]], one_behind
 def test_nothing_is_sorted_counted_and_added_up() -> None:
     none = np.zeros(0, np.int64)
     assert [part.tolist() for part in by_pair(none, none)] == [[], []]
-    assert starts(none).tolist() == []
+    assert group_starts(none).tolist() == []
     assert counts(none, 2).tolist() == [0, 0]
-    assert added_up(none, np.zeros(0), 2).tolist() == [0.0, 0.0]
+    assert weight_at(none, np.zeros(0), 2).tolist() == [0.0, 0.0]

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.query.copy_binary import Rows
 from storage.query.stacks.stack_tree import Shape, Stacks, built
 from storage.query.weighing.by_visit import ByVisit
 from storage.query.weighing.evidence import Seen
 from storage.segments.stack_classes import StackClasses
+from storage.snapshots.copy_binary import Rows
 
 VISITS = 3
 some_stacks = st.lists(st.lists(st.integers(1, 6), min_size=1, max_size=7), min_size=1, max_size=12)

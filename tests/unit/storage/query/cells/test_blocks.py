@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from storage.query.arrays import Int64
+from storage.arrays import Int64
 from storage.query.cells.blocks import Entries, OpenBlock, lacking, open_block
 from storage.rolling import moments
 

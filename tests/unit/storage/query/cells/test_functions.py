@@ -9,13 +9,11 @@ import pytest
 from sqlalchemy import Connection
 
 from storage.errors import BudgetExceeded, QuestionDropped
-from storage.query.budget import Budget, Limits, Stop
 from storage.query.cells.block_source import BlockSource
 from storage.query.cells.closed_blocks import ClosedBlocks
 from storage.query.cells.functions import sums_of
 from storage.query.cells.gathered import Blocks, Gathered
 from storage.query.cells.open_blocks import OpenBlocks
-from storage.query.decoded_cache import DecodedCache
 from storage.rolling import moments_codec, weighted_codec
 from storage.rolling.cover import Cover
 from storage.rolling.cubes import EVENT, Source
@@ -23,6 +21,8 @@ from storage.rolling.moments import Sums
 from storage.rolling.moments_codec import Unpacked
 from storage.rolling.reading import Cells, WeightedCells
 from storage.rolling.weighted_codec import WeightedMoments
+from storage.snapshots.budget import Budget, Limits, Stop
+from storage.snapshots.decoded_cache import DecodedCache
 
 ONE = np.ones(1)
 SOURCE = Source(EVENT, 1, True, 1)

@@ -7,15 +7,13 @@ import numpy as np
 import pytest
 from sqlalchemy import Connection
 
+from storage.arrays import Int64
 from storage.errors import BudgetExceeded, QuestionDropped
-from storage.query.arrays import Int64
-from storage.query.budget import Budget, Limits, Stop
 from storage.query.cells import block_source, open_blocks
 from storage.query.cells.block_source import BlockKey, BlockSource, Key
 from storage.query.cells.blocks import ClosedBlock, OpenBlock
 from storage.query.cells.closed_blocks import ClosedBlocks
 from storage.query.cells.open_blocks import OpenBlocks
-from storage.query.decoded_cache import DecodedCache
 from storage.rolling import moments_codec, visit_list_codec, weighted_codec
 from storage.rolling.cover import Cover
 from storage.rolling.cubes import DAY, EVENT, Source
@@ -25,6 +23,8 @@ from storage.rolling.reading import Cells, Functions, WeightedCells
 from storage.rolling.visit_lists import VisitLists
 from storage.rolling.weighted import Parts
 from storage.rolling.weighted_codec import WeightedMoments
+from storage.snapshots.budget import Budget, Limits, Stop
+from storage.snapshots.decoded_cache import DecodedCache
 
 SOURCE = Source(EVENT, 1, True, 1)
 NO_FACTS = (np.zeros(0, np.int64),) * 2

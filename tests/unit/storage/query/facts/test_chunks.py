@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from storage.blobs.facts import decode_many, encode
-from storage.query.copy_binary import NO_BLOBS, Blobs
 from storage.query.facts import chunks
+from storage.snapshots.copy_binary import NO_BLOBS, Blobs
 
 rows = st.dictionaries(st.integers(1, 1 << 30), st.integers(1, 1 << 40), min_size=1, max_size=8)
 

@@ -9,7 +9,6 @@ import pytest
 from analysis.dvfs.fleet_fit import from_frequencies
 from analysis.weights import Weights
 from storage.errors import QuestionDropped
-from storage.query.budget import Budget, Limits, Stop
 from storage.query.models import frequency_fit
 from storage.query.models.frequency_fit import FitAnswer, FitQuestion
 from storage.query.models.frequency_fit_inputs import FitInputs
@@ -17,6 +16,7 @@ from storage.query.models.told import Inputs
 from storage.query.observed.machines import MachineVisits
 from storage.query.selections.selection import Selection
 from storage.query.weighing.design import Coverage
+from storage.snapshots.budget import Budget, Limits, Stop
 
 DAY = datetime(2026, 11, 17, tzinfo=UTC)
 WHOLE = Selection(DAY, DAY + timedelta(days=1))

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from storage.errors import QuestionDropped
-from storage.query.budget import Budget, Limits, Stop
 from storage.query.models.machine_loads import CoreTimes, MachineLoads, machine_loads, not_counted
 from storage.query.observed.cpus import LogicalCpus
 from storage.query.observed.machines import MachineVisits
@@ -15,6 +14,7 @@ from storage.query.observed.thread_cycles import ThreadCycles
 from storage.query.observed.time_used import TimeUsed
 from storage.query.reader import StoreReading
 from storage.query.weighing.design import Coverage
+from storage.snapshots.budget import Budget, Limits, Stop
 
 NONE = np.zeros(0, np.int64)
 

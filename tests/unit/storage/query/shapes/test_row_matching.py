@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from storage.errors import BudgetExceeded
-from storage.query.budget import Budget, Limits
 from storage.query.shapes import row_matching
 from storage.query.shapes.row_matching import NOWHERE, heaviest
 from storage.query.shapes.table_frames import FrameGroup, FrameRows
 from storage.query.shapes.table_rows import Grouping, LabelRows
+from storage.snapshots.budget import Budget, Limits
 
 
 @dataclass

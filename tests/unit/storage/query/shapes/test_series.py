@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from storage.errors import QuestionDropped
-from storage.query.budget import Budget, Limits, Stop
 from storage.query.shapes.series import _points
 from storage.query.shapes.step_weights import StepWeights
 from storage.query.weighing.by_visit import ByVisit
 from storage.query.weighing.evidence import Visits
+from storage.snapshots.budget import Budget, Limits, Stop
 
 STEPS, ROWS = 4, 3
 UNKNOWN = np.full(STEPS, np.nan)

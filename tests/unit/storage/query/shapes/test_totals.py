@@ -4,9 +4,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from storage.arrays import Int64
 from storage.landing.markers import Kind
 from storage.landing.resolved import Status
-from storage.query.arrays import Int64
 from storage.query.shapes import totals
 from storage.query.stacks.functions import Functions
 from storage.query.stacks.stack_tree import Stacks, built

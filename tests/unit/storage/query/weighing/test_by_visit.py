@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.query.arrays import ranges, sorting
+from storage.arrays import ranges, sorting
 from storage.query.weighing import by_visit
 
 facts = st.lists(st.tuples(st.integers(-1, 3), st.integers(0, 5), st.integers(1, 9)), max_size=30)

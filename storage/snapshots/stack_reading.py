@@ -5,9 +5,9 @@ import numpy.typing as npt
 from sqlalchemy import Connection, select
 
 from storage import stack_blocks
-from storage.query import budget
-from storage.query.copy_binary import among, read_rows
 from storage.schema import stack_block
+from storage.snapshots import budget
+from storage.snapshots.copy_binary import among, read_rows
 
 _TOGETHER = 2048
 """Blocks that are unpacked at a time: of many of them few stacks may be asked for."""

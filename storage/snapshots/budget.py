@@ -23,7 +23,7 @@ import psycopg2
 from sqlalchemy import Connection, Engine, event
 
 from storage.errors import BudgetExceeded, DatabaseError, QuestionDropped
-from storage.query.deadlines import Deadlines
+from storage.snapshots.deadlines import Deadlines
 
 _MIB = 1 << 20
 _AGAIN_S = 0.05

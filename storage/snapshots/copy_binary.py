@@ -35,9 +35,9 @@ from sqlalchemy.sql.dml import ReturningDelete
 from sqlalchemy.sql.elements import ColumnElement
 from sqlalchemy.types import TypeEngine
 
+from storage.arrays import Int64
 from storage.errors import BadSelection
-from storage.query import budget
-from storage.query.arrays import Int64
+from storage.snapshots import budget
 
 _HEADER = 19
 """Signature, flags and an empty extension (PostgreSQL documentation, COPY, Binary Format)."""
