@@ -14,6 +14,7 @@ from uuid import UUID
 import numpy as np
 
 from fleetpb import capture_pb2
+from storage.arrays import sum_at
 from storage.blobs.facts import encode_lines_many, encode_many
 from storage.landing import stacks
 from storage.landing.counters import counter_rows
@@ -28,7 +29,6 @@ from storage.landing.observations import binary_rows, segment_rows
 from storage.landing.resolved import ResolvedFrames
 from storage.landing.rows import TableRows, VisitFacts
 from storage.landing.stacks import Calls
-from storage.landing.sums import sums_by
 from storage.landing.system import cpu_rows, system_rows
 from storage.schema import OF_THE_GROUP, OF_THE_MACHINE, chunk, line_chunk, profile
 
@@ -133,7 +133,7 @@ def _assembled(  # noqa: PLR0917 - all that is known of one capture
     # Samples of whatever event, and nanoseconds of CPU: what the lack of a binary's names hides.
     cpu_ns = np.array([_cpu_ns(capture, number) for number in facts.segment], np.int64)
     per_stack = np.stack([
-        sums_by(facts.stack, counts, len(capture.stacks.length))
+        sum_at(facts.stack, counts, len(capture.stacks.length))
         for counts in (facts.count, facts.count * cpu_ns[facts.profile])
     ])  # fmt: skip
     tables = (

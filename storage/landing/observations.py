@@ -5,13 +5,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from fleetpb import capture_pb2
+from storage.arrays import sum_at
 from storage.landing.counters import STATUS, watched_s
+from storage.landing.hash_table import Int64s
 from storage.landing.images import image_of
 from storage.landing.interning import Interner
 from storage.landing.resolved import ResolvedFrames, Status
 from storage.landing.rows import TableRows, VisitFacts
 from storage.landing.stacks import first_of_equal
-from storage.landing.sums import Int64s, sums_by
 from storage.schema import capture_binary, capture_segment
 
 _INT8_MAX = (1 << 63) - 1
@@ -94,7 +95,7 @@ def _samples_through(image: Int64s, frames: Int64s, length: Int64s, per_stack: I
         which = image[frames]
         place = np.sort((place + which)[which >= 0])  # np.unique takes ten times as long
         stack, which = np.divmod(place[first_of_equal(place)], images)
-        return np.stack([sums_by(which, values, images) for values in per_stack[:, stack]])
+        return np.stack([sum_at(which, values, images) for values in per_stack[:, stack]])
     starts = (np.cumsum(length) - length)[filled]
     # A bit for each image, so that a stack's frames become its images in one pass over them.
     for first in range(0, images, _BITS):
@@ -107,7 +108,7 @@ def _samples_through(image: Int64s, frames: Int64s, length: Int64s, per_stack: I
         one, which = np.divmod(np.flatnonzero(bits.view(bool)), _BITS)
         mine = slice(first, min(first + _BITS, images))
         for row, values in zip(total, per_stack[:, filled], strict=True):
-            row[mine] = sums_by(which, sums_by(of, values, len(sets))[one], mine.stop - first)
+            row[mine] = sum_at(which, sum_at(of, values, len(sets))[one], mine.stop - first)
     return total
 
 
