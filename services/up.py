@@ -27,6 +27,8 @@ from services.stack import Stack
 REFRESH_S = 2.0
 QUIET_REFRESH_S = 10.0
 """Between lines where output is not a terminal."""
+LOOK_EACH_S = 0.5
+"""Between two looks at whether every part and server runs: each reads /proc."""
 LIVE = timedelta(hours=1)
 """What the live table is of, at most: a machine watched for days would else be summed up every two seconds."""
 
@@ -151,7 +153,7 @@ def _watch(
     if live:
         live.start()
     try:
-        while not asked.event.wait(0.25):
+        while not asked.event.wait(LOOK_EACH_S):
             now = time.monotonic()
             if deadline is not None and now >= deadline:
                 return
@@ -161,11 +163,12 @@ def _watch(
                 continue
             shown = now
             try:
-                answer, status = api.table(max(begun, datetime.now(UTC) - LIVE), rows), api.get("status")
+                answer = api.table(max(begun, datetime.now(UTC) - LIVE), rows)
+                status = api.get("status") if live else None
             except NotRunning as error:
                 console.print(str(error), style="yellow", highlight=False)
                 continue
-            if live:
+            if live and status is not None:
                 room = max(5, min(rows, console.height - 8))
                 live.update(terminal.live(answer, status, rows=room), refresh=True)
             else:
