@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 STATIC := services/api/static/index.html
 WEB_SOURCES := $(shell find webui -path webui/node_modules -prune -o -type f -print 2>/dev/null)
 
-.PHONY: help setup up web test check check-types check-sources format pins proto bundle bundle-check bench-smallest bench-start soak fuzz-elf fuzz-api fuzz-gateway clean
+.PHONY: help setup up web test test-engines check check-types check-sources format pins proto bundle bundle-check bench-smallest bench-start soak fuzz-elf fuzz-api fuzz-gateway clean
 
 help: ## this list
 	@grep -hE '^[a-z%-]+:.*?## ' $(MAKEFILE_LIST) | awk -F ':.*?## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -19,6 +19,10 @@ setup: $(VENV)/.dev $(STATIC) ## install what development needs into .venv
 
 test: $(VENV)/.dev $(STATIC) ## all tests, two files at a time: unit, integration, browser (ARGS="-k name")
 	@PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder $(ARGS)
+
+test-engines: $(VENV)/.dev ## answers by Spark and ClickHouse beside ours: installs both, a gigabyte; needs Java 17
+	@$(UV_INSTALL) --editable '.[engines]'
+	@$(BIN)/python -m pytest tests/integration/lake/test_spark.py tests/integration/lake/test_clickhouse.py $(ARGS)
 
 check: $(VENV)/.dev ## formatting, lint, types, import contracts, generated code is current, the wire is compatible
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target check-types check-sources

@@ -10,6 +10,7 @@ from services.hottest import Json, Queries, postgres
 from services.lake import limits_of, needed_lake, older_days
 from services.settings import Settings
 from storage.query.reading import Question
+from storage.segments.days import engine_of
 from storage.segments.engine import LakeEngine
 
 _Answer = TypeVar("_Answer")
@@ -52,7 +53,7 @@ class FromLake:
 def answering(settings: Settings, by: By) -> Iterator[Queries]:
     """The engine, open for the block. Raises SettingsProblem for one that is not set up."""
     if by is By.DUCKDB:
-        lake = LakeEngine(needed_lake(settings), limits_of(settings))
+        lake = LakeEngine(needed_lake(settings), limits_of(settings), engine_of(settings.segments_engine))
         try:
             yield FromLake(lake)
         finally:

@@ -28,9 +28,10 @@ def older_days(settings: Settings) -> "Callable[[], OlderDays] | None":
         return None
 
     def opened() -> "OlderDays":
+        from storage.segments.days import engine_of  # noqa: PLC0415 - see above
         from storage.segments.tiers import SegmentTier  # noqa: PLC0415 - see above
 
-        return SegmentTier(needed_lake(settings), limits_of(settings))
+        return SegmentTier(needed_lake(settings), limits_of(settings), engine_of(settings.segments_engine))
 
     return opened
 

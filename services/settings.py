@@ -251,6 +251,11 @@ class Settings(BaseSettings):
         ge=64 << 20,
         description="Memory limit of DuckDB for one query of the lake, and for the check of an exported day, in bytes.",
     )
+    segments_engine: str = Field(
+        default="duckdb",
+        description="What runs the SQL of answers out of the lake: `duckdb`, in the process that answers, or Spark at "
+        "`spark://HOST:PORT`, `spark://yarn`, `spark://k8s://…` or `spark://local[4]` (the extra `spark`, and Java 17).",
+    )
     retention_days: int = Field(default=35, ge=1, description="Days that profiles and raw captures are kept.")
     cell_retention_days: int = Field(
         default=92,
@@ -279,6 +284,13 @@ class Settings(BaseSettings):
     def _absolute(cls, path: Path | None) -> Path | None:
         """Make paths absolute: parts of `up` work in another directory."""
         return path and path.absolute()
+
+    @field_validator("segments_engine")
+    @classmethod
+    def _known_engine(cls, url: str) -> str:
+        if url != "duckdb" and not url.startswith("spark://"):
+            raise ValueError("name duckdb, or a URL that begins with spark://")
+        return url
 
     @field_validator("lake_url")
     @classmethod

@@ -12,7 +12,7 @@ from storage.segments.engine import LakeEngine
 from tests.integration.lake.test_lake_answers import SOME
 from tests.lakes import WHOLE, Store, minutes
 
-pytest.importorskip("chdb", reason="chdb is not installed")
+pytest.importorskip("chdb", reason="rare: chdb is not installed; `make test-engines` installs and uses it")
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("without_cells")]
 
 

@@ -20,7 +20,7 @@ OF_THE_REAL_FLEET = {
     "api_host", "api_tls_cert", "api_tls_key", "data_listen", "data_client_ca",
     "collector_observe", "worker_observe", "observe_openly",
     "gateway_ca", "gateway_cert", "gateway_key", "ca_passphrase",
-    "url", "token", "prometheus_url",
+    "url", "token", "prometheus_url", "segments_engine",
 }  # fmt: skip
 """Settings that name places, ports and machines, or open them: none of these is for a made-up fleet."""
 
