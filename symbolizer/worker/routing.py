@@ -45,8 +45,8 @@ class Share:
     def __post_init__(self) -> None:
         if not 1 <= self.number <= self.of <= PARTITIONS:
             raise BadShare(
-                f"{self.number}/{self.of} is no share of the work: write the worker's number and how many there "
-                f"are, such as 2/3; at most {PARTITIONS} have partitions of their own."
+                f"Invalid partition {self.number}/{self.of}: expected N/M, e.g. 2/3 for the second of three workers; "
+                f"M is at most {PARTITIONS}."
             )
 
     @classmethod
@@ -54,7 +54,9 @@ class Share:
         """The share written as `2/3`. Raises `BadShare`."""
         number, slash, of = spelled.partition("/")
         if not (slash and number.strip().isdecimal() and of.strip().isdecimal()):
-            raise BadShare(f"{spelled!r} is no share of the work: write the second of three workers as 2/3.")
+            raise BadShare(
+                f"Invalid partition {spelled!r}: expected N/M, e.g. 2/3 for the second of three workers."
+            )
         return cls(int(number), int(of))
 
     @property

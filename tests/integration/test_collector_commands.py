@@ -100,7 +100,7 @@ class TestMachines:
         file.write_text("name,address,rack\na,h:1,r1\nb,nowhere,r1\n")
         code, _, err = fleetprof("machines", "import", str(file))
         assert code == 1
-        assert "line 3: 'nowhere' is no address" in err
+        assert "line 3: Invalid address 'nowhere'" in err
         with engine.connect() as connection:
             assert inventory.machines(connection) == []
         code, out, _ = fleetprof("machines", "import", "-", stdin='[{"name": "a", "address": "h:1"}]')
@@ -278,7 +278,7 @@ class TestCaptures:
         assert str(waits) not in fleetprof("captures", "list", "--set-aside")[1]
         code, out, err = fleetprof("captures", "retry", str(bad), str(waits))
         assert (code, out) == (1, "Retrying 1 capture.\n")
-        assert "1 of them were not set aside" in err
+        assert "1 of them were not quarantined" in err
         assert fleetprof("captures", "retry", "--all")[:2] == (0, "Retrying 1 capture.\n")
         assert set(waiting.due()) == {bad, newer, waits}
         assert fleetprof("captures", "list", "--set-aside")[1] == "No capture is quarantined.\n"
