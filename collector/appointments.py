@@ -55,10 +55,13 @@ def draw_round(
     now: datetime,
     random: np.random.Generator,
     collector_id: UUID | None = None,
+    *,
+    as_stored: bool = True,
 ) -> list[Appointment] | None:
     """Draw the round that `now` lies in; None: it was drawn already, or the campaign does not run.
 
-    `collector_id` is the run of the collector that will make the visits and holds a lease.
+    `collector_id` is the run of the collector that will make the visits and holds a lease. With `as_stored`
+    nothing is drawn if the stored campaign has another period by now; a made-up past has a period of its own.
     The round is claimed in the caller's transaction, so two collectors never draw it twice. Visits lie
     in what is left of the round, and after a pause or another period are as dense there as in a whole one. An hour
     keeps the pace at which a round first reached into it, so all its visits stand for as much time. The machines are
@@ -68,7 +71,8 @@ def draw_round(
     """
     definition = campaign.definition
     number = round_at(now, definition.period_s)
-    if not campaigns.begin_round(connection, campaign.campaign_id, number, definition.period_s):
+    period_s = definition.period_s if as_stored else None
+    if not campaigns.begin_round(connection, campaign.campaign_id, number, period_s):
         return None
     chosen = {
         m.machine_id: m for m in inventory.machines(connection) if _selected(m, definition.select_machines)

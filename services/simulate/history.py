@@ -82,7 +82,7 @@ def make_up(
             sweep.make_room(engine, begins.date())
             room = begins.date()
         with engine.begin() as connection:
-            appointments = draw_round(connection, then, begins, random) or []
+            appointments = draw_round(connection, then, begins, random, as_stored=False) or []
         for appointment in appointments:
             visited = visit(simulation, number_of[appointment.machine.name], appointment)
             books.open_visit(engine, appointment, visited.started_at)

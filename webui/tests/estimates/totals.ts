@@ -24,6 +24,7 @@ export function totals(more: Partial<Totals> = {}): Totals {
     visits_drawn: 240,
     visits_landed: 226,
     visits_waiting: 0,
+    missing: [],
     core_seconds: { value: 25_055_136, lo: 23_958_720, hi: 26_192_160 },
     cores: { value: 1234, lo: 1180, hi: 1290 },
     estimate: null,
