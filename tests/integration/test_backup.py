@@ -340,7 +340,7 @@ def test_what_is_in_the_way_is_neither_overwritten_nor_mixed(
     file = tmp_path / "it.dump"
     assert dump(database_url, file) == file.stat().st_size
     content = file.read_bytes()
-    with pytest.raises(BackupFailed, match="exists already"):
+    with pytest.raises(BackupFailed, match="already exists"):
         dump(database_url, file)
     with pytest.raises(BackupFailed, match="has tables, but a dump needs an empty database"):
         restore(database_url, file)

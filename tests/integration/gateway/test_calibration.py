@@ -50,7 +50,7 @@ def test_memory_is_measured_by_a_confined_gateway(daemon: Daemon):
     begin, *progress, end = replies(daemon, Request(what=Request.MEMORY, duration_ms=800, repetitions=2))
     if end.HasField("refusal"):  # what else runs on this machine is not ours to say
         assert end.refusal.reason == Refusal.BUSY
-        assert "something else ran" in end.refusal.message
+        assert "other work disturbed" in end.refusal.message
         return
     assert begin.begin.platform
     assert [each.progress.done for each in progress] == [0.0, 0.25, 0.75, 1.0]
@@ -95,7 +95,7 @@ def test_a_caller_who_goes_ends_it(daemon: Daemon):
     short = Request(what=Request.MEMORY, duration_ms=200, repetitions=1)
     while (answer := replies(daemon, short))[-1].HasField("refusal"):  # until the one that was left has ended
         assert answer[-1].refusal.reason == Refusal.BUSY
-        if "something else ran" in answer[-1].refusal.message:
+        if "other work disturbed" in answer[-1].refusal.message:
             break
 
 

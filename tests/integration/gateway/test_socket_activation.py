@@ -147,12 +147,12 @@ def test_an_abstract_socket_is_refused():
 
 def test_what_does_not_listen_is_refused():
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as held, activated(held) as process:
-        assert "none to listen on" in says(process)
+        assert "does not listen" in says(process)
 
 
 def test_a_file_is_no_socket(tmp_path: Path):
     with (tmp_path / "file").open("w") as held, activated(held) as process:
-        assert "is no socket" in says(process)
+        assert "is not a socket" in says(process)
 
 
 @pytest.mark.parametrize("environment", [{}, {"LISTEN_PID": "1", "LISTEN_FDS": "1"}, {"LISTEN_FDS": "1"}])
