@@ -81,7 +81,7 @@ class QueryEngine:
         self._source = SampleSource(cache=self._decoded)
         self._files = files
         self._open_older = None if older is None else cache(older)
-        self._older_source = self._source
+        self._older_source: SampleSource | None = None
         self._builder = ThreadPoolExecutor(1, thread_name_prefix="stack-file")
         self._building = threading.Lock()
         self._clock = clock
@@ -176,7 +176,7 @@ class QueryEngine:
             return nullcontext(StoreReading(connection, source))
         # Stacks of old days are in no file of the present ones: they are kept apart, and not too many of them.
         older = self._older_source
-        if older.file is not source.file or older.stacks.overlay_nodes > _OLDER_NODES:
+        if older is None or older.file is not source.file or older.stacks.overlay_nodes > _OLDER_NODES:
             self._older_source = older = SampleSource(source.file, self._decoded, source.planner)
         older.planner = source.planner
         return self._open_older().reading(connection, older, selections)
@@ -188,6 +188,7 @@ class QueryEngine:
             outdated = file is None or files.outdated(connection, file)
         if file is not None and file.token != self._source.file.token:
             self._source = SampleSource(file, self._decoded, self.planner)
+            self._older_source = None
         return outdated
 
     def _renew(self, files: StackFiles) -> None:
