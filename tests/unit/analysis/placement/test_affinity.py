@@ -18,6 +18,9 @@ TABLE_1 = Fleet(
 )
 """DIGEST G30: platforms 1 and 2; NumCrunch and MemBench."""
 
+SOLVED_TO = 1e-7
+"""The solver keeps to its constraints within this share, so a plan may save that much more than it should."""
+
 
 def test_the_papers_table() -> None:
     found = assign(TABLE_1)
@@ -88,8 +91,8 @@ def test_a_cautious_plan_saves_less_but_surely(seed: int) -> None:
     error = np.random.default_rng(seed).uniform(0, 0.3, fleet.cpi.shape)
     lo, hi = fleet.cpi * np.exp(-error), fleet.cpi * np.exp(error)
     bold, cautious = assign(fleet), assign(fleet, cpi_lo=lo, cpi_hi=hi)
-    assert -1e-9 * fleet.cycles <= cautious.certain_saving <= cautious.saving + 1e-9 * fleet.cycles
-    assert cautious.saving <= bold.saving + 1e-9 * fleet.cycles
+    assert -SOLVED_TO * fleet.cycles <= cautious.certain_saving <= cautious.saving + SOLVED_TO * fleet.cycles
+    assert cautious.saving <= bold.saving + SOLVED_TO * fleet.cycles
     # The worst the intervals allow: what comes at its upper end, what leaves at its lower.
     change = cautious.load - fleet.load
     worst = np.where(change > 0, change * hi, np.where(change < 0, change * lo, 0)).sum()
