@@ -344,7 +344,7 @@ def test_what_is_in_the_way_is_neither_overwritten_nor_mixed(
         dump(database_url, file)
     with pytest.raises(BackupFailed, match="has tables, but a dump needs an empty database"):
         restore(database_url, file)
-    with pytest.raises(BackupFailed, match="no file"):
+    with pytest.raises(BackupFailed, match="is not a file"):
         restore(database_url, tmp_path / "none.dump")
     file.write_bytes(content[: len(content) // 2])
     with fresh_database(postgres_url) as url:
