@@ -23,7 +23,7 @@ from gateway.process.images import own_vdso
 from services.asking import accepting
 from services.simulate.elf_writer import Symbol, elf_file
 from services.symbols import answers, tables
-from services.symbols.desk import ListingQuery, SymbolService
+from services.symbols.desk import ListingQuery, SymbolDesk
 from storage import inventory
 from storage.archive import Archive
 from storage.inventory import NewMachine
@@ -371,14 +371,14 @@ def test_what_machines_dispute_is_said_until_a_person_brings_symbols(
         ("info", "unconfirmed"),
         ("warning", "disputed"),
     ]
-    desk = SymbolService(engine, archive)
+    desk = SymbolDesk(engine, archive)
 
     def told() -> tuple[bool, bool, int]:
         """In the answer about the binary, in the list, and as a metric."""
         details = answers.details(desk, *desk.show(PROGRAM.hex()), allowed=True)
         [ask] = details["asks"]
         assert (ask["outcome"], ask["machine"]) == ("disputed", "m")
-        assert "it gave something else than another machine (m gave other" in plain(tables.details(details))
+        assert "received, but it differs from that of another machine (m gave other" in plain(tables.details(details))
         page = answers.listing(desk, desk.listing(ListingQuery(which=Which.ALL)), allowed=True)
         [row] = [row for row in page["binaries"] if row["key"] == PROGRAM.hex()]
         assert ("different symbols" in plain(tables.listing(page))) is row["disputed"]

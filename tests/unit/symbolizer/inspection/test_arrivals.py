@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 from gateway.process.images import own_vdso
 from storage.archive import Archive
 from storage.binaries import SeenBinary
-from storage.symbols.answers import Availability, Standing
+from storage.symbols.answers import Standing, Verdict
 from storage.symbols.asks import WantedBinary
 from storage.symbols.candidates import Candidate
 from symbolizer.elf.file import ElfFile
@@ -55,7 +55,7 @@ def kept(monkeypatch: pytest.MonkeyPatch) -> list[Candidate]:
     monkeypatch.setattr(arrivals, "find_binary", lambda _connection, key: seen.get(key))
     monkeypatch.setattr(arrivals.answers, "ran", lambda _connection, _machine, key: key == BUILD.hex())
     monkeypatch.setattr(arrivals.answers, "held_elsewhere", lambda _connection, _machine, _keys: frozenset())
-    alone = Availability(Standing.ALONE, (), {})
+    alone = Verdict(Standing.ALONE, (), {})
     monkeypatch.setattr(arrivals.answers, "weigh", lambda _connection, _said: alone)
     monkeypatch.setattr(arrivals, "inspect_apart", lambda path: inspect(path.read_bytes()))
     return added
