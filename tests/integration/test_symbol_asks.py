@@ -378,7 +378,9 @@ def test_what_machines_dispute_is_said_until_a_person_brings_symbols(
         details = answers.details(desk, *desk.show(PROGRAM.hex()), allowed=True)
         [ask] = details["asks"]
         assert (ask["outcome"], ask["machine"]) == ("disputed", "m")
-        assert "received, but it differs from that of another machine (m gave other" in plain(tables.details(details))
+        assert "received, but it differs from that of another machine (m gave other" in plain(
+            tables.details(details)
+        )
         page = answers.listing(desk, desk.listing(ListingQuery(which=Which.ALL)), allowed=True)
         [row] = [row for row in page["binaries"] if row["key"] == PROGRAM.hex()]
         assert ("different symbols" in plain(tables.listing(page))) is row["disputed"]
