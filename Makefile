@@ -53,7 +53,7 @@ bench-%: $(VENV)/.dev ## measure: bench-gateway, bench-overhead, bench-store, be
 	@$(BIN)/python -m benchmarks.$* $(ARGS)
 
 bench-smallest: $(VENV)/.dev $(STATIC) ## every benchmark at its smallest size: does it work (ARGS="store lake")
-	@$(BIN)/python -m benchmarks.smallest $(ARGS)
+	@$(BIN)/python -m benchmarks.smoke_run $(ARGS)
 
 bench-start: $(VENV)/.dev $(STATIC) ## how long `up` takes to be ready, and its memory and CPU time while idle
 	@$(BIN)/python -m benchmarks.start $(ARGS)
@@ -71,7 +71,7 @@ bundle-check: $(VENV)/bin/uv ## build the bundle twice and compare the bytes
 	@$(BIN)/python infra/bundle --check
 
 fuzz-api: $(VENV)/.dev ## strangers' requests to every route, from its own description (ARGS="--examples 1000 --seed 2")
-	@$(BIN)/python -m tests.api_strangers $(ARGS)
+	@$(BIN)/python -m tests.api_fuzzing $(ARGS)
 
 fuzz-gateway: $(VENV)/.dev ## ten thousand corrupted inputs of each of the gateway's parsers (ARGS="--count 1000")
 	@$(BIN)/python -m tests.corrupted_gateway $(ARGS)

@@ -13,7 +13,7 @@ from enum import StrEnum
 import numpy as np
 
 from analysis.arrays import Float, Int
-from analysis.evidence import number, positive
+from analysis.input_checks import number, positive
 from analysis.measured import Measured
 from analysis.ratios import of_sums
 from analysis.weights import Weights

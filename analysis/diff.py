@@ -1,10 +1,10 @@
 """Whether a share really differs between two selections, or chance among visits explains it.
 
 If nothing differs, a visit's stratum decides what it looks like, not the selection it is in. So the
-visits are shuffled within strata (`analysis.shuffle`), and a row's p-value is how often chance alone makes
+visits are shuffled within strata (`analysis.permutation_test`), and a row's p-value is how often chance alone makes
 a difference as large as the one seen. The p-values pass Benjamini and Hochberg's step-up
 procedure: of the rows called significant at most 5 % are false on average. The interval of a difference has what the same test does not
-reject, at the level that this procedure implies (`analysis.discoveries`): it excludes 0 exactly where the row is significant.
+reject, at the level that this procedure implies (`analysis.false_discovery`): it excludes 0 exactly where the row is significant.
 Sources: docs/numbers.md; Zou and Donner, Statistics in Medicine 27 (2008), for differences that no test is made of.
 """
 
@@ -14,13 +14,13 @@ import numpy as np
 from scipy import special
 
 from analysis.arrays import Bool, Float
-from analysis.discoveries import FALSE_DISCOVERIES, benjamini_hochberg, error_rate
 from analysis.errors import BadShape
 from analysis.estimate import Estimates
+from analysis.false_discovery import FALSE_DISCOVERIES, benjamini_hochberg, error_rate
+from analysis.permutation_test import FEWEST_SHUFFLES, pool, test
 from analysis.pool_rows import entries
-from analysis.shuffle import FEWEST_SHUFFLES, pool, test
 from analysis.table_shares import shares
-from analysis.visit_part import part
+from analysis.visit_subsample import subsample
 from analysis.visit_table import VisitTable
 
 _WORK = 1_500_000_000
@@ -60,7 +60,7 @@ class Diff:
     """The smallest false-discovery rate at which the row is significant."""
     significant: Bool
     """The interval excludes 0."""
-    few: Bool
+    low_confidence: Bool
     """Too few contributing visits in the selection or its base."""
     power: Power
     part: float
@@ -80,7 +80,7 @@ def compare(a: VisitTable, b: VisitTable, *, seed: int, factor: float = 1.5, sha
     p, lo, hi = np.ones(a.rows), np.full(a.rows, -np.inf), np.full(a.rows, np.inf)
     tested = None
     if a.visits and b.visits:
-        parts = part(a, b, most) if (most := _most_visits(a, b)) < a.visits + b.visits else parts
+        parts = subsample(a, b, most) if (most := _most_visits(a, b)) < a.visits + b.visits else parts
         shuffles = int(np.clip(_WORK / _cost(*parts), FEWEST_SHUFFLES, _MOST_SHUFFLES))
         tested = test(pool(*parts), shuffles, np.random.default_rng(seed))
         p = tested.p
@@ -104,7 +104,7 @@ def compare(a: VisitTable, b: VisitTable, *, seed: int, factor: float = 1.5, sha
         p=p,
         q=q,
         significant=(lo > 0) | (hi < 0),
-        few=shares_a.few | shares_b.few,
+        low_confidence=shares_a.low_confidence | shares_b.low_confidence,
         power=Power(factor, share, _power((shares_a, shares_b), kept, factor, share)),
         part=sum(table.visits for table in parts) / max(a.visits + b.visits, 1),
     )
@@ -149,7 +149,7 @@ def _power(sides: tuple[Estimates, Estimates], kept: list[float], factor: float,
 
 def _samples_at(estimates: Estimates, share: float) -> float:
     """Effective samples of a row with this share: the median of the rows nearest to it; 0 when there are none."""
-    seen = np.flatnonzero((estimates.value > 0) & (estimates.value < 1) & ~estimates.few)
+    seen = np.flatnonzero((estimates.value > 0) & (estimates.value < 1) & ~estimates.low_confidence)
     if not len(seen):
         return 0.0
     distance = np.abs(np.log(estimates.value[seen] / share))

@@ -2,8 +2,8 @@
 
 AnalysisError(ValueError)
 ├── BadShape            developer: the arrays given do not belong together
-└── CannotSay           user: the data do not carry the answer; `reason` is the same word for programs
-    ├── TooLittle       collect more: fewer observations than the model needs
+└── NotEstimable           user: the data do not carry the answer; `reason` is the same word for programs
+    ├── InsufficientData       collect more: fewer observations than the model needs
     ├── NotANumber      mend the source: a value is missing, NaN, infinite or outside of what it can be
     ├── Constant        collect where it varies: a model cannot learn from what is always the same
     ├── Contradictory   mend the source, or do not use the model: the values cannot all be true
@@ -22,43 +22,43 @@ class BadShape(AnalysisError):
     """Arrays that describe the same things have different lengths, or name things that are not there."""
 
 
-class CannotSay(AnalysisError):
+class NotEstimable(AnalysisError):
     """A model has no answer to these data; the text says because of what. Never answered with a zero instead."""
 
     reason: ClassVar[str] = "unknown"
 
 
-class TooLittle(CannotSay):
+class InsufficientData(NotEstimable):
     """Fewer observations than the model needs."""
 
     reason = "too_little"
 
 
-class NotANumber(CannotSay):
+class NotANumber(NotEstimable):
     """A value is missing, NaN, infinite, or outside of the range that the quantity can have."""
 
     reason = "not_a_number"
 
 
-class Constant(CannotSay):
+class Constant(NotEstimable):
     """What a model learns from does not vary."""
 
     reason = "constant"
 
 
-class Contradictory(CannotSay):
+class Contradictory(NotEstimable):
     """The values cannot all be true, or break an assumption of the model."""
 
     reason = "contradictory"
 
 
-class Unreachable(CannotSay):
+class Unreachable(NotEstimable):
     """Nothing meets the wish: a target beyond the model's limit, constraints that exclude each other."""
 
     reason = "unreachable"
 
 
-class Unbounded(CannotSay):
+class Unbounded(NotEstimable):
     """Everything meets the wish, so there is no lowest that does."""
 
     reason = "unbounded"

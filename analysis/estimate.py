@@ -40,7 +40,7 @@ class Estimates:
     value: Float
     lo: Float
     hi: Float
-    few: Bool
+    low_confidence: Bool
     """Fewer than `FEW` contributing visits."""
     effective: Float
     """Independent samples that would say as much."""
@@ -108,8 +108,8 @@ def whole(moments: Moments) -> Moments:
         second=one * moments.x_second,
         fourth=one * moments.x_second**2 / max(moments.effective_visits, 1e-9),
         x_second=moments.x_second,
-        visits=np.full(1, round(moments.landed), np.int64),
-        landed=moments.landed,
+        visits=np.full(1, round(moments.ingested), np.int64),
+        ingested=moments.ingested,
         df=moments.df,
         unseen=moments.unseen,
     )
@@ -134,7 +134,7 @@ def ratios(moments: Moments, level: float = LEVEL) -> Estimates:
         value=r,
         lo=r / factor,
         hi=r * factor,
-        few=of.few,
+        low_confidence=of.low_confidence,
         effective=np.divide(1.0, relative**2, out=np.full(rows, np.inf), where=relative > 0),
     )
 
@@ -173,7 +173,7 @@ class _Rows:
             x_second=beside(part.x_second for part in parts),
             contributing=np.concatenate([part.contributing for part in parts]),
             effective_visits=beside(part.effective_visits for part in parts),
-            most_degrees=beside(max(min(part.df, part.landed - 1), 1.0) for part in parts),
+            most_degrees=beside(max(min(part.df, part.ingested - 1), 1.0) for part in parts),
             unseen=beside(part.unseen for part in parts),
         )
 
@@ -188,10 +188,10 @@ class _Rows:
         return np.clip(DEGREES * self.contributing, 1.0, self.most_degrees)
 
     @property
-    def few(self) -> Bool:
+    def low_confidence(self) -> Bool:
         # Of three visits that brought the same rounding makes a little more or less than three.
-        few: Bool = self.contributing < FEW * (1 - 1e-9)
-        return few
+        low_confidence: Bool = self.contributing < FEW * (1 - 1e-9)
+        return low_confidence
 
 
 def _shares(rows: _Rows, level: float) -> Estimates:
@@ -200,7 +200,11 @@ def _shares(rows: _Rows, level: float) -> Estimates:
     n = _effective(rows, level)
     lo, hi = share_interval(p, np.where(seen, n, 1.0), level)
     return Estimates(
-        value=p, lo=np.where(seen, lo, 0.0), hi=np.where(seen, hi, 1.0), few=rows.few | ~seen, effective=n
+        value=p,
+        lo=np.where(seen, lo, 0.0),
+        hi=np.where(seen, hi, 1.0),
+        low_confidence=rows.low_confidence | ~seen,
+        effective=n,
     )
 
 
@@ -230,7 +234,7 @@ def _totals(rows: _Rows, level: float) -> Estimates:
         value=y,
         lo=np.where(seen, y * special.gammaincinv(n, tail) / n, 0.0),
         hi=np.where(seen, y * special.gammaincinv(n + 1, 1 - tail) / n, unseen),
-        few=rows.few,
+        low_confidence=rows.low_confidence,
         effective=n,
     )
 

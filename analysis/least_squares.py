@@ -11,7 +11,7 @@ import numpy as np
 from scipy import special
 
 from analysis.arrays import Float
-from analysis.errors import BadShape, Constant, TooLittle
+from analysis.errors import BadShape, Constant, InsufficientData
 
 _ROUNDING = 1e-20
 """Residual sum of squares, as a share of the values' own, that rounding leaves of a perfect fit."""
@@ -74,14 +74,14 @@ class Fit:
 def fit(x: Float, y: Float) -> Fit:
     """The fit of y, (n,), on the columns of x, (n, k − 1); k = 1 fits the mean.
 
-    Raises TooLittle with fewer than k + 1 observations, Constant where columns of x do not vary or follow from one another.
+    Raises InsufficientData with fewer than k + 1 observations, Constant where columns of x do not vary or follow from one another.
     """
     if len(x) != len(y):
         raise BadShape("A regression needs a row of x for each y.")
     design = _design(x)
     n, k = design.shape
     if n < k + 1:
-        raise TooLittle(f"{n} observations fit no {k} coefficients: {k + 1} are needed at least.")
+        raise InsufficientData(f"{n} observations fit no {k} coefficients: {k + 1} are needed at least.")
     scale = np.sqrt((design**2).mean(axis=0))
     if (scale == 0).any() or np.linalg.matrix_rank(design / scale, tol=1e-9 * np.sqrt(n)) < k:
         raise Constant("What a fit explains by does not vary, or follows from another of its variables.")

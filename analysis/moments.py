@@ -1,16 +1,16 @@
 """Sums over visits from which estimates and their variances follow.
 
 A visit v brings y_v units of a row (a function, a label) and x_v units of the whole selection, and weighs
-w_v; z_v = w_v·y_v. Of the visits drawn in a variance stratum some landed, and they fall into groups
-c by utilisation: q_c is the share of the machine-time that a group stands for, n_c its landed visits, D all
+w_v; z_v = w_v·y_v. Of the visits drawn in a variance stratum some ingested, and they fall into groups
+c by utilisation: q_c is the share of the machine-time that a group stands for, n_c its ingested visits, D all
 drawn visits of the stratum; Z_c and Z are sums of z over the group and the stratum. That is sampling
-in two phases: the draw says how the machine-time divides over the groups, the landed visits say what
+in two phases: the draw says how the machine-time divides over the groups, the ingested visits say what
 happened in each. With visits as clusters, the variance of Z is fpc times
 
     within groups     Σ_c n_c/(n_c − 1) · (Σz² − Z_c²/n_c)
     between groups    (Σ_c Z_c²/q_c − Z²) / (D − 1)
 
-and likewise the covariance with Σ w·x. Where every drawn visit landed that is the usual
+and likewise the covariance with Σ w·x. Where every drawn visit ingested that is the usual
 n/(n − 1)·(Σz² − Z²/n) up to terms of order 1/n. A stratum of a single visit has no spread of its own: its z²
 stands for it, which is too wide rather than too narrow. The same numbers come from visits one by one
 (`from_visits`) and from the sums that merged cells keep (`from_sums`). Sources: docs/numbers.md; Särndal, Swensson,
@@ -52,9 +52,9 @@ class Moments:
     x_second: float
     """Σ (w·x)² over visits."""
     visits: Int
-    """Landed visits with a unit of the row; (R,)."""
-    landed: float
-    """Landed visits, those without any sample too."""
+    """Ingested visits with a unit of the row; (R,)."""
+    ingested: float
+    """Ingested visits, those without any sample too."""
     df: float
     """Degrees of freedom of the variances: visits less variance strata."""
     unseen: float = math.nan
@@ -84,7 +84,7 @@ class Moments:
             fourth=self.fourth + other.fourth,
             x_second=self.x_second + other.x_second,
             visits=self.visits + other.visits,
-            landed=self.landed + other.landed,
+            ingested=self.ingested + other.ingested,
             df=self.df + other.df,
             unseen=self.unseen + other.unseen,
         )
@@ -101,7 +101,7 @@ class Moments:
             fourth=self.fourth[rows],
             x_second=self.x_second,
             visits=self.visits[rows],
-            landed=self.landed,
+            ingested=self.ingested,
             df=self.df,
             unseen=self.unseen,
         )
@@ -118,7 +118,7 @@ class Moments:
             fourth=self.fourth * factor**4,
             x_second=self.x_second * factor**2,
             visits=self.visits,
-            landed=self.landed,
+            ingested=self.ingested,
             df=self.df,
             unseen=self.unseen * factor,
         )
@@ -320,9 +320,9 @@ def _moments(
         np.rint(sums(row, visits, size)).astype(np.int64),
     )
     by_part = (sums(x_part, x, parts), np.maximum(vxx, 0.0), sums(x_part, xx, parts))
-    landed = float(weights.visits.sum())
+    ingested = float(weights.visits.sum())
     return [
-        Moments(y, x_sum, vyy, vxy, vxx_of, second, fourth, x_second, count, landed, spread.df)
+        Moments(y, x_sum, vyy, vxy, vxx_of, second, fourth, x_second, count, ingested, spread.df)
         for y, vyy, vxy, second, fourth, count, x_sum, vxx_of, x_second in zip(
             *(column.reshape(parts, rows) for column in by_row),
             *(column.tolist() for column in by_part),

@@ -17,7 +17,7 @@ from analysis import moments
 from analysis.arrays import Bool, Float, Int, sums
 from analysis.errors import BadShape
 from analysis.estimate import DEGREES, FEW, LEVEL
-from analysis.evidence import numbers
+from analysis.input_checks import numbers
 from analysis.weights import Weights
 
 _ALONE = 1e-12
@@ -34,7 +34,7 @@ class Ratios:
     """NaN like `value`; 0 where a single visit has the row, which bounds nothing."""
     hi: Float
     """NaN like `value`; ∞ where a single visit has the row, or y is 0 in all of them."""
-    few: Bool
+    low_confidence: Bool
     """Fewer than three visits contribute, or none."""
     degrees: Float
     """Degrees of freedom of the variance, ≥ 1: the interval is exp(± t · standard error) of the logarithm with t at so many."""
@@ -82,7 +82,7 @@ def of_sums(
     error = np.sqrt(found.vyy)
     relative = np.divide(error, whole_y, out=np.zeros(rows), where=seen)
     contributing = np.where(found.vyy > 0, found.contributing, visits)
-    degrees = np.clip(DEGREES * contributing, 1.0, max(min(found.df, found.landed - 1), 1.0))
+    degrees = np.clip(DEGREES * contributing, 1.0, max(min(found.df, found.ingested - 1), 1.0))
     factor = np.exp(np.minimum(special.stdtrit(degrees, (1 + level) / 2) * relative, 700.0))
     # On logarithms nothing bounds what one visit shows, nor from above what nobody has seen.
     alone, never = known & (visits < 2), known & (value == 0)
@@ -90,7 +90,7 @@ def of_sums(
         value=value,
         lo=np.where(alone, 0.0, value / factor),
         hi=np.where(alone | never, np.inf, value * factor),
-        few=~known | (contributing < FEW) | (visits < FEW),
+        low_confidence=~known | (contributing < FEW) | (visits < FEW),
         degrees=degrees,
         visits=visits,
         y=whole_y,

@@ -162,7 +162,7 @@ def converge(table: VisitTable, samples: Float, seed: int, top: int | None = Non
 def _part(table: VisitTable, among: Int) -> Int:
     """Places in `among` of the visits to fit C to: the first by a hash of their keys, as many as are affordable.
 
-    One that lands later changes little: the others stay in the order they had.
+    One that ingests later changes little: the others stay in the order they had.
     """
     pairs = np.bincount(table.visit, minlength=table.visits)[among]
     order = np.argsort(scattered(table.key[among]), kind="stable")

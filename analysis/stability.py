@@ -13,7 +13,7 @@ import numpy as np
 from scipy import special
 
 from analysis.convergence import FARTHEST
-from analysis.evidence import numbers, positive, same_length
+from analysis.input_checks import numbers, positive, same_length
 from analysis.measured import Measured
 from analysis.reliability import Convergence
 

@@ -21,7 +21,7 @@ class VarianceForm:
     stratum: Float
     """One for each stratum."""
     df: float
-    """Degrees of freedom: landed visits less strata of at least two."""
+    """Degrees of freedom: ingested visits less strata of at least two."""
 
     @classmethod
     def of(cls, weights: Weights) -> "VarianceForm":
@@ -29,8 +29,8 @@ class VarianceForm:
         strata = len(weights.fpc)
         shape = (strata, CLASSES)
         n, share = weights.visits.reshape(shape), weights.share.reshape(shape)
-        landed = n.sum(axis=1)
-        alone = landed <= 1
+        ingested = n.sum(axis=1)
+        alone = ingested <= 1
         fpc = weights.fpc[:, None]
         between = np.where(alone, 0.0, 1 / np.maximum(weights.drawn - 1, 1))
         within = np.where(n > 1, 1 / np.maximum(n - 1, 1), 0.0)
@@ -39,7 +39,7 @@ class VarianceForm:
             square=(fpc * np.where(n > 1, n * within, 1.0)).ravel(),
             group=(fpc * (across - within)).ravel(),
             stratum=weights.fpc * between,
-            df=float(np.where(alone, landed, landed - 1).sum()),
+            df=float(np.where(alone, ingested, ingested - 1).sum()),
         )
 
 

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from analysis.arrays import Float, Int, sums
 from analysis.errors import BadShape
-from analysis.evidence import numbers
+from analysis.input_checks import numbers
 
 
 @dataclass(frozen=True, slots=True)

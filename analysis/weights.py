@@ -1,13 +1,13 @@
 """How many units of the fleet one observed unit stands for.
 
 Of a stratum h with N machines, of which the campaign saw some during the T covered seconds of a day,
-the landed visits watched Σs seconds. A unit observed there stands for
+the ingested visits watched Σs seconds. A unit observed there stands for
 
     w = N · T / Σs
 
 units: machine-seconds that were there for each that was watched. Machines that fail to answer are
 busier than the others, so the same is done within classes of utilisation: a class gets the share of
-N · T that its *drawn* visits have, failures included, and divides it by what its landed visits watched.
+N · T that its *drawn* visits have, failures included, and divides it by what its ingested visits watched.
 Always Σ w·s = N · T, so nothing is lost and nothing is added. Source: docs/numbers.md; Särndal, Swensson,
 Wretman, Model Assisted Survey Sampling, §15.6 (response homogeneity groups).
 """
@@ -22,7 +22,7 @@ from analysis.errors import BadShape
 CLASSES = 5
 """Columns of a frame: 0 for visits whose utilisation is not known, 1…4 for its quarters."""
 ENOUGH = 2
-"""Landed visits that a stratum-day needs to stand alone: with one there is no variance."""
+"""Ingested visits that a stratum-day needs to stand alone: with one there is no variance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +38,9 @@ class Frame:
     drawn: Float
     """Visits drawn, whatever came of them; (k, CLASSES)."""
     visits: Float
-    """Visits landed, those without any sample too; (k, CLASSES)."""
+    """Visits ingested, those without any sample too; (k, CLASSES)."""
     watched_s: Float
-    """Seconds that the landed visits watched the event; (k, CLASSES)."""
+    """Seconds that the ingested visits watched the event; (k, CLASSES)."""
     alike: Int | None = None
     """The same number for strata of the same machines, whose hours were drawn from less densely; None: none are."""
 
@@ -64,11 +64,11 @@ class Weights:
     """
 
     weight: Float
-    """Units of the fleet per unit observed; (k, CLASSES), 0 where nothing landed."""
+    """Units of the fleet per unit observed; (k, CLASSES), 0 where nothing ingested."""
     group: Int
-    """Group of each stratum-day and class; -1 for days on which nothing landed; (k, CLASSES)."""
+    """Group of each stratum-day and class; -1 for days on which nothing ingested; (k, CLASSES)."""
     visits: Float
-    """Landed visits of each group; (s × CLASSES,)."""
+    """Ingested visits of each group; (s × CLASSES,)."""
     share: Float
     """What each group stands for of its stratum's machine-time; they add up to 1; (s × CLASSES,)."""
     drawn: Float
@@ -76,15 +76,15 @@ class Weights:
     fpc: Float
     """Share of each variance stratum's machine-time that nobody watched, 0…1; (s,)."""
     uncovered: float
-    """Share of all machine-time that lies in days on which nothing landed, 0…1; 1 when there is none."""
+    """Share of all machine-time that lies in days on which nothing ingested, 0…1; 1 when there is none."""
 
 
 def weigh(frame: Frame) -> Weights:
     """Weights of all stratum-days.
 
-    A stratum-day with fewer than `ENOUGH` landed visits is joined with its neighbour by stratum of the
+    A stratum-day with fewer than `ENOUGH` ingested visits is joined with its neighbour by stratum of the
     same day, one of the same machines if there is one: their machine-time and visits add up. A day on which
-    nothing landed weighs nothing and is told in `uncovered`.
+    nothing ingested weighs nothing and is told in `uncovered`.
     """
     alike = frame.stratum if frame.alike is None else frame.alike
     stratum = _joined(frame.stratum, alike, frame.day, frame.visits.sum(axis=1))
@@ -137,8 +137,8 @@ def equal(visits: Float) -> Weights:
     )
 
 
-def _joined(stratum: Int, alike: Int, day: Int, landed: Float) -> Int:
-    """Number of the variance stratum of each row; -1 for rows of days without a landed visit.
+def _joined(stratum: Int, alike: Int, day: Int, ingested: Float) -> Int:
+    """Number of the variance stratum of each row; -1 for rows of days without a ingested visit.
 
     Going through a day's strata in order, those that are alike beside each other, a group is closed as soon as it
     has `ENOUGH` visits; what is left at the end of those alike goes to the last one closed of them, and what is
@@ -150,13 +150,13 @@ def _joined(stratum: Int, alike: Int, day: Int, landed: Float) -> Int:
     number = -1
     for first, last in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
         rows = order[first:last]
-        if not landed[rows].any():
+        if not ingested[rows].any():
             continue
         open_until, seen = 0, 0.0
         closed = False
         of_closed = -1
         kinds = alike[rows].tolist()
-        for place, (visits, kind) in enumerate(zip(landed[rows].tolist(), kinds, strict=True), start=1):
+        for place, (visits, kind) in enumerate(zip(ingested[rows].tolist(), kinds, strict=True), start=1):
             seen += visits
             if seen >= ENOUGH:
                 number += 1
@@ -176,7 +176,7 @@ def _by_stratum(of: Int, table: Float, size: int) -> Float:
 
 
 def _shares(drawn: Float, watched: Float) -> Float:
-    """What each class with something landed stands for, of its stratum's machine-time; (s, CLASSES).
+    """What each class with something ingested stands for, of its stratum's machine-time; (s, CLASSES).
 
     Visits of unknown utilisation stand for as much as visits of their stratum do on average.
     """
@@ -189,7 +189,7 @@ def _shares(drawn: Float, watched: Float) -> Float:
 
 
 def _to_nearest(drawn: Float, present: Bool) -> Float:
-    """`drawn` with the classes that have nothing landed moved to the nearest one that has.
+    """`drawn` with the classes that have nothing ingested moved to the nearest one that has.
 
     Of two as near, to the busier one: it is busy machines that do not answer.
     """

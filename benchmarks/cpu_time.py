@@ -57,11 +57,11 @@ def _reaped_s(pid: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A program that has ended: its CPU time with that of its children, and what it said on stderr."""
+    """A program that has ended: its CPU time with that of its children, and its stderr."""
 
     cpu_s: float
     peak_rss_mib: float
-    said: str
+    stderr: str
 
 
 def run(command: Sequence[str]) -> Finished:
@@ -70,9 +70,9 @@ def run(command: Sequence[str]) -> Finished:
         command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stderr is not None
-        said = process.stderr.read()
+        stderr = process.stderr.read()
         _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
-        raise subprocess.CalledProcessError(process.returncode, command, stderr=said)
-    return Finished(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, said)
+        raise subprocess.CalledProcessError(process.returncode, command, stderr=stderr)
+    return Finished(used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, stderr)

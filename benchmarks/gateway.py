@@ -28,9 +28,9 @@ from typing import TYPE_CHECKING, Final
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from benchmarks.cpu_load import Load, NoLoad, busy_machine
 from benchmarks.cpu_time import tree_cpu_s
 from benchmarks.gateway_process import Captured, GatewayFailed, GatewayProcess, Idling, running_gateway
-from benchmarks.load import Load, NoLoad, busy_machine
 from benchmarks.perf_record import DWARF, FRAME_POINTERS, Recorded, discard, record, version
 from benchmarks.report import Report, at_least, at_most, exactly
 from benchmarks.size import Size, chosen, skip
@@ -83,7 +83,7 @@ class Findings:
 
 
 class Benchmark:
-    """One run under load. `step` is told what comes next."""
+    """One run under load. `step` is called with what comes next."""
 
     def __init__(self, load: Load, scratch: Path, step: Callable[[str], None], lengths: Lengths) -> None:
         self.found = Findings()
@@ -158,38 +158,38 @@ class Benchmark:
 
 def report(found: Findings, load: Load, lengths: Lengths) -> Report:
     """The figures with their bars (the performance we promise)."""
-    told = Report("gateway", peer="perf record")
+    results = Report("gateway", peer="perf record")
     cpus = len(os.sched_getaffinity(0))
     warm = median(captured.cpu_s for captured in found.warm)
     perf = median(recorded.cpu_s for recorded in found.dwarf)
     discarded, chains = median(found.dwarf_discarded), median(found.frame_pointers)
     perf_per_1000 = median(recorded.cpu_s * 1e6 / recorded.samples for recorded in found.dwarf)
-    told.add(
+    results.add(
         "cpu_ms_per_1000_samples",
         median(captured.cpu_ms_per_1000_samples for captured in found.warm),
         at_most(30),
         peer=f"{perf_per_1000:.0f}, and nothing is unwound yet",
     )
-    told.add("cpu_ms", warm * 1000, peer=f"{perf * 1000:.0f} with {' '.join(DWARF)}")
-    told.add("cpu_ratio_vs_perf", warm / perf, at_most(0.33))
-    told.add(
+    results.add("cpu_ms", warm * 1000, peer=f"{perf * 1000:.0f} with {' '.join(DWARF)}")
+    results.add("cpu_ratio_vs_perf", warm / perf, at_most(0.33))
+    results.add(
         "cpu_ratio_vs_perf_discarding", warm / discarded, peer=f"{discarded * 1000:.0f} ms into /dev/null"
     )
-    told.add(
+    results.add(
         "cpu_ratio_vs_perf_g", warm / chains, peer=f"{chains * 1000:.0f} ms with -g, frame pointers only"
     )
     long, long_perf = found.long[0]
-    told.add(
+    results.add(
         f"cpu_ratio_vs_perf_{lengths.long_s}s",
         long.cpu_s / long_perf.cpu_s,
         peer=f"{long_perf.cpu_s * 1000:.0f} ms; ours {long.cpu_s * 1000:.0f} ms",
     )
     cold = median(start + captured.cpu_s for start, captured in zip(found.starts, found.cold, strict=True))
-    told.add("cpu_ms_cold", cold * 1000, peer="starts anew each time: as above")
-    told.add("cpu_ms_start", median(found.starts) * 1000)
-    told.add("cpu_ratio_vs_perf_cold", cold / perf)
+    results.add("cpu_ms_cold", cold * 1000, peer="starts anew each time: as above")
+    results.add("cpu_ms_start", median(found.starts) * 1000)
+    results.add("cpu_ratio_vs_perf_cold", cold / perf)
     pairs = zip(found.warm, found.dwarf, strict=True)
-    told.add(
+    results.add(
         "samples_vs_perf",
         median(ours.rate_hz / theirs.rate_hz for ours, theirs in pairs),
         at_least(0.98),
@@ -197,47 +197,47 @@ def report(found: Findings, load: Load, lengths: Lengths) -> Report:
     )
     captures = [*found.cold, *found.warm, long]
     recordings = [*found.dwarf, long_perf]
-    told.add(
+    results.add(
         "lost",
         sum(captured.lost for captured in captures),
         exactly(0),
         peer=str(sum(recorded.lost for recorded in recordings)),
     )
-    told.add("samples", sum(captured.samples for captured in captures))
-    told.add("thinned_captures", sum(bool(captured.changes) for captured in captures))
-    told.add(
+    results.add("samples", sum(captured.samples for captured in captures))
+    results.add("thinned_captures", sum(bool(captured.changes) for captured in captures))
+    results.add(
         "rss_mib",
         found.peak_rss_mib,
         at_most(64),
         peer=f"{max(recorded.peak_rss_mib for recorded in found.dwarf):.1f}",
     )
-    told.add("rss_mib_per_cpu", found.rings_mib / cpus, peer="of these, for the ring of each CPU")
-    told.add("rss_mib_idle", found.waiting_rss_mib)
-    told.add(
+    results.add("rss_mib_per_cpu", found.rings_mib / cpus, peer="of these, for the ring of each CPU")
+    results.add("rss_mib_idle", found.waiting_rss_mib)
+    results.add(
         "bytes_per_sample",
         median(captured.compressed_bytes / captured.samples for captured in found.warm),
         at_most(40),
         peer="16 KiB of stack memory",
     )
-    told.add("idle_cpu_ms_per_s", max(found.idle), at_most(0.1))
-    told.add("lingering_cpu_ms_per_s", median(found.lingering), peer="for 60 s after a visit")
+    results.add("idle_cpu_ms_per_s", max(found.idle), at_most(0.1))
+    results.add("lingering_cpu_ms_per_s", median(found.lingering), peer="for 60 s after a visit")
     agreed = found.agreement
-    told.add(
+    results.add(
         "unwind_identical_or_longer",
         agreed.identical_or_longer,
         at_least(0.995),
         peer=f"{agreed.identical} of {agreed.stacks} stacks identical",
     )
-    told.add("unwind_wrong", agreed.wrong, exactly(0), peer=f"{agreed.perf_wrong} proved wrong")
-    told.add("unwind_perf_longer", agreed.perf_longer)
-    told.add("unwind_extra_callers", agreed.extra_callers, peer="callers that only the gateway found")
-    told.note("unwind_extra_callers_unchecked", agreed.extra_callers_unchecked)
-    told.note("frames_per_stack", round(median(captured.frames_per_stack for captured in found.warm), 1))
-    told.note("unwind_stacks", agreed.stacks)
-    told.note("load", ", ".join(load.names))
-    told.note("rounds", len(found.warm))
-    told.note("perf_version", version())
-    return told
+    results.add("unwind_wrong", agreed.wrong, exactly(0), peer=f"{agreed.perf_wrong} proved wrong")
+    results.add("unwind_perf_longer", agreed.perf_longer)
+    results.add("unwind_extra_callers", agreed.extra_callers, peer="callers that only the gateway found")
+    results.note("unwind_extra_callers_unchecked", agreed.extra_callers_unchecked)
+    results.note("frames_per_stack", round(median(captured.frames_per_stack for captured in found.warm), 1))
+    results.note("unwind_stacks", agreed.stacks)
+    results.note("load", ", ".join(load.names))
+    results.note("rounds", len(found.warm))
+    results.note("perf_version", version())
+    return results
 
 
 def main() -> int:
@@ -272,9 +272,9 @@ def main() -> int:
     except subprocess.CalledProcessError as failed:
         console.print(f"bench-gateway: {' '.join(failed.cmd)}: {failed.stderr}")
         return 1
-    told = report(found, load, lengths)
-    told.show(console)
-    console.print(f"\n{told.written()}")
+    results = report(found, load, lengths)
+    results.show(console)
+    console.print(f"\n{results.written()}")
     for example in found.agreement.examples:
         console.print(example, markup=False, style="dim")
     return 0

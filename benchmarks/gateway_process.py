@@ -150,8 +150,8 @@ def running_gateway(folder: Path, *, idle_seconds: float) -> Iterator[GatewayPro
     folder.mkdir()
     address, log = f"unix:{folder / 'gateway.sock'}", folder / "log"
     command = [sys.executable, "-m", "gateway", "--listen", address, "--idle-seconds", str(idle_seconds)]
-    with log.open("w") as said:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=said)
+    with log.open("w") as log_file:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log_file, stderr=log_file)
     try:
         deadline = time.monotonic() + _READY_S
         while "listening on" not in log.read_text():

@@ -53,8 +53,8 @@ def discard(event: str, seconds: float, rate_hz: float, how: tuple[str, ...]) ->
 
 def version() -> str:
     """What perf calls itself."""
-    said = subprocess.run(["perf", "--version"], capture_output=True, text=True, check=True).stdout
-    return said.split()[-1]
+    output = subprocess.run(["perf", "--version"], capture_output=True, text=True, check=True).stdout
+    return output.split()[-1]
 
 
 def _command(path: str, event: str, seconds: float, rate_hz: float, how: tuple[str, ...]) -> list[str]:

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 from storage.schema import Outcome
 from storage.visit_history import Ending
 
-FEWEST = 5
+MIN_VISITS = 5
 """Failures before the brake may act: one machine that is down for a moment stops nothing."""
 
 
-def why_stop(
-    latest: Sequence[Ending], *, campaign: str, threshold: float, fewest: int = FEWEST
+def stop_reason(
+    latest: Sequence[Ending], *, campaign: str, threshold: float, fewest: int = MIN_VISITS
 ) -> str | None:
     """The sentence that says why the campaign must stop; None: it may go on.
 

@@ -6,62 +6,62 @@ from uuid import UUID
 
 from sqlalchemy import Engine
 
-from collector import appointments, books, sweep
-from collector.appointments import Appointment
-from collector.plan import NOTHING_MORE, deadline_s, plan_message
-from collector.standing import BY_HAND, ensure_by_hand
-from collector.visit import Visited, Visitor
+from collector import schedule_round, sweep, visit_records
+from collector.default_campaign import BY_HAND, ensure_by_hand
+from collector.plan import NO_COUNTERS, deadline_s, plan_message
+from collector.schedule_round import ScheduledVisit
+from collector.visit import Visitor, VisitResult
 from storage import inventory, visit_history, visits
 from storage.archive import Archive
 from storage.campaigns import Counted, EventPlan
-from storage.visit_history import Landing
+from storage.visit_history import Ingestion
 
 
-def book(engine: Engine, machine: str, visitor: Visitor) -> Appointment:
+def schedule(engine: Engine, machine: str, visitor: Visitor) -> ScheduledVisit:
     """Write down that the machine is visited now; also one that is disabled. Raises `UnknownMachine`."""
     now = visitor.clock()
-    sweep.make_room(engine, now.date())
+    sweep.create_partitions(engine, now.date())
     with engine.begin() as connection:
         found = inventory.find(connection, machine)
-        return appointments.by_hand(connection, ensure_by_hand(connection), found, now)
+        return schedule_round.by_hand(connection, ensure_by_hand(connection), found, now)
 
 
-async def carry_out(
+async def run_visit(
     engine: Engine,
     archive: Archive,
     visitor: Visitor,
-    appointment: Appointment,
+    scheduled: ScheduledVisit,
     *,
     events: Sequence[EventPlan],
-    counted: Counted = NOTHING_MORE,
+    counted: Counted = NO_COUNTERS,
     on_progress: Callable[[float, int], None],
-) -> Visited:
+) -> VisitResult:
     """Visit the machine and write down how it went.
 
     Interrupted, the visit ends as lost. Raises `BadPlan`, `StorageError`.
     """
-    visit_id = appointment.visit_id
+    visit_id = scheduled.visit_id
     try:
         plan = plan_message(visit_id, events, campaign=BY_HAND, counted=counted)
         with engine.begin() as connection:
             visits.begin(connection, visit_id, visitor.clock())
         visited = await visitor.visit(
-            appointment.machine.address, plan, deadline_s=deadline_s(events), on_progress=on_progress
+            scheduled.machine.address, plan, deadline_s=deadline_s(events), on_progress=on_progress
         )
     except BaseException:
-        books.call_off(engine, [appointment.visit], "It was interrupted by hand.")
+        visit_records.call_off(engine, [scheduled.visit], "It was interrupted by hand.")
         raise
-    books.close_visit(engine, archive, appointment.visit, visited)
+    visit_records.close_visit(engine, archive, scheduled.visit, visited)
     return visited
 
 
-def wait_for_landing(engine: Engine, visit_id: UUID, *, seconds: float) -> Landing | None:
-    """Wait until the visit's capture is landed or given up, at most `seconds`; how far it is then."""
+def wait_for_ingestion(engine: Engine, visit_id: UUID, *, seconds: float) -> Ingestion | None:
+    """Wait until the visit's capture is ingested or given up, at most `seconds`; how far it is then."""
     deadline = time.monotonic() + seconds
     while True:
         with engine.connect() as connection:
-            landing = visit_history.landing(connection, visit_id)
-        over = landing is None or landing.landed or landing.set_aside is not None
+            ingestion = visit_history.ingestion(connection, visit_id)
+        over = ingestion is None or ingestion.ingested or ingestion.quarantined is not None
         if over or time.monotonic() >= deadline:
-            return landing
+            return ingestion
         time.sleep(0.2)

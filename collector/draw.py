@@ -1,13 +1,13 @@
 """Who is visited: a random draw within strata whose inclusion probabilities are known exactly.
 
-With N machines in all, N_h in stratum h, and `wished` visits a round (any number, below one too),
-stratum h expects e_h = wished · N_h / N draws, at most N_h. Systematic rounding makes whole numbers
+With N machines in all, N_h in stratum h, and `expected_visits` visits a round (any number, below one too),
+stratum h expects e_h = expected_visits · N_h / N draws, at most N_h. Systematic rounding makes whole numbers
 of them: lay the e_h end to end in random order, shift all of it by one uniform u, and count the
 integers in each piece,
 
     n_h = ⌊c_h + u⌋ − ⌊c_{h−1} + u⌋,   c_h = e_1 + … + e_h,   u uniform on [0, 1)
 
-so that E[n_h] = e_h, n_h is e_h rounded up or down, and the total is `wished` rounded up or down.
+so that E[n_h] = e_h, n_h is e_h rounded up or down, and the total is `expected_visits` rounded up or down.
 The random order keeps strata from excluding the same neighbours round after round. Then n_h machines
 are drawn without replacement, each with the same chance: e_h / N_h is a machine's inclusion probability.
 Sources: DIGEST G2; Särndal, Swensson, Wretman, Model Assisted Survey Sampling, §3.6 and §3.7.
@@ -35,16 +35,18 @@ class Choice:
     """E[n_h] / N_h, above 0 and at most 1."""
 
 
-def draw(strata: Mapping[int, Sequence[int]], wished: float, random: np.random.Generator) -> list[Choice]:
+def draw(
+    strata: Mapping[int, Sequence[int]], expected_visits: float, random: np.random.Generator
+) -> list[Choice]:
     """Machines to visit in one round, in random order.
 
-    `strata` maps each stratum's id to the ids of its machines; `wished` is the expected number of
+    `strata` maps each stratum's id to the ids of its machines; `expected_visits` is the expected number of
     visits over all of them. More than there are machines means all of them. Raises ValueError for
     a number that is negative or not finite.
     """
     filled = {stratum: machines for stratum, machines in strata.items() if machines}
     sizes = np.array([len(machines) for machines in filled.values()], dtype=np.int64)
-    expected = expectations(sizes, wished)
+    expected = expectations(sizes, expected_visits)
     counts = round_systematically(expected, random)
     choices = [
         Choice(
@@ -60,14 +62,14 @@ def draw(strata: Mapping[int, Sequence[int]], wished: float, random: np.random.G
     return [choices[index] for index in random.permutation(len(choices))]
 
 
-def expectations(sizes: npt.NDArray[np.int64], wished: float) -> npt.NDArray[np.float64]:
-    """E[n_h]: `wished` visits divided over strata of these sizes in proportion, none above its size."""
-    if not isfinite(wished) or wished < 0:
-        raise ValueError(f"cannot draw {wished} machines")
+def expectations(sizes: npt.NDArray[np.int64], expected_visits: float) -> npt.NDArray[np.float64]:
+    """E[n_h]: `expected_visits` visits divided over strata of these sizes in proportion, none above its size."""
+    if not isfinite(expected_visits) or expected_visits < 0:
+        raise ValueError(f"cannot draw {expected_visits} machines")
     total = int(sizes.sum())
     if total == 0:
         return np.zeros(len(sizes))
-    return min(wished, float(total)) * sizes / total
+    return min(expected_visits, float(total)) * sizes / total
 
 
 def round_systematically(

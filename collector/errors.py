@@ -6,10 +6,10 @@
     ├── BadPlan                 user: the campaign's plan asks for something that means nothing
     ├── BadInventory            user: mend the named lines of the file
     ├── NoAnswer                operator: the machine could not be described or measured; its gateway or the way to it
-    ├── CannotCalibrate         user or operator: a gateway measures nothing, and says why
-    └── Garbled                 developer of the gateway: the reply is not what gateway.proto says
+    ├── CalibrationFailed         user or operator: a gateway measures nothing, and says why
+    └── MalformedReply                 developer of the gateway: the reply is not what gateway.proto says
 
-A visit that fails raises nothing: its outcome is a value (`collector.visit.Visited`), recorded with
+A visit that fails raises nothing: its outcome is a value (`collector.visit.VisitResult`), recorded with
 the visit like any other.
 """
 
@@ -38,9 +38,9 @@ class NoAnswer(CollectorError):
     """A gateway did not describe or measure its machine."""
 
 
-class CannotCalibrate(CollectorError):
+class CalibrationFailed(CollectorError):
     """A gateway refused to measure its machine."""
 
 
-class Garbled(CollectorError):
+class MalformedReply(CollectorError):
     """A gateway's reply breaks the order, the limits or the checksum that gateway.proto sets."""

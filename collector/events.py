@@ -1,13 +1,13 @@
 """What a collector tells whoever watches it, in the order it happens.
 
-A watcher is a plain function; it is called from the collector's event loop, or from a thread of its desk, and must
+A watcher is a plain function; it is called from the collector's event loop, or from a thread of its executor, and must
 return at once.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from collector.visit import Visited
+from collector.visit import VisitResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class VisitEnded:
 
     campaign: str
     machine: str
-    visited: Visited
+    visited: VisitResult
     late_s: float = 0.0
     """How long after the moment it was drawn for the machine was called."""
 
@@ -48,11 +48,11 @@ class CampaignStopped:
 
 
 @dataclass(frozen=True, slots=True)
-class BeatDone:
+class JobDone:
     """One of the things that are done again and again was done."""
 
-    beat: str
-    """One of `BEATS`."""
+    job_name: str
+    """One of `JOBS`."""
     seconds: float
 
 
@@ -75,23 +75,30 @@ class ServerAway:
 
 
 @dataclass(frozen=True, slots=True)
-class LakeTended:
+class LakeMaintained:
     """Where a round of the lake is, or how it ended."""
 
     due: int
-    """Days still to be exported, those too that wait for captures to land."""
+    """Days still to be exported, those too that wait for captures to ingest."""
     kept: int
     """Days that are not replaced, because the lake has more of them than the database."""
     whole: bool
     """The round is over, and nothing failed."""
 
 
-BEATS = ("draw", "describe", "sweep", "merge", "tidy", "ask", "lake")
+JOBS = ("draw", "describe", "sweep", "merge", "tidy", "ask", "lake")
 Event = (
-    RoundDrawn | VisitEnded | VisitsCalledOff | CampaignStopped | BeatDone | Swept | ServerAway | LakeTended
+    RoundDrawn
+    | VisitEnded
+    | VisitsCalledOff
+    | CampaignStopped
+    | JobDone
+    | Swept
+    | ServerAway
+    | LakeMaintained
 )
 Watcher = Callable[[Event], None]
 
 
-def nobody(_event: Event) -> None:
+def ignore_event(_event: Event) -> None:
     """A watcher that does not look."""

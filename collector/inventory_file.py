@@ -18,7 +18,7 @@ from storage.inventory import NewMachine
 
 MAX_TEXT = 64 << 20
 _OWN = ("name", "address", "datacenter", "cluster")
-TOLD = frozenset(
+RESERVED_LABELS = frozenset(
     {
         "machine",
         "platform",
@@ -92,7 +92,7 @@ def new_machine(record: Mapping[str, Any]) -> NewMachine:
 
 
 def _checked_label(name: str) -> str:
-    if name in TOLD or name in _OWN:
+    if name in RESERVED_LABELS or name in _OWN:
         raise BadInventory(f"Invalid label {name!r}: fleetprof determines it, or has a field for it.")
     if not _LABEL.fullmatch(name):
         raise BadInventory(f"Invalid label {name[:_LONGEST]!r}: use letters, digits, '_', '.', '-' and '/'.")

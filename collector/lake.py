@@ -1,4 +1,4 @@
-"""The lake as part of the collector's beat: closed days go into it, days that are too old go from it."""
+"""The lake as one of the collector's jobs: closed days go into it, days that are too old go from it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,13 +7,13 @@ from datetime import date, datetime, timedelta
 import structlog
 from sqlalchemy import Engine
 
-from collector.events import LakeTended, Watcher, nobody
+from collector.events import LakeMaintained, Watcher, ignore_event
 from storage.errors import DatabaseError, DatabaseUnavailable, PartitionMissing, StorageError
 from storage.segments.duck import Limits
+from storage.segments.due_days import look
 from storage.segments.export import export_day
-from storage.segments.place import Lake
-from storage.segments.retain import retain
-from storage.segments.waiting import look
+from storage.segments.lake_retention import retain
+from storage.segments.location import Lake
 
 _log = structlog.get_logger("collector")
 
@@ -33,12 +33,12 @@ class _Stopped(Exception):
     """The collector is to end; what was being written does not count."""
 
 
-def tend(
+def maintain_lake(
     engine: Engine,
     terms: LakeTerms,
     now: datetime,
     stopping: Callable[[], bool],
-    watcher: Watcher = nobody,
+    watcher: Watcher = ignore_event,
 ) -> None:
     """Export what is due, drop what is too old, and tell the log and `watcher`. Raises `DatabaseError`.
 
@@ -51,9 +51,9 @@ def tend(
             waiting = look(connection, terms.lake, now, terms.facts_days)
         days = [day for day in waiting.due if day >= first]
         why = {day: reason for day, reason in waiting.kept.items() if day >= first}
-        later = {day: reason for day, reason in waiting.unlanded.items() if day >= first}
+        later = {day: reason for day, reason in waiting.not_ingested.items() if day >= first}
         due, kept, whole = len(days) + len(later), len(why), True
-        watcher(LakeTended(due, kept, whole=False))
+        watcher(LakeMaintained(due, kept, whole=False))
         for day, reason in why.items():
             _log.error(
                 "a day of the lake is not replaced; see `fleetprof lake status`",
@@ -68,10 +68,10 @@ def tend(
             done = _export(engine, terms, day, stopping)
             due -= done
             whole &= done
-            watcher(LakeTended(due, kept, whole=False))
+            watcher(LakeMaintained(due, kept, whole=False))
         for day in retain(terms.lake, first):
             _log.info("day deleted from the lake", day=day.isoformat())
-        watcher(LakeTended(due, kept, whole=whole))
+        watcher(LakeMaintained(due, kept, whole=whole))
     except _Stopped:
         return
     except DatabaseError:

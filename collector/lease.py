@@ -1,4 +1,4 @@
-"""The lease of one running collector: renewed on a thread of its own, whatever the event loop and the desk are busy with."""
+"""The lease of one running collector: renewed on a thread of its own, whatever the event loop and the executor are busy with."""
 
 import threading
 from datetime import timedelta

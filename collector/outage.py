@@ -25,7 +25,7 @@ class Outage:
         self._failures = 0
 
     @property
-    def goes_on(self) -> bool:
+    def is_ongoing(self) -> bool:
         """The last use failed."""
         return self._since is not None
 

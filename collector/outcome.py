@@ -39,12 +39,12 @@ def of_refusal(refusal: gateway_pb2.Refusal) -> tuple[Outcome, str]:
     """A gateway that broke while sampling failed; any other refusal is a refusal."""
     name = _Reason.Name(refusal.reason) if refusal.reason in _Reason.values() else f"reason {refusal.reason}"
     outcome = Outcome.FAILED if refusal.reason == gateway_pb2.Refusal.FAILED else Outcome.REFUSED
-    return outcome, f"{name}: {said(refusal.message) or 'the gateway gave no reason'}"
+    return outcome, f"{name}: {one_line(refusal.message) or 'the gateway gave no reason'}"
 
 
 def of_status(code: grpc.StatusCode, details: str, reached: Reached) -> tuple[Outcome, str]:
     """What the status that ended a call says about the machine."""
-    sentence = f"{code.name}: {said(details) or 'no details'}"
+    sentence = f"{code.name}: {one_line(details) or 'no details'}"
     if code is _Code.UNAVAILABLE and (meaning := why_no_tls(details)):
         return Outcome.UNREACHABLE, f"{meaning} {sentence}"
     if _TOO_LARGE in details:
@@ -58,7 +58,7 @@ def of_status(code: grpc.StatusCode, details: str, reached: Reached) -> tuple[Ou
     return _BY_CODE.get(code, Outcome.FAILED), sentence
 
 
-def of_silence(seconds: float, reached: Reached) -> tuple[Outcome, str]:
+def of_timeout(seconds: float, reached: Reached) -> tuple[Outcome, str]:
     """Nothing came for as long as was allowed."""
     if not reached.connected:
         return Outcome.UNREACHABLE, f"No connection came about within {seconds:g} s."
@@ -66,7 +66,7 @@ def of_silence(seconds: float, reached: Reached) -> tuple[Outcome, str]:
     return Outcome.TIMEOUT, f"The gateway did not {doing} within {seconds:g} s."
 
 
-def said(text: str) -> str:
+def one_line(text: str) -> str:
     """Foreign text made fit for a log, a terminal and a database: one line, no control characters, brief."""
     clean = "".join(character if character.isprintable() else " " for character in text[: 4 * _MOST_TEXT])
     short = " ".join(clean.split())

@@ -20,7 +20,7 @@ MOST_EVENTS = 32
 MOST_COUNTERS = 64
 MOST_CGROUPS = 16
 """What a gateway takes; one of an operator who allows less says so in its answer."""
-NOTHING_MORE = Counted()
+NO_COUNTERS = Counted()
 
 
 def window_s(events: Sequence[EventPlan]) -> float:
@@ -34,7 +34,7 @@ def deadline_s(events: Sequence[EventPlan]) -> float:
     return TTL_S + window_s(events) + MARGIN_S
 
 
-def checked(events: Sequence[EventPlan], counted: Counted = NOTHING_MORE) -> Sequence[EventPlan]:
+def checked(events: Sequence[EventPlan], counted: Counted = NO_COUNTERS) -> Sequence[EventPlan]:
     """The events if a gateway could sample them. Raises `BadPlan`, naming the event and the field."""
     if not 0 < len(events) <= MOST_EVENTS:
         raise BadPlan(
@@ -55,25 +55,25 @@ def checked(events: Sequence[EventPlan], counted: Counted = NOTHING_MORE) -> Seq
 
 
 def _check_event(event: EventPlan) -> None:
-    said = f"Event {event.event!r} of the plan"
+    subject = f"Event {event.event!r} of the plan"
     if why := why_not(event.event):
-        raise BadPlan(f"{said} {why}.")
+        raise BadPlan(f"{subject} {why}.")
     numbers = {"duration_ms": event.duration_ms, "period": event.period, "turn": event.turn}
     for field, value in numbers.items():
         if type(value) is not int:  # a plan may be of a file, where anything can stand
-            raise BadPlan(f"{said} has {field} {value!r}; it must be a whole number.")
+            raise BadPlan(f"{subject} has {field} {value!r}; it must be a whole number.")
     if type(event.rate_hz) not in {int, float} or type(event.stacks) is not bool:
-        raise BadPlan(f"{said} needs a number for rate_hz, and true or false for stacks.")
+        raise BadPlan(f"{subject} needs a number for rate_hz, and true or false for stacks.")
     if event.duration_ms <= 0:
-        raise BadPlan(f"{said} lasts {event.duration_ms} ms; it must last longer than 0.")
+        raise BadPlan(f"{subject} lasts {event.duration_ms} ms; it must last longer than 0.")
     if not isfinite(event.rate_hz) or event.rate_hz < 0 or event.period < 0:
-        raise BadPlan(f"{said} has a rate or period that is not a positive number.")
+        raise BadPlan(f"{subject} has a rate or period that is not a positive number.")
     if event.rate_hz > 0 and event.period > 0:
-        raise BadPlan(f"{said} has a rate (rate_hz) and a period; it takes one of them, or none.")
+        raise BadPlan(f"{subject} has a rate (rate_hz) and a period; it takes one of them, or none.")
     if event.rate_hz > 0 and event.event not in COUNTS_TIME:
-        raise BadPlan(f"{said} does not count time: give a period instead of a rate in Hz, or neither.")
+        raise BadPlan(f"{subject} does not count time: give a period instead of a rate in Hz, or neither.")
     if not 0 <= event.turn < 1000:
-        raise BadPlan(f"{said} has turn {event.turn}; turns are 0 to 999.")
+        raise BadPlan(f"{subject} has turn {event.turn}; turns are 0 to 999.")
 
 
 def _check_counted(counted: Counted) -> None:
@@ -87,7 +87,7 @@ def _check_counted(counted: Counted) -> None:
 
 
 def plan_message(
-    visit_id: UUID, events: Sequence[EventPlan], *, campaign: str, counted: Counted = NOTHING_MORE
+    visit_id: UUID, events: Sequence[EventPlan], *, campaign: str, counted: Counted = NO_COUNTERS
 ) -> gateway_pb2.Plan:
     """The plan as it is sent. Raises `BadPlan`."""
     return gateway_pb2.Plan(

@@ -1,7 +1,7 @@
 """The stream of one Capture call, put together and checked.
 
 Strategy: messages in, facts out, no I/O. `take` accepts the replies in the order they came. What
-breaks the order of gateway.proto, the limits or the checksum raises `Garbled`, after which the
+breaks the order of gateway.proto, the limits or the checksum raises `MalformedReply`, after which the
 reader must not be used. `finished` says whether the stream has said its last word; a stream that
 stops before that is no capture.
 
@@ -14,7 +14,7 @@ stops before that is no capture.
 import hashlib
 from enum import Enum, auto
 
-from collector.errors import Garbled
+from collector.errors import MalformedReply
 from fleetpb import gateway_pb2
 
 MAX_BLOB_BYTES = 32 << 20
@@ -61,14 +61,14 @@ class ReplyReader:
         self._others = 0
 
     def take(self, reply: gateway_pb2.CaptureReply) -> None:
-        """Account for the next message. Raises `Garbled`."""
+        """Account for the next message. Raises `MalformedReply`."""
         kind = reply.WhichOneof("reply")
         self._count(kind)
         if kind is None:  # a kind of message newer than this program: it may be passed over
             return
         state = _NEXT.get((self._state, kind))
         if state is None:
-            raise Garbled(f"The gateway sent {kind!r} when its stream was {self._state.name.lower()}.")
+            raise MalformedReply(f"The gateway sent {kind!r} when its stream was {self._state.name.lower()}.")
         self._state = state
         if kind == "begin":
             self.begin = reply.begin
@@ -96,19 +96,23 @@ class ReplyReader:
         if kind != "data":
             self._others += 1
             if self._others > MAX_PROGRESS:
-                raise Garbled(f"The gateway sent more than {MAX_PROGRESS:,} messages without finishing.")
+                raise MalformedReply(
+                    f"The gateway sent more than {MAX_PROGRESS:,} messages without finishing."
+                )
 
     def _add(self, piece: bytes) -> None:
         if not piece:
-            raise Garbled("The gateway sent an empty piece of the capture.")
+            raise MalformedReply("The gateway sent an empty piece of the capture.")
         self._bytes += len(piece)
         if self._bytes > self._limit:
-            raise Garbled(f"The capture is larger than the {self._limit:,} bytes that are accepted.")
+            raise MalformedReply(f"The capture is larger than the {self._limit:,} bytes that are accepted.")
         self._digest.update(piece)
         self._content += piece
 
     def _check(self, end: gateway_pb2.End) -> None:
         if end.bytes != self._bytes:
-            raise Garbled(f"The gateway reports {end.bytes:,} bytes sent, but {self._bytes:,} arrived.")
+            raise MalformedReply(
+                f"The gateway reports {end.bytes:,} bytes sent, but {self._bytes:,} arrived."
+            )
         if end.sha256 != self._digest.digest():
-            raise Garbled("The capture's SHA-256 is not the one the gateway computed.")
+            raise MalformedReply("The capture's SHA-256 is not the one the gateway computed.")

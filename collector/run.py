@@ -17,25 +17,25 @@ import structlog
 from sqlalchemy import Engine
 
 from collector import sweep
-from collector.appointments import Appointment, draw_round
-from collector.describing import Describer
-from collector.desk import PASSING, Desk, pause
+from collector.blocking_executor import TRANSIENT_ERRORS, BlockingExecutor, pause
+from collector.default_campaign import ensure_default_campaign
+from collector.description_refresh import DescriptionRefresher
 from collector.dispatch import RESEND_S, Dispatch
-from collector.events import BeatDone, RoundDrawn, ServerAway, Swept, Watcher, nobody
+from collector.events import JobDone, RoundDrawn, ServerAway, Swept, Watcher, ignore_event
 from collector.lease import Lease
-from collector.merging import Merging
+from collector.rollup_job import RollupJob
 from collector.schedule import round_at, round_start
-from collector.standing import ensure_standing
-from collector.symbol_asks import AskTerms, SymbolAsks
+from collector.schedule_round import ScheduledVisit, draw_round
+from collector.symbol_requests import SymbolRequester, SymbolRequestTerms
 from collector.visit import Visitor
-from collector.visiting import Visiting
+from collector.visit_runner import VisitRunner
 from storage import campaigns, coverage
 from storage.archive import Archive
 from storage.campaigns import Campaign, State
 from storage.captures import Due
 from storage.errors import ArchiveError, StorageError
 from storage.retention.retain import Keep
-from storage.rolling.stack_functions import STACK_BYTES
+from storage.rollup.stack_functions import STACK_BYTES
 
 _log = structlog.get_logger("collector")
 
@@ -56,9 +56,9 @@ class Pace:
     lease_s: float = 20.0
     """Without a sign of life for so long, a collector's visits are ended as lost by another's sweep."""
     merge_look_s: float = 5.0
-    """Between looks for enough landed visits to be merged into cells."""
+    """Between looks for enough ingested visits to be merged into cells."""
     merge_s: float = 60.0
-    """A landed visit waits no longer than this for its merging."""
+    """A ingested visit waits no longer than this for its rollup."""
     tidy_s: float = 3600.0
     """Between sweeps of the whole archive and of old days."""
     describe_s: float = 30.0
@@ -78,93 +78,99 @@ class Collector:
     engine: Engine
     archive: Archive
     send: Callable[[Due], None]
-    """Puts the landing task of one capture on the queue."""
+    """Puts the ingestion task of one capture on the queue."""
     announce: Callable[[str], None] | None = None
     """Tells a worker that a binary has better symbols, by its key; None: nobody is told."""
     visitor: Visitor = field(default_factory=Visitor)
     pace: Pace = field(default_factory=Pace)
-    watcher: Watcher = nobody
-    asks: AskTerms | None = None
+    watcher: Watcher = ignore_event
+    symbol_requests: SymbolRequestTerms | None = None
     """None: no gateway is ever asked for symbols."""
-    tend_lake: Callable[[datetime, Callable[[], bool]], None] | None = None
+    lake_job: Callable[[datetime, Callable[[], bool]], None] | None = None
     """Exports closed days, as of now, until it is to stop (`collector.lake`); None: there is no lake."""
     stack_bytes: int = STACK_BYTES
-    """Memory for the functions of stacks, which merging needs."""
+    """Memory for the functions of stacks, which rollups need."""
     random: np.random.Generator = field(default_factory=np.random.default_rng)
-    _room_made_on: date | None = field(default=None, init=False)
+    _partitions_created_on: date | None = field(default=None, init=False)
     _symbols_looked_at: datetime | None = field(default=None, init=False)
     _mine: dict[int, int] = field(default_factory=dict, init=False)
     """By the id of a campaign the last of its rounds that this collector drew."""
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until `stop` is set. Raises `StorageError` for what waiting does not mend."""
-        desk = Desk(stop, failed=lambda: self.watcher(ServerAway("database")))
+        executor = BlockingExecutor(stop, failed=lambda: self.watcher(ServerAway("database")))
         lease = Lease(self.engine, self.pace.lease_s)
-        describer = Describer(
-            self.engine, desk=desk, credentials=self.visitor.credentials, clock=self.visitor.clock
+        refresher = DescriptionRefresher(
+            self.engine, executor=executor, credentials=self.visitor.credentials, clock=self.visitor.clock
         )
         dispatch = Dispatch(
             self.send, resend_s=self.pace.resend_s, failed=lambda: self.watcher(ServerAway("broker"))
         )
         announcing = Dispatch(self.announce, resend_s=ANNOUNCE_AGAIN_S) if self.announce else None
-        merging = Merging(
+        rollup_job = RollupJob(
             self.engine, every_s=self.pace.merge_s, stopped=stop.is_set, stack_bytes=self.stack_bytes
         )
-        visiting = Visiting(
+        visit_runner = VisitRunner(
             self.engine,
             self.archive,
-            desk=desk,
+            executor=executor,
             visitor=self.visitor,
             dispatch=dispatch,
-            describer=describer,
+            refresher=refresher,
             watcher=self.watcher,
             concurrent=self.pace.concurrent_visits,
         )
         works = []
-        if self.asks is not None:
-            asking = SymbolAsks(
-                self.engine, stop=stop, desk=desk, credentials=self.visitor.credentials, terms=self.asks
+        if self.symbol_requests is not None:
+            symbol_requester = SymbolRequester(
+                self.engine,
+                stop=stop,
+                executor=executor,
+                credentials=self.visitor.credentials,
+                terms=self.symbol_requests,
             )
-            works.append(self._beat("ask", self.pace.ask_s, stop, asking.look))
-        if (tend_lake := self.tend_lake) is not None:
+            works.append(self._repeat("ask", self.pace.ask_s, stop, symbol_requester.look))
+        if (lake_job := self.lake_job) is not None:
             works.append(
-                self._beat(
-                    "lake", self.pace.tidy_s, stop, lambda: desk.do(tend_lake, self._now(), stop.is_set)
+                self._repeat(
+                    "lake", self.pace.tidy_s, stop, lambda: executor.run(lake_job, self._now(), stop.is_set)
                 )
             )
         try:
-            await desk.do(self._prepare)
-            await desk.do(lease.start)
-            await _within(FIRST_DESCRIPTIONS_S, describer.look())
+            await executor.run(self._prepare)
+            await executor.run(lease.start)
+            await _within(FIRST_DESCRIPTIONS_S, refresher.look())
             _log.info("collector is running")
             await _all(
                 stop,
-                self._beat("draw", self.pace.look_s, stop, lambda: self._draw(desk, visiting, lease)),
-                self._beat("describe", self.pace.describe_s, stop, describer.look),
-                self._beat(
+                self._repeat(
+                    "draw", self.pace.look_s, stop, lambda: self._draw(executor, visit_runner, lease)
+                ),
+                self._repeat("describe", self.pace.describe_s, stop, refresher.look),
+                self._repeat(
                     "sweep",
                     self.pace.sweep_s,
                     stop,
-                    lambda: desk.do(self._sweep, dispatch, announcing, lease),
+                    lambda: executor.run(self._sweep, dispatch, announcing, lease),
                 ),
-                self._beat(
-                    "merge", self.pace.merge_look_s, stop, lambda: desk.do(merging.merge, self._now())
+                self._repeat(
+                    "merge", self.pace.merge_look_s, stop, lambda: executor.run(rollup_job.merge, self._now())
                 ),
-                self._beat("tidy", self.pace.tidy_s, stop, lambda: desk.do(self._tidy, stop)),
+                self._repeat("tidy", self.pace.tidy_s, stop, lambda: executor.run(self._tidy, stop)),
                 *works,
             )
-        except PASSING as error:  # the desk waits these out, until it is told to stop
+        except TRANSIENT_ERRORS as error:  # the executor waits these out, until it is told to stop
             _log.warning("stopped while the database was away", why=str(error))
         finally:
             stop.set()
             stopped_at = self._now()
-            await visiting.stop(self.pace.grace_s)
-            await self._end_rounds(desk, stopped_at)
+            await visit_runner.stop(self.pace.grace_s)
+            await self._end_rounds(executor, stopped_at)
             await asyncio.to_thread(lease.end)
-            await asyncio.to_thread(desk.close)
+            await asyncio.to_thread(executor.close)
             _log.info("collector has ended")
 
-    async def _end_rounds(self, desk: Desk, moment: datetime) -> None:
+    async def _end_rounds(self, executor: BlockingExecutor, moment: datetime) -> None:
         """What is left of the rounds that this collector drew is not covered: their visits are called off."""
 
         def end() -> None:
@@ -174,65 +180,69 @@ class Collector:
                         coverage.end_time(connection, campaign.campaign_id, moment)
 
         try:
-            await desk.do(end)
+            await executor.run(end)
         except StorageError as error:
             _log.warning(
                 "rounds that were drawn count whole, though visits of them were called off", why=str(error)
             )
 
-    async def _beat(
+    async def _repeat(
         self, name: str, seconds: float, stop: asyncio.Event, work: Callable[[], Awaitable[object]]
     ) -> None:
         while not stop.is_set():
             begun = monotonic()
             await work()
-            self.watcher(BeatDone(name, monotonic() - begun))
+            self.watcher(JobDone(name, monotonic() - begun))
             await pause(stop, seconds)
 
     def _now(self) -> datetime:
         return self.visitor.clock()
 
     def _prepare(self) -> None:
-        self._make_room(self._now().date())
+        self._create_partitions(self._now().date())
         with self.engine.begin() as connection:
-            ensure_standing(connection)
+            ensure_default_campaign(connection)
 
-    async def _draw(self, desk: Desk, visiting: Visiting, lease: Lease) -> None:
+    async def _draw(self, executor: BlockingExecutor, visit_runner: VisitRunner, lease: Lease) -> None:
         """Draw the round of every campaign whose last one is over."""
-        for campaign in await desk.do(self._campaigns):
+        for campaign in await executor.run(self._campaigns):
             number = round_at(self._now(), campaign.definition.period_s)
             if campaign.state != State.RUNNING or campaigns.is_drawn(campaign, number):
                 continue
             if campaign.last_round > number:
                 _log.warning("the clock was set back by days", campaign=campaign.name, round=number)
-            drawn = await desk.do(self._draw_round, campaign, lease)
+            drawn = await executor.run(self._draw_round, campaign, lease)
             if drawn is None:
                 continue
-            number, appointments = drawn
+            number, scheduled_visits = drawn
             self._mine[campaign.campaign_id] = number
-            _log.info("round drawn", campaign=campaign.name, round=number, visits=len(appointments))
+            _log.info("round drawn", campaign=campaign.name, round=number, visits=len(scheduled_visits))
             late_s = (self._now() - round_start(number, campaign.definition.period_s)).total_seconds()
-            self.watcher(RoundDrawn(campaign.name, number, len(appointments), max(late_s, 0.0)))
-            visiting.arrange(appointments)
+            self.watcher(RoundDrawn(campaign.name, number, len(scheduled_visits), max(late_s, 0.0)))
+            visit_runner.schedule(scheduled_visits)
 
     def _campaigns(self) -> list[Campaign]:
         with self.engine.connect() as connection:
             return campaigns.list_(connection)
 
-    def _make_room(self, today: date) -> None:
+    def _create_partitions(self, today: date) -> None:
         """Partitions for what is drawn today; a machine that slept wakes up on a day far ahead of them."""
-        if self._room_made_on != today:
-            sweep.make_room(self.engine, today)
-            self._room_made_on = today
+        if self._partitions_created_on != today:
+            sweep.create_partitions(self.engine, today)
+            self._partitions_created_on = today
 
-    def _draw_round(self, campaign: Campaign, lease: Lease) -> tuple[int, list[Appointment]] | None:
-        """The round that is drawn now and its visits: by the time the desk gets to it another one may have begun."""
-        self._make_room(self._now().date())
+    def _draw_round(self, campaign: Campaign, lease: Lease) -> tuple[int, list[ScheduledVisit]] | None:
+        """The round that is drawn now and its visits: by the time the executor gets to it another one may have begun."""
+        self._create_partitions(self._now().date())
         lease.renew()  # it may have run out while the database was away: nobody may end these visits at once
         with self.engine.begin() as connection:
             now = self._now()
-            appointments = draw_round(connection, campaign, now, self.random, lease.collector_id)
-        return None if appointments is None else (round_at(now, campaign.definition.period_s), appointments)
+            scheduled_visits = draw_round(connection, campaign, now, self.random, lease.collector_id)
+        return (
+            None
+            if scheduled_visits is None
+            else (round_at(now, campaign.definition.period_s), scheduled_visits)
+        )
 
     def _sweep(self, dispatch: Dispatch[Due], announcing: Dispatch[str] | None, lease: Lease) -> None:
         now = self._now()
@@ -248,12 +258,12 @@ class Collector:
         if announcing is not None:
             sweep.announce_improved(self.engine, announcing)
         self._symbols_looked_at = sweep.withdraw_symbols(self.engine, self._symbols_looked_at)
-        sweep.land_again(self.engine)
+        sweep.reprocess_improved(self.engine)
         sweep.send_due(self.engine, dispatch)
 
     def _tidy(self, stop: asyncio.Event) -> None:
         today = self._now().date()
-        sweep.make_room(self.engine, today)
+        sweep.create_partitions(self.engine, today)
         if again := sweep.retry_readable(self.engine):
             _log.info("captures of a newer format are tried again", captures=again)
         try:

@@ -15,23 +15,23 @@ from sqlalchemy import Engine
 
 from collector.plan import LONGEST_S, MARGIN_S, TTL_S
 from collector.reply import MAX_BLOB_BYTES, MAX_RAW_BYTES
-from storage import captures, collector_leases, coverage, partitions, set_aside, visit_history, visits
-from storage.affinity import partition_of
+from storage import captures, collector_leases, coverage, partitions, quarantine, visit_history, visits
 from storage.archive import Archive, capture_key
 from storage.captures import Due, NewCapture
 from storage.dictionary_sweep.errors import SweepOvertaken
 from storage.dictionary_sweep.seal_stacks import seal_stacks
 from storage.dictionary_sweep.sweep import sweep_if_due
 from storage.errors import ArchiveUnavailable, BadCapture, BlobMissing, BlobTooLarge, VisitEnded
-from storage.landing.decode import NEWEST_FORMAT, decode_capture
+from storage.ingest.decode_capture import NEWEST_FORMAT, decode_capture
 from storage.retention.retain import Keep, retain
 from storage.schema import Outcome
-from storage.symbols import answers, relanding
-from storage.symbols.improved import improved
+from storage.symbols import answers, reprocessing
+from storage.symbols.improved_binaries import improved
+from storage.work_partitions import partition_of
 
-LATEST_S = 60.0
+MAX_START_DELAY_S = 60.0
 """A visit that cannot start this soon after the moment it was drawn for is called off."""
-LOST_AFTER = timedelta(seconds=LATEST_S + TTL_S + LONGEST_S + MARGIN_S + 300)
+LOST_AFTER = timedelta(seconds=MAX_START_DELAY_S + TTL_S + LONGEST_S + MARGIN_S + 300)
 """Visits by hand, which no lease stands for, and those whose living collector failed to write them down are lost so long after
 their moment: the longest visit there can be, and five minutes."""
 ADOPT_AFTER = timedelta(seconds=30)
@@ -44,16 +44,16 @@ _log = structlog.get_logger("collector")
 
 
 def send_due(engine: Engine, dispatch: Callable[[list[Due]], int]) -> int:
-    """Send again what waits to be landed; the number sent."""
+    """Send again what waits to be ingested; the number sent."""
     with engine.connect() as connection:
         waiting = captures.due(connection, limit=_BATCH)
     return dispatch(waiting)
 
 
-def land_again(engine: Engine) -> int:
-    """Want more captures landed again that hold binaries with better symbols, as fast as that is done; their number."""
+def reprocess_improved(engine: Engine) -> int:
+    """Want more captures reprocessed that hold binaries with better symbols, as fast as that is done; their number."""
     with engine.begin() as connection:
-        return len(relanding.feed(connection))
+        return len(reprocessing.feed(connection))
 
 
 def announce_improved(engine: Engine, announce: Callable[[list[str]], int]) -> int:
@@ -78,9 +78,9 @@ def withdraw_symbols(engine: Engine, since: datetime | None) -> datetime:
 
 
 def retry_readable(engine: Engine) -> int:
-    """Try again what an older program set aside because it could not read its format; the number of captures."""
+    """Try again what an older program quarantined because it could not read its format; the number of captures."""
     with engine.begin() as connection:
-        return set_aside.retry_readable(connection, NEWEST_FORMAT)
+        return quarantine.retry_readable(connection, NEWEST_FORMAT)
 
 
 def adopt(engine: Engine, archive: Archive, *, before: datetime, now: datetime) -> list[UUID]:
@@ -146,8 +146,8 @@ def clear_orphans(engine: Engine, archive: Archive) -> int:
     return len(swept.deleted)
 
 
-def make_room(engine: Engine, today: date) -> None:
-    """Make the partitions of the days around `today`: yesterday's visits still land."""
+def create_partitions(engine: Engine, today: date) -> None:
+    """Make the partitions of the days around `today`: yesterday's visits still ingest."""
     with engine.begin() as connection:
         partitions.ensure(connection, [today + timedelta(days=n) for n in range(-1, PARTITIONS_AHEAD + 1)])
 
@@ -170,9 +170,11 @@ def drop_old(engine: Engine, archive: Archive, today: date, keep: Keep, stopping
     if done.busy:
         _log.warning("facts too old stay: somebody reads facts all the time")
     if done.raw.captures:
-        _log.info("raw captures deleted", captures=done.raw.captures, never_landed=done.raw.never_landed)
+        _log.info("raw captures deleted", captures=done.raw.captures, never_ingested=done.raw.never_ingested)
     if done.cells or done.visits:
-        _log.info("history dropped", before=done.cells_from.isoformat(), cells=done.cells, visits=done.visits)
+        _log.info(
+            "history dropped", before=done.cells_horizon.isoformat(), cells=done.cells, visits=done.visits
+        )
     if done.symbols.debug_files or done.symbols.caches or done.symbols.sources or done.symbols.blobs:
         _log.info(
             "old symbols deleted",
@@ -206,7 +208,7 @@ class _Known(Enum):
     ADOPTED = auto()
     """It is there, and now its row."""
     NO = auto()
-    """There is none that could be landed."""
+    """There is none that could be ingested."""
     UNDECIDED = auto()
     """The archive is away, or another ended the visit meanwhile."""
 

@@ -2,7 +2,7 @@
 
 Strategy: messages in, bytes out, no I/O. `take` accepts the replies in the order they came, and gives
 the content as it unpacks. What breaks the order of gateway.proto, the limits or the checksum raises
-`Garbled`; what was given until then is then worth nothing.
+`MalformedReply`; what was given until then is then worth nothing.
 
     state      begin    data   end       refusal
     OPEN       BEGUN    –      –         REFUSED
@@ -16,7 +16,7 @@ from typing import Final
 
 import zstandard
 
-from collector.errors import Garbled
+from collector.errors import MalformedReply
 from fleetpb import gateway_pb2
 
 MAX_RAW_BYTES: Final = 1 << 30
@@ -59,13 +59,13 @@ class SymbolsReader:
         return self._state in {_State.COMPLETE, _State.REFUSED}
 
     def take(self, reply: gateway_pb2.SymbolsReply) -> Iterator[bytes]:
-        """Yield the content that the next message brings; exhaust it. Raises `Garbled`."""
+        """Yield the content that the next message brings; exhaust it. Raises `MalformedReply`."""
         kind = reply.WhichOneof("reply")
         if kind == "refusal" and not self.is_finished:
             self.refusal, self._state = reply.refusal, _State.REFUSED
         elif kind == "begin" and self._state is _State.OPEN:
             if reply.begin.raw_bytes > self._limit:
-                raise Garbled(f"The gateway sends more than the limit of {self._limit:,} bytes.")
+                raise MalformedReply(f"The gateway sends more than the limit of {self._limit:,} bytes.")
             self.name, self._state = reply.begin.name, _State.BEGUN
         elif kind == "data" and self._state is _State.BEGUN:
             yield from self._unpacked(reply.data)
@@ -75,26 +75,28 @@ class SymbolsReader:
         elif kind is None and self._strangers < _MAX_STRANGERS:  # newer than this program
             self._strangers += 1
         else:
-            raise Garbled(f"The gateway sent {kind!r} when its stream was {self._state.name.lower()}.")
+            raise MalformedReply(f"The gateway sent {kind!r} when its stream was {self._state.name.lower()}.")
 
     def _unpacked(self, data: bytes) -> Iterator[bytes]:
         if not data:
-            raise Garbled("The gateway sent an empty piece.")
+            raise MalformedReply("The gateway sent an empty piece.")
         self._bytes += len(data)
         self._digest.update(data)
         for start in range(0, len(data), _FED_AT_ONCE):
             try:
                 piece = self._unpacker.decompress(data[start : start + _FED_AT_ONCE])
             except zstandard.ZstdError as error:
-                raise Garbled(f"Cannot decompress the gateway's response: {error}.") from error
+                raise MalformedReply(f"Cannot decompress the gateway's response: {error}.") from error
             self._raw_bytes += len(piece)
             if self._raw_bytes > self._limit:
-                raise Garbled(f"It unpacks to more than the {self._limit:,} bytes that are accepted.")
+                raise MalformedReply(f"It unpacks to more than the {self._limit:,} bytes that are accepted.")
             if piece:
                 yield piece
 
     def _check(self, end: gateway_pb2.SymbolsEnd) -> None:
         if (end.bytes, end.raw_bytes) != (self._bytes, self._raw_bytes):
-            raise Garbled(f"The gateway reports {end.bytes:,} bytes sent, but {self._bytes:,} arrived.")
+            raise MalformedReply(
+                f"The gateway reports {end.bytes:,} bytes sent, but {self._bytes:,} arrived."
+            )
         if end.sha256 != self._digest.digest():
-            raise Garbled("The SHA-256 is not the one the gateway computed.")
+            raise MalformedReply("The SHA-256 is not the one the gateway computed.")

@@ -18,13 +18,13 @@ from google.protobuf.message import DecodeError
 
 from collector import outcome as outcomes
 from collector.channel import Credentials, open_channel
-from collector.errors import BadAddress, BadCredentials, Garbled
+from collector.errors import BadAddress, BadCredentials, MalformedReply
 from collector.reply import MAX_BLOB_BYTES, MAX_RAW_BYTES, ReplyReader
 from fleetpb import capture_pb2, gateway_pb2
-from storage.affinity import partition_of
 from storage.errors import BadCapture
-from storage.landing.decode import decode_capture
+from storage.ingest.decode_capture import decode_capture
 from storage.schema import Outcome
+from storage.work_partitions import partition_of
 
 _CAPTURE = f"/{gateway_pb2.DESCRIPTOR.services_by_name['Gateway'].full_name}/Capture"
 _CLOCK_GRAIN_S = 1.0
@@ -37,7 +37,7 @@ def utc_now() -> datetime:
 
 
 @dataclass(frozen=True, slots=True)
-class Brought:
+class ReceivedCapture:
     """A capture as it came, checked to be one of this visit."""
 
     blob: bytes
@@ -47,11 +47,11 @@ class Brought:
     machine: capture_pb2.Machine | None
     """The machine as it was in the window; None: the gateway could not read it."""
     partition: int = 0
-    """`storage.affinity.partition_of` it."""
+    """`storage.work_partitions.partition_of` it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Visited:
+class VisitResult:
     """How a visit went."""
 
     outcome: Outcome
@@ -67,7 +67,7 @@ class Visited:
     """Machine's wall clock − collector's, good to the delay of the network; None: not known."""
     changes: tuple[str, ...] = ()
     """Ways in which the gateway changed the plan, a sentence each."""
-    brought: Brought | None = None
+    received: ReceivedCapture | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class Visitor:
         *,
         deadline_s: float,
         on_progress: Callable[[float, int], None] = lambda _done, _samples: None,
-    ) -> Visited:
+    ) -> VisitResult:
         """Carry out the plan on the machine whose gateway listens at `address`.
 
         `on_progress` gets the share of the window that has passed (0…1) and the samples so far.
@@ -97,22 +97,22 @@ class Visitor:
         call = _Call(ReplyReader(limit=self.blob_limit), self.clock(), time.monotonic(), on_progress)
         window = None
         try:
-            await self._listen(call, address, plan, deadline_s)
+            await self._receive(call, address, plan, deadline_s)
             if call.reader.refusal is not None:
                 outcome, detail = outcomes.of_refusal(call.reader.refusal)
             else:
-                window = await asyncio.to_thread(_opened, call, UUID(bytes=plan.visit_id))
+                window = await asyncio.to_thread(_decode_window, call, UUID(bytes=plan.visit_id))
                 outcome, detail = Outcome.ANSWERED, ""
-        except (Garbled, BadCapture) as error:
-            outcome, detail = Outcome.GARBAGE, outcomes.said(str(error))
+        except (MalformedReply, BadCapture) as error:
+            outcome, detail = Outcome.GARBAGE, outcomes.one_line(str(error))
         except (BadAddress, BadCredentials) as error:
             outcome, detail = Outcome.UNREACHABLE, str(error)
         except grpc.aio.AioRpcError as error:
             outcome, detail = outcomes.of_status(error.code(), error.details() or "", call.reached)
         except TimeoutError:
             limit = deadline_s if call.reached.begun else min(self.first_reply_s, deadline_s)
-            outcome, detail = outcomes.of_silence(limit, call.reached)
-        return Visited(
+            outcome, detail = outcomes.of_timeout(limit, call.reached)
+        return VisitResult(
             outcome=outcome,
             detail=detail,
             started_at=call.started_at,
@@ -121,10 +121,10 @@ class Visitor:
             utilisation=_utilisation(call.reader),
             clock_skew_s=window.clock_skew_s if window else None,
             changes=_changes(call.reader),
-            brought=window.brought if window else None,
+            received=window.received if window else None,
         )
 
-    async def _listen(self, call: "_Call", address: str, plan: gateway_pb2.Plan, deadline_s: float) -> None:
+    async def _receive(self, call: "_Call", address: str, plan: gateway_pb2.Plan, deadline_s: float) -> None:
         """Read the stream to its end; what comes after its last word but is no message is ignored."""
         async with open_channel(address, self.credentials) as channel:
             # Replies are parsed here: grpc.aio turns a message that it cannot parse into None.
@@ -144,7 +144,7 @@ class Visitor:
                 if not call.reader.finished:
                     raise
             if not call.reader.finished:
-                raise Garbled("The stream stopped before its end.")
+                raise MalformedReply("The stream stopped before its end.")
 
 
 @dataclass(slots=True)
@@ -157,7 +157,7 @@ class _Call:
     on_progress: Callable[[float, int], None]
     connected: bool = False
     begun_at: datetime | None = None
-    heard_at: float = 0.0
+    last_message_at: float = 0.0
 
     @property
     def reached(self) -> outcomes.Reached:
@@ -167,9 +167,9 @@ class _Call:
         try:
             reply = gateway_pb2.CaptureReply.FromString(message)
         except DecodeError as error:
-            raise Garbled("The response is not a message of the gateway's protocol.") from error
+            raise MalformedReply("The response is not a message of the gateway's protocol.") from error
         self.reader.take(reply)
-        self.heard_at = time.monotonic()
+        self.last_message_at = time.monotonic()
         if self.begun_at is None and self.reader.begin is not None:
             self.begun_at = clock()
         if reply.HasField("progress"):
@@ -180,30 +180,30 @@ class _Call:
 class _Window:
     seconds: float
     clock_skew_s: float | None
-    brought: Brought
+    received: ReceivedCapture
 
 
-def _opened(call: _Call, visit_id: UUID) -> _Window:
+def _decode_window(call: _Call, visit_id: UUID) -> _Window:
     """The capture, decoded once to know that it can be, and that it is of this visit.
 
-    Raises `Garbled`, `BadCapture`.
+    Raises `MalformedReply`, `BadCapture`.
     """
     end = call.reader.end
     if end is None:
-        raise Garbled("The stream stopped before its end.")
+        raise MalformedReply("The stream stopped before its end.")
     blob = call.reader.blob
     capture = decode_capture(blob, max_raw_bytes=MAX_RAW_BYTES)
     if capture.visit_id != visit_id.bytes:
-        raise Garbled(f"The capture is of another visit ({capture.visit_id.hex() or 'none'}).")
-    took = call.heard_at - call.began
+        raise MalformedReply(f"The capture is of another visit ({capture.visit_id.hex() or 'none'}).")
+    took = call.last_message_at - call.began
     if not 0 < end.seconds <= took + _CLOCK_GRAIN_S:  # NaN too
-        raise Garbled(
+        raise MalformedReply(
             f"The gateway reports {end.seconds:g} s of sampling, but the whole call took {took:.1f} s."
         )
     skew = None
     if call.begun_at is not None and capture.window.wall_start_ns:
         skew = capture.window.wall_start_ns / 1e9 - call.begun_at.timestamp()
-    brought = Brought(
+    received = ReceivedCapture(
         blob=blob,
         sha256=sha256(blob).digest(),
         raw_bytes=capture.ByteSize(),
@@ -211,7 +211,7 @@ def _opened(call: _Call, visit_id: UUID) -> _Window:
         partition=partition_of(capture),
         machine=capture.machine if capture.HasField("machine") else None,
     )
-    return _Window(end.seconds, skew, brought)
+    return _Window(end.seconds, skew, received)
 
 
 def _utilisation(reader: ReplyReader) -> float | None:
@@ -224,4 +224,4 @@ def _utilisation(reader: ReplyReader) -> float | None:
 
 
 def _changes(reader: ReplyReader) -> tuple[str, ...]:
-    return tuple(outcomes.said(change) for change in reader.begin.changes[:20]) if reader.begin else ()
+    return tuple(outcomes.one_line(change) for change in reader.begin.changes[:20]) if reader.begin else ()

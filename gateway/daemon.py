@@ -84,7 +84,9 @@ def _run(settings: Settings) -> int:
     with contextlib.ExitStack() as resources:
         user = find_user(settings.user) if settings.user else None
         bound = [pair for address in settings.listen for pair in resources.enter_context(_listening(address))]
-        metrics_sockets = resources.enter_context(_listening(settings.observe)) if settings.observe else []
+        metrics_sockets = (
+            resources.enter_context(_listening(settings.metrics_listen)) if settings.metrics_listen else []
+        )
         resources.enter_context(_closing_queued_connections([socket for _, socket in bound]))
         # Validates again: only now is known whether a passed socket needs TLS.
         settings = replace(settings, listen=tuple(address for address, _ in bound))

@@ -222,7 +222,7 @@ def build_parser() -> argparse.ArgumentParser:
         ),
     )
     parser.add_argument(
-        "--observe",
+        "--metrics-listen",
         metavar="ADDRESS",
         help=(
             "serve /healthz, /readyz and /metrics over HTTP at unix:/PATH or HOST:PORT; requests start no "
@@ -230,9 +230,9 @@ def build_parser() -> argparse.ArgumentParser:
         ),
     )
     parser.add_argument(
-        "--observe-openly",
+        "--metrics-allow-remote",
         action="store_true",
-        help="allow an --observe address that other machines can reach",
+        help="allow an --metrics-listen address that other machines can reach",
     )
     parser.add_argument(
         "--log-level",
@@ -265,7 +265,7 @@ def settings_of(options: argparse.Namespace, parser: argparse.ArgumentParser) ->
         parser.error(
             "--exit-when-idle needs a socket that systemd holds: use --listen systemd, and no other address"
         )
-    observe = _observed(options, parser)
+    metrics_listen = _metrics_address(options, parser)
     files = (options.tls_cert, options.tls_key, options.tls_client_ca)
     if any(files) and not all(files):
         parser.error("--tls-cert, --tls-key and --tls-client-ca must be given together")
@@ -299,23 +299,23 @@ def settings_of(options: argparse.Namespace, parser: argparse.ArgumentParser) ->
             options.calibration_busy_percent / 100,
         ),
         names=_names(options, parser),
-        observe=observe,
-        observe_openly=options.observe_openly,
+        metrics_listen=metrics_listen,
+        metrics_allow_remote=options.metrics_allow_remote,
     )
 
 
-def _observed(options: argparse.Namespace, parser: argparse.ArgumentParser) -> Address | None:
-    if options.observe is None:
+def _metrics_address(options: argparse.Namespace, parser: argparse.ArgumentParser) -> Address | None:
+    if options.metrics_listen is None:
         return None
     try:
-        address = parse_address(options.observe)
+        address = parse_address(options.metrics_listen)
     except ValueError as error:
         parser.error(str(error))
     if isinstance(address, PassedSockets):
-        parser.error("--observe systemd is not possible: expected unix:/PATH or HOST:PORT")
+        parser.error("--metrics-listen systemd is not possible: expected unix:/PATH or HOST:PORT")
     if options.exit_when_idle:
         parser.error(
-            "--observe does not work with --exit-when-idle, because no process runs between captures: remove "
+            "--metrics-listen does not work with --exit-when-idle, because no process runs between captures: remove "
             "one of them"
         )
     return address

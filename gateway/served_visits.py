@@ -16,7 +16,7 @@ from gateway.shared_memory import shared_memory
 if TYPE_CHECKING:
     from pathlib import Path
 
-REMEMBERED: Final = 4096
+MAX_VISITS: Final = 4096
 _ID_BYTES: Final = 16
 # served, finished, active, start of the daemon by CLOCK_MONOTONIC, other work in progress: _SENDING | _CALIBRATING
 _HEADER: Final = struct.Struct("<QQQdQ")
@@ -25,13 +25,13 @@ _CALIBRATING: Final = 2
 
 
 class ServedVisits:
-    """The newest `REMEMBERED` visit ids, and the numbers of active and finished captures.
+    """The newest `MAX_VISITS` visit ids, and the numbers of active and finished captures.
 
     One process writes at a time, the server; the waiting one reads.
     """
 
     def __init__(self, file: Path | None = None) -> None:
-        self._memory = shared_memory(_HEADER.size + REMEMBERED * _ID_BYTES, file)
+        self._memory = shared_memory(_HEADER.size + MAX_VISITS * _ID_BYTES, file)
         self._lock = threading.Lock()
         served = self._header()[0]
         _HEADER.pack_into(self._memory, 0, served, 0, 0, time.monotonic(), 0)
@@ -68,7 +68,7 @@ class ServedVisits:
         return bool(_HEADER.unpack_from(self._memory, 0)[-1] & _CALIBRATING)
 
     def __contains__(self, visit_id: bytes) -> bool:
-        end = _HEADER.size + min(self._header()[0], REMEMBERED) * _ID_BYTES
+        end = _HEADER.size + min(self._header()[0], MAX_VISITS) * _ID_BYTES
         at = self._memory.find(visit_id, _HEADER.size, end)
         while at >= 0 and (at - _HEADER.size) % _ID_BYTES:
             at = self._memory.find(visit_id, at + 1, end)
@@ -78,7 +78,7 @@ class ServedVisits:
         """Store a visit id of 16 bytes, in place of the oldest."""
         with self._lock:
             served, finished, active, started = self._header()
-            at = _HEADER.size + served % REMEMBERED * _ID_BYTES
+            at = _HEADER.size + served % MAX_VISITS * _ID_BYTES
             self._memory[at : at + _ID_BYTES] = visit_id
             self._write(served + 1, finished, active, started)
 

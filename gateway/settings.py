@@ -143,16 +143,18 @@ class Settings:
     user: str | None = None
     state_dir: Path | None = None
     names: LabelSettings = NO_LABELS
-    observe: Address | None = None
+    metrics_listen: Address | None = None
     """Address of probes and metrics."""
-    observe_openly: bool = False
+    metrics_allow_remote: bool = False
 
     def __post_init__(self) -> None:
         """Refuse an address that every user could use; raises UnsafeAddress."""
-        if isinstance(self.observe, TcpAddress) and not (self.observe.is_loopback or self.observe_openly):
+        if isinstance(self.metrics_listen, TcpAddress) and not (
+            self.metrics_listen.is_loopback or self.metrics_allow_remote
+        ):
             raise UnsafeAddress(
-                f"{self.observe} can be reached by others: metrics show this machine's captures and their cost. "
-                "Add --observe-openly to permit that, or use 127.0.0.1:PORT or unix:/PATH"
+                f"{self.metrics_listen} can be reached by others: metrics show this machine's captures and their cost. "
+                "Add --metrics-allow-remote to permit that, or use 127.0.0.1:PORT or unix:/PATH"
             )
         if self.tls is None:
             for address in self.listen:

@@ -3,7 +3,7 @@
 A blob is there whole or not at all: a directory's blobs are written under a temporary name, synced
 and renamed; an object store's with one put. Order of the writers: blob first, then its row, so a row
 never points at nothing and a crash leaves at worst an orphan (`storage.captures.sweep_orphans`,
-`storage.symbols.blobs.sweep`).
+`storage.symbols.symbol_blobs.sweep`).
 """
 
 import re

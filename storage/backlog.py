@@ -1,7 +1,7 @@
-"""How far landing is behind visiting: PostgreSQL's own account, whatever the broker holds.
+"""How far ingestion is behind visiting: PostgreSQL's own account, whatever the broker holds.
 
-Captures that are landed again for better symbols are no backlog: they wait on purpose. Nor are those that were
-set aside and that somebody has tried again: they are as old as they are whatever the load.
+Captures that are reprocessed for better symbols are no backlog: they wait on purpose. Nor are those that were
+quarantined and that somebody has tried again: they are as old as they are whatever the load.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ _COUNTED = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """What waits to be landed for the first time, as it came."""
+    """What waits to be ingested for the first time, as it came."""
 
     waiting: int
     """Captures that no worker has tried yet; at most 100 000 are counted."""
@@ -30,8 +30,10 @@ NONE = Backlog(0, 0.0)
 def read_backlog(connection: Connection) -> Backlog:
     """The captures that no worker has tried; not those that failed and rest, whose number workers do not change."""
     c = capture.c
-    # `landed < wanted` says nothing new here, but the index of those that wait is of captures for which it is true.
-    untried = and_(c.landed == 0, c.landed < c.wanted, c.set_aside.is_(None), c.wanted == 1, c.attempts == 0)
+    # `ingested < wanted` says nothing new here, but the index of those that wait is of captures for which it is true.
+    untried = and_(
+        c.ingested == 0, c.ingested < c.wanted, c.quarantined.is_(None), c.wanted == 1, c.attempts == 0
+    )
     oldest = connection.execute(
         select(func.extract("epoch", func.clock_timestamp() - c.archived_at))
         .where(untried)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, case, select, update
 
-from storage.landing.resolved import BinaryReport, Status
+from storage.ingest.symbolized import BinaryReport, Status
 from storage.schema import binary
 
 _NAMES = {status: status.name.lower() for status in Status}
@@ -16,7 +16,7 @@ def note_symbols(connection: Connection, reports: Iterable[BinaryReport]) -> lis
 
     Workers see different files: what one cannot find takes nothing from what another did. A binary
     without a row is left out. Those of binaries that had worse symbols before are returned: captures were
-    landed with those.
+    ingested with those.
     """
     better = []
     rank = case({name: int(status) for status, name in _NAMES.items()}, value=binary.c.status, else_=0)

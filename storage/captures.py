@@ -1,9 +1,9 @@
-"""Raw captures: the rows that say what lies in the archive and what remains to be landed.
+"""Raw captures: the rows that say what lies in the archive and what remains to be ingested.
 
 PostgreSQL, not the broker, is the truth about remaining work: a capture is due while it is wanted in
-a newer generation than it is landed in, unless someone holds its lease, it rests after a failure, or
-it was set aside. Whoever works on one leases it first (`storage.leases`). One that is
-landed for the first time (*fresh*) goes before one that is landed *again* for better symbols.
+a newer generation than it is ingested in, unless someone holds its lease, it rests after a failure, or
+it was quarantined. Whoever works on one leases it first (`storage.leases`). One that is
+ingested for the first time (*fresh*) goes before one that is ingested *again* for better symbols.
 """
 
 import builtins
@@ -21,7 +21,7 @@ from storage.errors import UnknownVisit, VisitEnded
 from storage.schema import Outcome, capture, visit
 
 AGAIN_SHARE: Final = 16
-"""One in so many captures is landed again, for better symbols, even while fresh ones pile up."""
+"""One in so many captures is reprocessed, for better symbols, even while fresh ones pile up."""
 ORPHAN_GRACE = timedelta(hours=24)
 """A blob without a row is younger than this while its collector may still be writing the row."""
 
@@ -41,19 +41,19 @@ class NewCapture:
     sha256: builtins.bytes
     samples: int
     partition: int = 0
-    """`storage.affinity.partition_of` it."""
+    """`storage.work_partitions.partition_of` it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """A capture to be landed now."""
+    """A capture to be ingested now."""
 
     visit_id: UUID
     generation: int
     """As this."""
     partition: int
     again: bool
-    """An older generation of it is landed."""
+    """An older generation of it is ingested."""
 
 
 def record(connection: Connection, new: NewCapture) -> bool:
@@ -91,9 +91,9 @@ def record(connection: Connection, new: NewCapture) -> bool:
 
 
 def due(connection: Connection, *, limit: int) -> list[Due]:
-    """Captures to be landed now: fresh ones first, of either kind those longest in the archive.
+    """Captures to be ingested now: fresh ones first, of either kind those longest in the archive.
 
-    One in `AGAIN_SHARE` is landed again, if so many are, however many fresh ones wait.
+    One in `AGAIN_SHARE` is reprocessed, if so many are, however many fresh ones wait.
     """
     kinds: list[list[Due]] = []
     for again in (False, True):
@@ -109,34 +109,34 @@ def due(connection: Connection, *, limit: int) -> list[Due]:
     return fresh[: limit - share] + others[:share]
 
 
-def set_aside(connection: Connection, visit_id: UUID, why: str, *, newer_format: int | None = None) -> None:
+def quarantined(connection: Connection, visit_id: UUID, why: str, *, newer_format: int | None = None) -> None:
     """Try the capture no more, and say why; `want_again` takes that back.
 
     `newer_format` is the capture's layout if this program is too old for it: a newer one tries it again
-    (`storage.set_aside`).
+    (`storage.quarantine`).
     """
     connection.execute(
         update(capture)
         .where(capture.c.visit_id == visit_id)
-        .values(set_aside=sentence(why), newer_format=newer_format, leased_until=None)
+        .values(quarantined=sentence(why), newer_format=newer_format, leased_until=None)
     )
 
 
 def want_again(connection: Connection, visit_ids: Iterable[UUID]) -> int:
-    """Ask for these captures to be landed in a generation newer than the landed one; the number asked for.
+    """Ask for these captures to be ingested in a generation newer than the ingested one; the number asked for.
 
-    For better symbols, and for captures set aside. Attempts start again; one being landed right now
-    is landed once more afterwards. One that is not in the archive any more stays as it is.
+    For better symbols, and for captures quarantined. Attempts start again; one being ingested right now
+    is ingested once more afterwards. One that is not in the archive any more stays as it is.
     """
     result = connection.execute(
         update(capture)
         .where(capture.c.visit_id.in_(list(visit_ids)), capture.c.blob != "")
         .values(
-            wanted=func.greatest(capture.c.landed, capture.c.wanted) + 1,
+            wanted=func.greatest(capture.c.ingested, capture.c.wanted) + 1,
             attempts=0,
             failure="",
             leased_until=None,
-            set_aside=None,
+            quarantined=None,
             newer_format=None,
         )
     )
@@ -188,7 +188,7 @@ def _sweep_batch(connection: Connection, archive: Archive, batch: dict[UUID, str
     for row in rows:
         if (
             row.blob == ""
-        ):  # dropped with its day, and brought back by a copy of the archive: it never lands again
+        ):  # dropped with its day, and brought back by a copy of the archive: it never reprocesses
             archive.delete(batch[row.visit_id])
             deleted.append(batch[row.visit_id])
     suspects = [row.visit_id for row in rows if row.blob is None and row.outcome != Outcome.DRAWN]
@@ -203,17 +203,17 @@ def _sweep_batch(connection: Connection, archive: Archive, batch: dict[UUID, str
 
 
 def is_due() -> ColumnElement[bool]:
-    """Nobody works on the capture, it does not rest, and there is something to be landed."""
+    """Nobody works on the capture, it does not rest, and there is something to be ingested."""
     return and_(
-        capture.c.landed < capture.c.wanted,
-        capture.c.set_aside.is_(None),
+        capture.c.ingested < capture.c.wanted,
+        capture.c.quarantined.is_(None),
         or_(capture.c.leased_until.is_(None), capture.c.leased_until < func.clock_timestamp()),
     )
 
 
 def is_kind(*, again: bool) -> ColumnElement[bool]:
     """Fresh or again, as the indexes of both kinds say it."""
-    return capture.c.landed > 0 if again else capture.c.landed == 0
+    return capture.c.ingested > 0 if again else capture.c.ingested == 0
 
 
 def sentence(why: str) -> str:

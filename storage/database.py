@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.engine import URL, ExceptionContext, make_url
 
 from storage import errors
-from storage.snapshots import budget, copy_binary
+from storage.snapshots import copy_binary, query_budget
 
 CONNECT_TIMEOUT_S = 10
 _TEMP_BUFFERS = "2MB"
@@ -95,7 +95,7 @@ def open_engine(url: str, *, application: str, pool_size: int = 5) -> Engine:
     )
     event.listen(engine, "handle_error", _translate_in_engine)
     copy_binary.allow_copying(engine)
-    budget.count_waits(engine)
+    query_budget.count_waits(engine)
     return engine
 
 

@@ -19,10 +19,10 @@
     ├── VisitEnded                  developer: a capture is recorded before its visit is finished
     ├── ArchiveError
     │   ├── ArchiveUnavailable      operator: the archive's URL, rights or disk
-    │   ├── BlobMissing             nobody: the capture cannot be landed again
+    │   ├── BlobMissing             nobody: the capture cannot be reprocessed
     │   └── BlobTooLarge            operator: damaged, or not ours
-    ├── BadCapture                  nobody: the capture is set aside, with this as the reason
-    ├── CorruptChunk                operator: land the capture again from the archive
+    ├── BadCapture                  nobody: the capture is quarantined, with this as the reason
+    ├── CorruptChunk                operator: ingest the capture again from the archive
     ├── CorruptCell                 nobody: the roller rebuilds the day from its chunks
     ├── BadSelection                user: the query says something that means nothing
     ├── BudgetExceeded              user: ask for less; operator: allow a question more

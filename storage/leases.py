@@ -1,9 +1,9 @@
-"""Who lands which capture: leases, that run out, and in which order captures are taken.
+"""Who ingests which capture: leases, that run out, and in which order captures are taken.
 
 A message of the broker says that there is work and names a capture, but captures are taken in the order in which they
 came, give or take `AHEAD`: workers look through many queues, and of a backlog one with few captures would be
 empty while those of the programs that most machines run are minutes behind. What waits would then be
-visits that saw other things than those that landed, and every share of the fleet would be wrong.
+visits that saw other things than those that ingested, and every share of the fleet would be wrong.
 """
 
 import builtins
@@ -21,17 +21,17 @@ from storage.schema import capture
 FIRST_REST_S = 10.0
 LONGEST_REST_S = 3600.0
 AHEAD: Final = timedelta(seconds=60)
-"""A fresh capture is not landed before one that came so much earlier, unless that one has been tried."""
+"""A fresh capture is not ingested before one that came so much earlier, unless that one has been tried."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The right to land one capture until it runs out."""
+    """The right to ingest one capture until it runs out."""
 
     visit_id: UUID
     day: date
     generation: int
-    """To be landed as."""
+    """To be ingested as."""
     blob: str
     sha256: builtins.bytes
     bytes: int
@@ -41,7 +41,7 @@ class Lease:
     partition: int
     archived_at: datetime
     again: bool
-    """An older generation of it is landed."""
+    """An older generation of it is ingested."""
 
 
 _LEASED: Final = (
@@ -55,7 +55,7 @@ _LEASED: Final = (
     capture.c.attempts,
     capture.c.partition,
     capture.c.archived_at,
-    capture.c.landed,
+    capture.c.ingested,
 )
 """What a Lease is made of."""
 
@@ -65,16 +65,16 @@ def lease_first(
 ) -> Lease | None:
     """Take the capture that a message names, or one whose turn it is; None: nothing waits that may be taken.
 
-    A fresh capture waits while one that came `AHEAD` before it does. So whoever is told of one that is landed already, or
+    A fresh capture waits while one that came `AHEAD` before it does. So whoever is told of one that is ingested already, or
     in work, takes the oldest: the message that named that one may have been spent on another. Neither is
-    done for one that was tried before, and to land something again: these have their own time.
+    done for one that was tried before, and to ingest something again: these have their own time.
     """
     c = capture.c
     take = partial(lease, connection, seconds=seconds, attempts_limit=attempts_limit)
     named = connection.execute(
-        select(c.archived_at, c.landed, c.attempts).where(c.visit_id == visit_id, is_due())
+        select(c.archived_at, c.ingested, c.attempts).where(c.visit_id == visit_id, is_due())
     ).one_or_none()
-    if named is not None and (named.landed > 0 or named.attempts > 0):
+    if named is not None and (named.ingested > 0 or named.attempts > 0):
         return take(visit_id)
     oldest = connection.execute(
         select(c.visit_id, c.archived_at)
@@ -92,10 +92,10 @@ def lease_first(
 
 
 def lease(connection: Connection, visit_id: UUID, *, seconds: float, attempts_limit: int) -> Lease | None:
-    """Take the capture for `seconds`; None: nothing to do (landed, someone's, resting, set aside).
+    """Take the capture for `seconds`; None: nothing to do (ingested, someone's, resting, quarantined).
 
     Commit before working. The attempt counts at once, so a capture that kills its worker comes to an
-    end too: after `attempts_limit` of them it is set aside with the last failure as the reason.
+    end too: after `attempts_limit` of them it is quarantined with the last failure as the reason.
     """
     taken = connection.execute(
         update(capture)
@@ -111,7 +111,7 @@ def lease(connection: Connection, visit_id: UUID, *, seconds: float, attempts_li
     connection.execute(
         update(capture)
         .where(capture.c.visit_id == visit_id, is_due(), capture.c.attempts >= attempts_limit)
-        .values(set_aside=reason, leased_until=None)
+        .values(quarantined=reason, leased_until=None)
     )
     return None
 
@@ -119,7 +119,7 @@ def lease(connection: Connection, visit_id: UUID, *, seconds: float, attempts_li
 def lease_waiting(
     connection: Connection, first: Lease, *, seconds: float, limit: int, raw_bytes: int
 ) -> list[Lease]:
-    """Take captures that wait, to land them together with the `first`; those longest in the archive first.
+    """Take captures that wait, to ingest them together with the `first`; those longest in the archive first.
 
     Only such as need the same binaries, are as urgent, came no more than `AHEAD` after the first, and that nobody
     has tried yet: one that failed, or whose worker ended without a word, is tried alone, so that it is found and no
@@ -127,7 +127,7 @@ def lease_waiting(
     `raw_bytes` of them unpacked, and at most half of those that wait: the others are for other workers,
     and when one waits it is not kept waiting for a whole batch. Never waits for a lock itself.
 
-    While fresh captures fill whole batches, one place of each is for one that is landed again: else a
+    While fresh captures fill whole batches, one place of each is for one that is reprocessed: else a
     fleet that is always behind would never see better names.
     """
     waiting = _untried(connection, first, again=first.again, limit=2 * limit)
@@ -181,7 +181,7 @@ def renew(connection: Connection, held: Lease, *, seconds: float) -> bool:
         .where(
             capture.c.visit_id == held.visit_id,
             capture.c.attempts == held.attempt,
-            capture.c.landed < held.generation,
+            capture.c.ingested < held.generation,
             capture.c.leased_until >= func.clock_timestamp(),
         )
         .values(leased_until=_from_now(seconds))
@@ -223,7 +223,7 @@ def _lease(row: Row[Any]) -> Lease:
         attempt=row.attempts,
         partition=row.partition,
         archived_at=row.archived_at,
-        again=row.landed > 0,
+        again=row.ingested > 0,
     )
 
 

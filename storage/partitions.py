@@ -23,7 +23,7 @@ _CHILDREN = text(
 
 
 def ensure(connection: Connection, days: Iterable[date]) -> None:
-    """Make the partitions of these days where they are missing; landing goes on meanwhile.
+    """Make the partitions of these days where they are missing; ingestion goes on meanwhile.
 
     `CREATE … (LIKE)` and `ATTACH` need a weaker lock on the parent than `CREATE … PARTITION OF`.
     """
@@ -51,7 +51,7 @@ def ensure(connection: Connection, days: Iterable[date]) -> None:
 
 
 def existing(connection: Connection) -> list[date]:
-    """Days that can be landed in: those with a partition of every fact table, ascending."""
+    """Days that can be ingested in: those with a partition of every fact table, ascending."""
     per_table = [set(_days(connection, table.name)) for table in PARTITIONED]
     return sorted(set.intersection(*per_table))
 

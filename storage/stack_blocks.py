@@ -2,12 +2,12 @@
 
 Ids are given out by program, in the order in which stacks were met, so a block's stacks are of one program
 and begin alike: compressed together 256 stacks of 22 functions take 13 bytes each instead of the 50 of
-their function ids alone, and 16 together 25. A made fleet's, as landings bring them, take 24.
+their function ids alone, and 16 together 25. A made fleet's, as ingestions bring them, take 24.
 
     data = one zstd frame of: steps of the ids · depths · function ids outermost first, a stack after the other
 
 all as numbers of 7 bits a byte (`storage.frames`). A block holds ids of the same `id // SPAN`, not always
-all of them: what landings insert at a time is a block of its own.
+all of them: what ingestions insert at a time is a block of its own.
 """
 
 import itertools

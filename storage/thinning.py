@@ -1,4 +1,4 @@
-"""How densely each hour of a campaign is drawn from: its pace, and its thinning when captures come faster than they are landed.
+"""How densely each hour of a campaign is drawn from: its pace, and its thinning when captures come faster than they are ingested.
 
 Weights are per stratum and UTC day, and give every visit of a stratum-day the same time to stand for. So an
 hour in which visits are drawn half as densely must be a stratum of its own, or its work counts half: measured

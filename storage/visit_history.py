@@ -23,14 +23,14 @@ class Ending:
 
 
 @dataclass(frozen=True, slots=True)
-class Landing:
+class Ingestion:
     """How far a visit's capture has come since it was archived."""
 
-    landed: bool
+    ingested: bool
     attempts: int
     failure: str
     """Of the last attempt; empty: none failed."""
-    set_aside: str | None
+    quarantined: str | None
     """Why it is tried no more."""
 
 
@@ -75,13 +75,13 @@ def unfinished(connection: Connection, before: datetime, *, limit: int) -> Seque
     return [(row.visit_id, row.day) for row in rows]
 
 
-def landing(connection: Connection, visit_id: UUID) -> Landing | None:
+def ingestion(connection: Connection, visit_id: UUID) -> Ingestion | None:
     """How far the visit's capture is; None: it has none."""
     row = connection.execute(
         select(
-            capture.c.landed, capture.c.wanted, capture.c.attempts, capture.c.failure, capture.c.set_aside
+            capture.c.ingested, capture.c.wanted, capture.c.attempts, capture.c.failure, capture.c.quarantined
         ).where(capture.c.visit_id == visit_id)
     ).one_or_none()
     if row is None:
         return None
-    return Landing(row.landed >= row.wanted, row.attempts, row.failure, row.set_aside)
+    return Ingestion(row.ingested >= row.wanted, row.attempts, row.failure, row.quarantined)

@@ -1,8 +1,8 @@
 """Visits: the row that is written before a machine is called, and its one outcome.
 
 The id, the inclusion probability and the UTC day and hour of a visit are fixed at its draw, by the
-collector's clock, and never change: a retry or a landing after midnight finds the same ones. So are the
-cluster and the kernel of its machine: a landing a week later does not call the past by today's names.
+collector's clock, and never change: a retry or a ingestion after midnight finds the same ones. So are the
+cluster and the kernel of its machine: a ingestion a week later does not call the past by today's names.
 """
 
 from collections import Counter
@@ -62,7 +62,7 @@ def record_draw(
     """
     if not visits:
         return
-    # Of the machine as it is now: the inventory may say otherwise by the time a capture is landed again.
+    # Of the machine as it is now: the inventory may say otherwise by the time a capture is reprocessed.
     rows = connection.execute(
         select(machine.c.machine_id, machine.c.cluster, machine.c.kernel).where(
             machine.c.machine_id.in_({v.machine_id for v in visits})

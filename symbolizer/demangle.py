@@ -16,7 +16,7 @@ from typing import Final
 
 import pycxxfilt
 
-from symbolizer.demangle_apart import ApartDemangler
+from symbolizer.demangle_process import DemanglerProcess
 
 MAX_MANGLED: Final = 1 << 14
 """Longer names stay as they are: demangling takes time that grows faster than their length."""
@@ -96,7 +96,7 @@ def _plain_rust(name: str) -> str:
     return _RUST_ESCAPE.sub(_unescape, name).replace("..", "::")
 
 
-_APART: Final = ApartDemangler()
+_APART: Final = DemanglerProcess()
 
 
 def _unescape(match: re.Match[str]) -> str:

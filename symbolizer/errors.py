@@ -6,7 +6,7 @@ SymbolizerError
 │   └── MalformedSymCache   a file of our own cache: it is dropped and built again
 ├── SymbolsHidden        the kernel shows no addresses: the operator grants CAP_SYSLOG or kptr_restrict=0
 ├── NotReadable          a file is there but may not be read: the operator grants access
-└── BadShare             operator: `fleetprof worker --partitions` is not written like 2/3
+└── BadPartitions             operator: `fleetprof worker --partitions` is not written like 2/3
 
 None of these leaves `Resolver.resolve`: it turns them into a status and a reason. A failure that does
 leave it (no database, no disk) is of another package, and the task that meets it is tried again.
@@ -37,5 +37,5 @@ class NotReadable(SymbolizerError):
     """The operating system refused a file or a part of it."""
 
 
-class BadShare(SymbolizerError):
+class BadPartitions(SymbolizerError):
     """What a worker is told of its share of the partitions means nothing."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from fleetpb import capture_pb2
-from storage.landing.images import image_of
+from storage.ingest.binary_images import image_of
 from symbolizer.elf.content import Source
 from symbolizer.elf.file import ElfFile
 

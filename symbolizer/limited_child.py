@@ -29,13 +29,13 @@ _PR_SET_PDEATHSIG: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class ChildResult:
     """How a child ended."""
 
     status: int
     """Its exit code; below 0: the signal that ended it."""
     output: bytes
-    said: str
+    last_error: str
     """The last line of its complaints, at most 500 characters; '' if there is none."""
 
 
@@ -60,7 +60,7 @@ def run_child(
     *,
     seconds: float,
     stopping: Callable[[], bool] = lambda: False,
-) -> Ended | None:
+) -> ChildResult | None:
     """Run the module with these arguments; None: it was ended after `seconds` on the clock, or because of `stopping`.
 
     Its environment is empty but for what keeps numpy from starting threads, each of which takes address space.
@@ -76,25 +76,25 @@ def run_child(
         env={"OPENBLAS_NUM_THREADS": "1"},
     ) as process:
         try:
-            said = _said(process, time.monotonic() + seconds, stopping)
+            written = _communicate(process, time.monotonic() + seconds, stopping)
         finally:
             process.kill()
-    if said is None:
+    if written is None:
         return None
-    output, complaints = said
+    output, complaints = written
     lines = complaints.decode("utf-8", "replace").strip().splitlines()
-    return Ended(process.returncode, output, lines[-1][:_MAX_REASON] if lines else "")
+    return ChildResult(process.returncode, output, lines[-1][:_MAX_REASON] if lines else "")
 
 
-def _said(
+def _communicate(
     process: subprocess.Popen[bytes], deadline: float, stopping: Callable[[], bool]
 ) -> tuple[bytes, bytes] | None:
     """What the child wrote until it ended, and its complaints; None: it is to be ended."""
     assert process.stdout is not None
     assert process.stderr is not None
-    said = {pipe.fileno(): bytearray() for pipe in (process.stdout, process.stderr)}
+    written = {pipe.fileno(): bytearray() for pipe in (process.stdout, process.stderr)}
     with selectors.DefaultSelector() as waiting:
-        for pipe in said:
+        for pipe in written:
             waiting.register(pipe, selectors.EVENT_READ)
         while waiting.get_map():
             left = deadline - time.monotonic()
@@ -102,15 +102,15 @@ def _said(
                 return None
             for key, _ in waiting.select(min(left, _LOOKED_S)):
                 if part := os.read(key.fd, _AT_ONCE):
-                    said[key.fd] += part
+                    written[key.fd] += part
                 else:
                     waiting.unregister(key.fileobj)
-            if sum(map(len, said.values())) > _MAX_OUTPUT:
+            if sum(map(len, written.values())) > _MAX_OUTPUT:
                 process.kill()
-                return b"", f"It said more than {_MAX_OUTPUT >> 20} MiB.".encode()
+                return b"", f"It wrote more than {_MAX_OUTPUT >> 20} MiB.".encode()
     try:
         process.wait(max(deadline - time.monotonic(), 0.0))
     except subprocess.TimeoutExpired:
         return None
-    output, complaints = said.values()
+    output, complaints = written.values()
     return bytes(output), bytes(complaints)

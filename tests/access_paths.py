@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from storage.query.engine import QueryEngine
-from storage.query.planner import Access, Costs, Planner
+from storage.query.access_path import Access, Costs, Planner
+from storage.query.query_engine import QueryEngine
 
 FREE = Costs(sums=0, some_functions=0, some_functions_of_all=0, stacks=0, stacks_of_all=0, few_visits=0)
 BY_CELLS = Planner(costs=FREE)

@@ -1,4 +1,4 @@
-"""Visits with facts for cells, written as landing leaves them; and what cells should say of them, by hand.
+"""Visits with facts for cells, written as ingestion leaves them; and what cells should say of them, by hand.
 
 The oracle is the slow and obvious way: Python integers in dictionaries, one fact after the other.
 """
@@ -16,10 +16,10 @@ import numpy as np
 from sqlalchemy import Connection, Engine, delete, insert, literal, select, text
 
 from storage import partitions
-from storage.blobs.facts import decode_many, encode
+from storage.blobs.fact_blobs import decode_many, encode
 from storage.coverage import utilisation_class
-from storage.rolling import days, moments_codec
-from storage.rolling.moments import machine_bit
+from storage.rollup import moments_codec, rollup_days
+from storage.rollup.moments import machine_bit
 from storage.schema import (
     campaign,
     capture_segment,
@@ -27,9 +27,9 @@ from storage.schema import (
     exposure,
     machine,
     profile,
-    roll,
-    roll_queue,
-    roll_replaced,
+    rollup,
+    rollup_queue,
+    rollup_retraction,
     sample_type,
     stratum,
     visit,
@@ -39,7 +39,7 @@ from tests.dictionary_stacks import add_stack, functions_by_stack
 HOUR_S = 3600
 DAY_0 = 20_000
 """A day since 1970; 4-, 16- and 64-day buckets begin at its multiples of 32."""
-_PROFILE_COLUMNS = [c.name for c in roll_replaced.c if c.name not in {"entry_id", "data"}]
+_PROFILE_COLUMNS = [c.name for c in rollup_retraction.c if c.name not in {"entry_id", "data"}]
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Seen:
 
 
 class CellFacts:
-    """Dictionaries made once; visits landed at will."""
+    """Dictionaries made once; visits ingested at will."""
 
     def __init__(
         self, engine: Engine, *, strata: int = 2, machines: int = 5, days: Sequence[int] = (DAY_0,)
@@ -109,7 +109,7 @@ class CellFacts:
             )  # fmt: skip
         return id_
 
-    def land(
+    def ingest(
         self,
         id_: UUID,
         seen: Sequence[Seen],
@@ -117,7 +117,7 @@ class CellFacts:
         watched: Sequence[tuple[int, bool, float]] = ((1, True, 5.0),),
         again: bool = False,
     ) -> None:
-        """Land a visit, or land it again in place of what is there; watched: (sample type, stacks, seconds)."""
+        """Ingest a visit, or ingest it again in place of what is there; watched: (sample type, stacks, seconds)."""
         with self.engine.begin() as connection:
             row = connection.execute(select(visit).where(visit.c.visit_id == id_)).one()
             if again:
@@ -133,22 +133,24 @@ class CellFacts:
             for one in seen:
                 self._profile(connection, row, one)
             if watched:
-                connection.execute(insert(roll_queue).values(day=row.day, visit_id=id_, sign=1))
+                connection.execute(insert(rollup_queue).values(day=row.day, visit_id=id_, sign=1))
 
     def _take_out(self, connection: Connection, id_: UUID, day: Any) -> None:
         pending = connection.execute(
-            delete(roll_queue).where(roll_queue.c.visit_id == id_, roll_queue.c.sign == 1)
+            delete(rollup_queue).where(rollup_queue.c.visit_id == id_, rollup_queue.c.sign == 1)
         ).rowcount
         mine = (profile.c.day == day) & (profile.c.visit_id == id_)
         if not pending:
             entry = connection.scalar(
-                insert(roll_queue).values(day=day, visit_id=id_, sign=-1).returning(roll_queue.c.entry_id)
+                insert(rollup_queue).values(day=day, visit_id=id_, sign=-1).returning(rollup_queue.c.entry_id)
             )
             old = select(literal(entry), *(profile.c[name] for name in _PROFILE_COLUMNS), chunk.c.data).join(
                 chunk, (chunk.c.day == profile.c.day) & (chunk.c.profile_id == profile.c.profile_id)
             )
             connection.execute(
-                insert(roll_replaced).from_select(["entry_id", *_PROFILE_COLUMNS, "data"], old.where(mine))
+                insert(rollup_retraction).from_select(
+                    ["entry_id", *_PROFILE_COLUMNS, "data"], old.where(mine)
+                )
             )
         ids = select(profile.c.profile_id).where(mine)
         connection.execute(delete(chunk).where(chunk.c.day == day, chunk.c.profile_id.in_(ids)))
@@ -202,8 +204,8 @@ Key = tuple[int, ...]
 def expected(engine: Engine) -> tuple[dict[Key, Cell], dict[Key, tuple[int, float]]]:
     """Cells and exposure that follow from the facts in the database."""
     with engine.connect() as connection:
-        waiting = set(connection.scalars(select(roll_queue.c.visit_id).where(roll_queue.c.sign == 1)))
-        taken = select(roll_queue.c.entry_id, roll_queue.c.visit_id).where(roll_queue.c.sign == -1)
+        waiting = set(connection.scalars(select(rollup_queue.c.visit_id).where(rollup_queue.c.sign == 1)))
+        taken = select(rollup_queue.c.entry_id, rollup_queue.c.visit_id).where(rollup_queue.c.sign == -1)
         out = {row.entry_id: row.visit_id for row in connection.execute(taken)}
         visits = {row.visit_id: row for row in connection.execute(select(visit))}
         frames = functions_by_stack(connection)
@@ -212,19 +214,22 @@ def expected(engine: Engine) -> tuple[dict[Key, Cell], dict[Key, tuple[int, floa
                 chunk, (chunk.c.day == profile.c.day) & (chunk.c.profile_id == profile.c.profile_id)
             )
         ).all()
-        before = connection.execute(select(roll_replaced)).all()
+        before = connection.execute(select(rollup_retraction)).all()
         segments = connection.execute(select(capture_segment)).all()
         every = frozenset(visit.hour // 24 for visit in visits.values())
-        folded = days.folded(connection, every)
+        with_daily_rollup = rollup_days.with_daily_rollup(connection, every)
     rows = [(("now", row.visit_id), row.visit_id, row) for row in now if row.visit_id not in waiting]
     rows += [(("before", row.entry_id), out[row.entry_id], row) for row in before if row.entry_id in out]
-    return _cells(rows, visits, frames, folded), _exposure(
+    return _cells(rows, visits, frames, with_daily_rollup), _exposure(
         list(segments), visits, waiting, list(out.values())
     )
 
 
 def _cells(
-    rows: list[Any], visits: Mapping[UUID, Any], frames: Mapping[int, list[int]], folded: frozenset[int]
+    rows: list[Any],
+    visits: Mapping[UUID, Any],
+    frames: Mapping[int, list[int]],
+    with_daily_rollup: frozenset[int],
 ) -> dict[Key, Cell]:
     cells: dict[Key, Cell] = defaultdict(Cell)
     per_visit: dict[Key, dict[Any, Counter[Any]]] = defaultdict(lambda: defaultdict(Counter))
@@ -240,7 +245,7 @@ def _cells(
         of_event[member, source] += sum(units.values())
         for cube, keys in ((1, (0, 0)), (2, (row.application, 0))):
             for level, bucket in ((-1, of.hour), (0, of.hour // 24)):
-                if level == 0 and bucket not in folded:
+                if level == 0 and bucket not in with_daily_rollup:
                     continue
                 key = (cube, *base, level, bucket, *keys)
                 cell = cells[key]
@@ -314,7 +319,7 @@ def _exposure(
 def stored(engine: Engine) -> tuple[dict[Key, Cell], dict[Key, tuple[int, float]]]:
     """Cells and exposure as they are in the database, in the shape of `expected`."""
     with engine.connect() as connection:
-        rows = connection.execute(select(roll)).all()
+        rows = connection.execute(select(rollup)).all()
         exposed = connection.execute(select(exposure)).all()
     cells: dict[Key, Cell] = {}
     for row in rows:
@@ -393,7 +398,7 @@ def clear(engine: Engine) -> None:
     with engine.begin() as connection:
         connection.execute(
             text(
-                "TRUNCATE visit, capture_segment, profile, chunk, roll, roll_weighted, roll_built, roll_day, exposure,"
-                " roll_queue, roll_replaced, coverage CASCADE"
+                "TRUNCATE visit, capture_segment, profile, chunk, rollup, rollup_long, rollup_long_built, rollup_day, exposure,"
+                " rollup_queue, rollup_retraction, coverage CASCADE"
             )
         )

@@ -32,7 +32,7 @@ settings.load_profile("fleetprof")
 
 @pytest.fixture(scope="session", autouse=True)
 def _plain_tracebacks() -> None:
-    """As in production (`services.logs`): structlog's own ones draw all locals, which takes seconds for each exception."""
+    """As in production (`services.process_setup.logs`): structlog's own ones draw all locals, which takes seconds for each exception."""
     *processors, _ = structlog.get_config()["processors"]
     console = structlog.dev.ConsoleRenderer(exception_formatter=structlog.dev.plain_traceback)
     structlog.configure(processors=[*processors, console])

@@ -29,7 +29,7 @@ from types import FrameType
 
 import numpy as np
 
-from services.simulate.elf_writer import Symbol, elf_file
+from simulation.elf_writer import Symbol, elf_file
 from symbolizer.addresses import ElfVaddrs, FileOffsets, SegmentMap
 from symbolizer.dwarf.units import package_ids, units
 from symbolizer.elf.file import ElfFile
@@ -212,7 +212,7 @@ def acts(content: bytes, whole: list[bytes]) -> Iterator[Act]:
 
 
 def _own_acts(elf: ElfFile, of: str = "") -> Iterator[Act]:
-    """What a worker does in the process that lands captures."""
+    """What a worker does in the process that ingests captures."""
     yield f"rank{of}", lambda: quality_of(elf)
     yield f"lay out{of}", lambda: layout_of(elf)
     yield f"place{of}", lambda: _place(elf, 1 << 20)

@@ -7,7 +7,7 @@ import numpy as np
 from sqlalchemy import Connection, insert, select
 
 from storage import stack_blocks
-from storage.landing import sealed_stacks
+from storage.ingest import sealed_stacks
 from storage.schema import stack, stack_block, stack_sealed
 from storage.snapshots.stack_reading import read_stacks
 

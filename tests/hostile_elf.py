@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from services.simulate.elf_writer import TEXT_OFFSET, Symbol, elf_file
+from simulation.elf_writer import TEXT_OFFSET, Symbol, elf_file
 from symbolizer.elf.content import Source
 from symbolizer.elf.file import ElfFile
 from symbolizer.elf.records import SHT_SYMTAB, record

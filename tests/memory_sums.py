@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from services.api.app import CONCURRENT_QUERIES
 from services.api.symbols import CONCURRENT_TREES
-from services.settings import Settings
+from services.configuration.settings import Settings
 from services.symbols.source_tree import CHILD_BYTES
 from symbolizer.inspection.inspector import InspectionLimits
 
@@ -21,4 +21,4 @@ def api_bytes(environment: Mapping[str, object]) -> int:
     decoded_cells = given("query_bytes") // 8
     inspections = given("concurrent_inspections") * InspectionLimits().memory_bytes
     archives = CONCURRENT_TREES * CHILD_BYTES
-    return itself + questions + decoded_cells + given("answer_bytes") + inspections + archives
+    return itself + questions + decoded_cells + given("response_cache_bytes") + inspections + archives

@@ -6,11 +6,11 @@ import numpy as np
 from hypothesis import strategies as st
 
 from services.api.formats.stack_profile import StackProfile, Value, Values
-from storage.landing.markers import Kind
-from storage.landing.resolved import Status
+from storage.ingest.marker_frames import Kind
+from storage.ingest.symbolized import Status
 from storage.query.shapes.stack_table import Counts, Grouping, StackRows, StackTable, tabulated
 from storage.query.stacks.definitions import Definition
-from storage.query.stacks.functions import FunctionRow
+from storage.query.stacks.function_names import FunctionRow
 from storage.query.stacks.stack_tree import Stacks, built
 
 ROOT = (FunctionRow(0, "all", "", "", Status.FULL, Kind.MARKER), Definition("", 0))

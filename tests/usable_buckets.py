@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 
 from sqlalchemy import Connection, select
 
-from storage.query.weighing.strata import read_strata
-from storage.rolling import made_of
-from storage.rolling.cover import Bucket, read_state
-from storage.rolling.cubes import CUBES, HOURS_A_DAY, Source, day_number
+from storage.query.estimation.strata import read_strata
+from storage.rollup import input_fingerprint
+from storage.rollup.cubes import CUBES, HOURS_A_DAY, Source, day_number
+from storage.rollup.time_cover import Bucket, read_state
 from storage.schema import exposure
 
 
@@ -31,6 +31,6 @@ def usable_buckets(connection: Connection) -> set[tuple[Source, Bucket]]:
         state = read_state(connection, campaign, sample_type, **hours)
         for cube in CUBES:
             source = Source(cube, campaign, stacks, sample_type)
-            usable = made_of.usable(connection, state, source, strata, **hours)
+            usable = input_fingerprint.usable(connection, state, source, strata, **hours)
             found |= {(source, bucket) for bucket in usable}
     return found

@@ -58,7 +58,7 @@ def weights(
     *,
     rounds: Sequence[tuple[int, int]] = (),
 ) -> dict[int, float]:
-    """The weight of each landed visit of the minutes [start, end), by its index in `visits`.
+    """The weight of each ingested visit of the minutes [start, end), by its index in `visits`.
 
     `numbers` order the strata: neighbours by number are joined where one has too few visits.
     """
@@ -74,17 +74,17 @@ def weights(
 
 
 def _joined(visits, sizes, numbers) -> list[list[Stratum]]:
-    landed = defaultdict(int)
+    ingested = defaultdict(int)
     for visit in visits:
-        landed[visit.stratum] += visit.seconds is not None
+        ingested[visit.stratum] += visit.seconds is not None
     groups, waiting = [], []
     for stratum in sorted(sizes, key=numbers.__getitem__):
         waiting.append(stratum)
-        if sum(landed[s] for s in waiting) >= 2:
+        if sum(ingested[s] for s in waiting) >= 2:
             groups.append(waiting)
             waiting = []
     if not groups:
-        return [waiting] if any(landed.values()) else []
+        return [waiting] if any(ingested.values()) else []
     groups[-1] += waiting
     return groups
 

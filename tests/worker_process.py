@@ -6,18 +6,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.until import until
+from tests.polling import until
 
 WORKER = """
 import sys
 from pathlib import Path
-from symbolizer.sources.chain import SourcePlaces
-from symbolizer.worker.landing import LeaseTerms
+from symbolizer.sources.chain import SourceSettings
+from symbolizer.worker.ingestion import LeaseTerms
 from symbolizer.worker.tasks import make_app, worker_main
-from symbolizer.worker.memory import limit_memory
+from symbolizer.worker.memory_limit import limit_memory
 broker, database, archive, cache, pool, lease_s, memory = sys.argv[1:]
 limit_memory(int(memory))  # which the processes of its pool inherit
-app = make_app(broker, database_url=database, archive_url=archive, places=SourcePlaces(Path(cache)), terms=LeaseTerms(float(lease_s)))
+app = make_app(broker, database_url=database, archive_url=archive, places=SourceSettings(Path(cache)), terms=LeaseTerms(float(lease_s)))
 worker_main(app, processes=1, pool=pool)
 """
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from analysis.arrays import Bool, Float
 from analysis.audits.rollout import Rollout, disappearance, rollout
-from analysis.errors import BadShape, CannotSay
-from analysis.evidence import enough
+from analysis.errors import BadShape, NotEstimable
+from analysis.input_checks import enough
 from analysis.table_shares import shares
 from analysis.visit_table import VisitTable
 
@@ -21,24 +21,24 @@ class Composition:
     value: Float
     lo: Float
     hi: Float
-    few: Bool
+    low_confidence: Bool
 
-    def changes(self) -> dict[int, Rollout | CannotSay]:
+    def changes(self) -> dict[int, Rollout | NotEstimable]:
         """How each value came, or went if its share fell, or why that cannot be said; times without visits are left out."""
         return {row: self._change(row) for row in range(self.value.shape[1])}
 
-    def _change(self, row: int) -> Rollout | CannotSay:
+    def _change(self, row: int) -> Rollout | NotEstimable:
         known = np.flatnonzero(~np.isnan(self.value[:, row]))
         columns = [column[known, row] for column in (self.value, self.lo, self.hi)]
         ask = disappearance if len(known) and columns[0][-1] < columns[0][0] else rollout
         try:
             return ask(self.time[known], *columns, values=self.value.shape[1])
-        except CannotSay as because:
+        except NotEstimable as because:
             return because
 
 
 def compose(time: Float, tables: Sequence[VisitTable]) -> Composition:
-    """The composition, from the visits of each time; rows are the values, the same in all. Raises TooLittle, BadShape."""
+    """The composition, from the visits of each time; rows are the values, the same in all. Raises InsufficientData, BadShape."""
     enough("times", len(tables), 1)
     if len(time) != len(tables) or len({table.rows for table in tables}) > 1:
         raise BadShape("Every time needs its visits, by the same values.")
@@ -48,5 +48,5 @@ def compose(time: Float, tables: Sequence[VisitTable]) -> Composition:
         np.where(seen, [getattr(one, name) for one in found], np.nan) for name in ("value", "lo", "hi")
     )
     return Composition(
-        np.asarray(time, np.float64), value, lo, hi, np.array([one.few for one in found]) | ~seen
+        np.asarray(time, np.float64), value, lo, hi, np.array([one.low_confidence for one in found]) | ~seen
     )

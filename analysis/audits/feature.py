@@ -6,7 +6,7 @@ import numpy as np
 
 from analysis.arrays import Bool, sums
 from analysis.errors import BadShape
-from analysis.evidence import enough, number
+from analysis.input_checks import enough, number
 from analysis.measured import Measured
 from analysis.table_shares import shares
 from analysis.visit_table import VisitTable
@@ -18,7 +18,7 @@ class Touched:
 
     share: Measured
     """Of its cycles, 0…1."""
-    few: bool
+    low_confidence: bool
     visits: int
 
     def saved(self, speedup: float) -> Measured:
@@ -33,7 +33,7 @@ class Touched:
 def touched(table: VisitTable, rows: Bool) -> Touched:
     """The share of a set of rows, (R,), together, with the variance of their sum in each visit.
 
-    Raises TooLittle without a visit, BadShape.
+    Raises InsufficientData without a visit, BadShape.
     """
     if len(rows) != table.rows:
         raise BadShape("Each row is touched or is not.")
@@ -42,4 +42,4 @@ def touched(table: VisitTable, rows: Bool) -> Touched:
     seen = np.flatnonzero(y)
     found = shares(replace(table, row=np.zeros(len(seen), np.int64), visit=seen, y=y[seen], rows=1))
     share = Measured(float(found.value[0]), float(found.lo[0]), float(found.hi[0]))
-    return Touched(share, bool(found.few[0]), table.visits)
+    return Touched(share, bool(found.low_confidence[0]), table.visits)

@@ -15,9 +15,9 @@ from scipy import sparse
 from analysis.arrays import Float, Int, sums
 from analysis.diff import Diff, compare
 from analysis.errors import BadShape, Contradictory
-from analysis.evidence import enough, positive
+from analysis.input_checks import enough, positive
 from analysis.measured import Measured
-from analysis.movers.found import movers
+from analysis.movers.significant_movers import movers
 from analysis.reliability import manhattan
 from analysis.visit_table import VisitTable
 
@@ -66,7 +66,7 @@ def against_production(
     """The test's profile against production's, over production's `top` rows (None: all); the same seed gives the same.
 
     `sample`: units of one sample, such as its period; samples are what can be thinned. Of a test of more visits than half of
-    production's, as many are looked at as there are in a half. Raises TooLittle without a visit of the test or below 8 of
+    production's, as many are looked at as there are in a half. Raises InsufficientData without a visit of the test or below 8 of
     production, Contradictory where units are not those of whole samples, NotANumber, BadShape.
     """
     if test.rows != production.rows:

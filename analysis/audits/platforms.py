@@ -13,9 +13,9 @@ import numpy as np
 from scipy import special
 
 from analysis.arrays import Bool, Float
-from analysis.discoveries import benjamini_hochberg, error_rate
 from analysis.errors import BadShape
 from analysis.estimate import LEVEL
+from analysis.false_discovery import benjamini_hochberg, error_rate
 from analysis.ratios import Ratios
 
 SUSPECT = 10.0
@@ -32,12 +32,12 @@ class SideBySide:
     """Interval of the factor at `level`; NaN like `factor`."""
     hi: Float
     level: float
-    """Of all intervals, 0.95…1: higher, the fewer counters of many differ (`analysis.discoveries`)."""
+    """Of all intervals, 0.95…1: higher, the fewer counters of many differ (`analysis.false_discovery`)."""
     p: Float
     """That the two are equal; 1 where it is not known."""
     significant: Bool
     """The interval excludes 1. At most 5 % of the counters so marked are false."""
-    few: Bool
+    low_confidence: Bool
     """Fewer than three visits of one of the platforms contribute; `p` and the interval allow for it by their degrees of freedom."""
     suspect: Bool
     """Surely tenfold apart or more."""
@@ -66,7 +66,7 @@ def side_by_side(first: Ratios, second: Ratios) -> SideBySide:
         level=1 - wrong,
         p=p,
         significant=known & ((lo > 1) | (hi < 1)),
-        few=known & (first.few | second.few),
+        low_confidence=known & (first.low_confidence | second.low_confidence),
         suspect=known & ((lo >= SUSPECT) | (hi <= 1 / SUSPECT)),
         known=known,
     )

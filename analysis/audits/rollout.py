@@ -15,7 +15,7 @@ from scipy import special
 
 from analysis.arrays import Float
 from analysis.errors import Constant, Contradictory
-from analysis.evidence import enough, numbers, same_length
+from analysis.input_checks import enough, numbers, same_length
 from analysis.measured import Measured
 
 LEVELS = (0.1, 0.5, 0.9)
@@ -59,7 +59,7 @@ def rollout(
 
     `values`: how many are asked about at once: what is sure is sure for all of them together.
 
-    Raises TooLittle below 2 times, Constant where every interval, widened so that all hold together, holds one and the same share, NotANumber, BadShape, and
+    Raises InsufficientData below 2 times, Constant where every interval, widened so that all hold together, holds one and the same share, NotANumber, BadShape, and
     Contradictory where times do not increase or a share lies outside of its interval.
     """
     when = numbers("time", time)

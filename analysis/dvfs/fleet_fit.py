@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from analysis.arrays import Float, Int, sums
-from analysis.dvfs.left_out import Line, left_out, steps_of
+from analysis.dvfs.jackknife import Line, jackknife, steps_of
 from analysis.dvfs.sensitivity import FleetSensitivity
 from analysis.dvfs.terms import Terms
 from analysis.errors import BadShape, Constant, Contradictory
 from analysis.estimate import FEW
-from analysis.evidence import enough, number, numbers, positives, same_length
+from analysis.input_checks import enough, number, numbers, positives, same_length
 from analysis.measured import Measured
 
 LEAST_RANGE = 1.1
@@ -86,7 +86,7 @@ def from_frequencies(
 
     `base_hz`: at which shares and slowdowns are; None: the mean by CPU time. `load`, (V,) or (V, m): how crowded the machine was, such as its
     utilisation and busy CPUs per socket; a line allows for each.
-    Raises TooLittle below three visits, Constant where all ran within a tenth of one frequency, NotANumber, BadShape, and
+    Raises InsufficientData below three visits, Constant where all ran within a tenth of one frequency, NotANumber, BadShape, and
     Contradictory where A or B is negative by more than chance.
     """
     time, went, done = (
@@ -114,7 +114,7 @@ def from_frequencies(
     line = Line.of(weight * done, hertz, numbers("seconds per instruction", time / done, 0), busy)
     step = steps_of(hertz)
     chosen = max(
-        (left_out(line, step, cluster) for cluster in (np.arange(len(time)), machine)),
+        (jackknife(line, step, cluster) for cluster in (np.arange(len(time)), machine)),
         key=lambda each: each.width,
     )
     share = chosen.share

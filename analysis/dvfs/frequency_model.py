@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from analysis.arrays import Float
 from analysis.errors import Contradictory, Unbounded, Unreachable
-from analysis.evidence import number, positive, positives
+from analysis.input_checks import number, positive, positives
 
 LIMITS = (
     "Misses are taken to wait one after another: a program that overlaps them waits less than the model says.",

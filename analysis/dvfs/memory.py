@@ -7,7 +7,7 @@ With all of it (1) the answer is the most that the memory's frequency can do by 
 
 from dataclasses import dataclass
 
-from analysis.evidence import number, positive
+from analysis.input_checks import number, positive
 
 LIMITS = (
     "What part of a miss goes with the memory's clock is assumed, not measured: with all of it the figure is the most that latency does.",

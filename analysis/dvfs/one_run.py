@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from analysis.dvfs.frequency_model import FrequencyModel
 from analysis.errors import Contradictory
-from analysis.evidence import number, positive
+from analysis.input_checks import number, positive
 
 
 @dataclass(frozen=True, slots=True)

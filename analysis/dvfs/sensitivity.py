@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.errors import Unbounded, Unreachable
-from analysis.evidence import positive
+from analysis.input_checks import positive
 from analysis.measured import Measured
 
 
@@ -21,7 +21,7 @@ class FleetSensitivity:
     """Share of its time at `base_hz` that waits for memory, 0…1."""
     base_hz: float
     visits: int
-    few: bool
+    low_confidence: bool
     """Too few visits contribute: the interval is wide, and not to be narrowed by belief."""
 
     def slowdown(self, hertz: float, waiting: float = 1.0) -> Measured:

@@ -13,8 +13,8 @@ from analysis.arrays import Float
 from analysis.dvfs.memory import MemoryChange
 from analysis.dvfs.relative_fit import RelativeFit, relative_fit
 from analysis.dvfs.terms import Terms
-from analysis.errors import CannotSay, Constant, Contradictory, Unbounded, Unreachable
-from analysis.evidence import enough, positive, positives, same_length, varied
+from analysis.errors import Constant, Contradictory, NotEstimable, Unbounded, Unreachable
+from analysis.input_checks import enough, positive, positives, same_length, varied
 from analysis.measured import Measured
 
 LIMITS = (
@@ -158,7 +158,7 @@ class TimedRuns:
 def from_runs(hertz: ArrayLike, seconds: ArrayLike, memory_hz: ArrayLike | None = None) -> TimedRuns:
     """The fit to runs, one frequency and one time each, and the memory's frequency where it is known.
 
-    Raises TooLittle below two runs, or three where the memory's frequency varies, Constant where a frequency does not vary, or
+    Raises InsufficientData below two runs, or three where the memory's frequency varies, Constant where a frequency does not vary, or
     the two only together, NotANumber, BadShape, and Contradictory where A, B or C would be negative by more than chance.
     """
     core, time = positives("frequency in Hz", hertz), positives("seconds", seconds)
@@ -235,7 +235,7 @@ def _held_out(
     try:
         enough("runs", int(others.sum()), columns.shape[1])
         model = _fit(columns[others], time[others])
-    except CannotSay:
+    except NotEstimable:
         return None, None
     naive = relative_fit(columns[others][:, :1], time[others])
     return float(row @ model.value), float(row[0] * naive.value[0])

@@ -14,7 +14,7 @@ from analysis import estimate, moments
 from analysis.arrays import Bool, Float, Int, sums
 from analysis.dvfs.sensitivity import FleetSensitivity
 from analysis.errors import BadShape, Contradictory
-from analysis.evidence import enough, numbers, positive, positives
+from analysis.input_checks import enough, numbers, positive, positives
 from analysis.measured import Measured
 from analysis.weights import Weights
 
@@ -137,7 +137,7 @@ def sum_up(
 def sensitivity(found: VisitSums, cells: Cells, weights: Weights, base_hz: float) -> FleetSensitivity:
     """One application's dependence on frequency, by its sums; visits are clusters.
 
-    Raises TooLittle, and Contradictory where the misses of all visits would have taken longer than all the time, or leave no cycles
+    Raises InsufficientData, and Contradictory where the misses of all visits would have taken longer than all the time, or leave no cycles
     on the chip.
     """
     visits = round(float(found.visits.sum()))
@@ -172,4 +172,4 @@ def sensitivity(found: VisitSums, cells: Cells, weights: Weights, base_hz: float
         )
     )
     share = Measured(float(shares.value[0]), float(shares.lo[0]), float(shares.hi[0]))
-    return FleetSensitivity(share, base_hz, visits, bool(shares.few[0]))
+    return FleetSensitivity(share, base_hz, visits, bool(shares.low_confidence[0]))

@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike
 from scipy import special
 
 from analysis.arrays import Float, Int
-from analysis.discoveries import FALSE_DISCOVERIES, benjamini_hochberg
 from analysis.errors import BadShape
-from analysis.event_mining.boosted import grow
-from analysis.evidence import enough, numbers, positives
+from analysis.event_mining.boosted_trees import grow
+from analysis.false_discovery import FALSE_DISCOVERIES, benjamini_hochberg
+from analysis.input_checks import enough, numbers, positives
 
 MOST_EVENTS = 10
 _SETTINGS = 6
@@ -62,7 +62,7 @@ def couple(
 ) -> Coupling:
     """Couplings of 1…10 events with parameters over N samples; parameters are numbers, or codes of names, NaN where not known.
 
-    Raises TooLittle below 50 samples, Constant where the time never varies, NotANumber, BadShape.
+    Raises InsufficientData below 50 samples, Constant where the time never varies, NotANumber, BadShape.
     """
     time = positives("execution time", seconds)
     enough("events", len(events), 1)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from analysis.event_mining.mining import Mined, Ranked
-from analysis.evidence import enough, number
+from analysis.input_checks import enough, number
 
 TOP = 10
 _DROP = 1.5
@@ -27,7 +27,7 @@ class Findings:
 
 
 def findings(programs: Mapping[str, Mined], mix: Mined | None = None, top: int = TOP) -> Findings:
-    """What stands out, from each program's mining and that of all their runs together. Raises TooLittle, NotANumber."""
+    """What stands out, from each program's mining and that of all their runs together. Raises InsufficientData, NotANumber."""
     enough("programs", len(programs), 1)
     number("events looked at", top, 1)
     tops = {name: [event.name for event in mined.ranking[:top]] for name, mined in programs.items()}

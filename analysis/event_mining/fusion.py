@@ -12,7 +12,7 @@ import numpy as np
 
 from analysis.arrays import Bool, Float, Int
 from analysis.errors import BadShape, Constant
-from analysis.evidence import enough, numbers, positives
+from analysis.input_checks import enough, numbers, positives
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Fused:
 def fuse(runs: Sequence[Run]) -> Fused:
     """All runs as one table (DIGEST M2).
 
-    Raises TooLittle without a run that has intervals and events, NotANumber, and BadShape where a run's columns are not its events or
+    Raises InsufficientData without a run that has intervals and events, NotANumber, and BadShape where a run's columns are not its events or
     an event is there twice.
     """
     enough("runs", len(runs), 1)

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.arrays import Float, Int
-from analysis.event_mining.boosted import LEAST, grow, relative_error
+from analysis.event_mining.boosted_trees import LEAST, grow, relative_error
 from analysis.event_mining.fusion import Fused, normalised
-from analysis.evidence import enough, varied
+from analysis.input_checks import enough, varied
 
 DROPPED = 10
 """Events that leave at once (DIGEST M6)."""
@@ -63,7 +63,7 @@ class Mined:
 def mine(fused: Fused, *, seed: int, dropped: int = DROPPED) -> Mined:
     """The most accurate model; the same seed gives the same.
 
-    Raises TooLittle below 5 runs, or where those learned from have fewer than 50 intervals, Constant where IPC or all events never
+    Raises InsufficientData below 5 runs, or where those learned from have fewer than 50 intervals, Constant where IPC or all events never
     vary, NotANumber.
     """
     table = normalised(fused)

@@ -14,8 +14,8 @@ from math import inf
 
 import numpy as np
 
-from analysis.errors import CannotSay, Unreachable
-from analysis.evidence import enough, number
+from analysis.errors import NotEstimable, Unreachable
+from analysis.input_checks import enough, number
 from analysis.interference.target import Target
 
 _STARTS = 8
@@ -62,7 +62,7 @@ def place(
     """The best placement found of all tenants on `machines` of `slots` programs each; the same seed gives the same.
 
     `cautious`: targets are held by the upper end of the prediction's interval. `looks`: exchanges looked at, at most.
-    Raises TooLittle without tenants, Unreachable where they are more than there is room for, NotANumber.
+    Raises InsufficientData without tenants, Unreachable where they are more than there is room for, NotANumber.
     """
     enough("programs to place", len(tenants), 1)
     for tenant in tenants:
@@ -178,7 +178,7 @@ class _Search:
             if self.cautious:
                 return max(target.predict(cache, bandwidth).degradation.hi, 0.0)
             return max(target.value(cache, bandwidth), 0.0)
-        except CannotSay:
+        except NotEstimable:
             return np.nan
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from analysis.arrays import Bool, Float, Int, sums
 from analysis.errors import BadShape
-from analysis.evidence import enough, numbers, positives
+from analysis.input_checks import enough, numbers, positives
 from analysis.interference.pressure import Pressures, degradation
 
 ALONE = 0.95
@@ -28,7 +28,7 @@ class Chips:
     seconds: Float
     """Watched; (C,)."""
     lines: Float
-    """Brought into the shared cache, in millions; (C,)."""
+    """Contributions into the shared cache, in millions; (C,)."""
     gigabytes: Float
     """Read from memory and written to it; (C,)."""
     chip: Int
@@ -74,7 +74,7 @@ class Solo:
 
 
 def alone(chips: Chips, application: int) -> Solo:
-    """An application's figures from the visits in which it had the chip to itself. Raises TooLittle below 8 of them."""
+    """An application's figures from the visits in which it had the chip to itself. Raises InsufficientData below 8 of them."""
     seen = np.flatnonzero((chips.application == application) & (chips.share >= ALONE))
     enough("visits in which the application had a chip to itself", len(seen), LEAST_ALONE)
     chip = chips.chip[seen]
@@ -107,7 +107,7 @@ class Training:
 def training(chips: Chips, target: int, solos: dict[int, Solo]) -> Training:
     """The target's mixes from all visits that show it beside others whose solo figures are known.
 
-    Raises TooLittle where no visit is left, or the target's own solo figures are not among them.
+    Raises InsufficientData where no visit is left, or the target's own solo figures are not among them.
     """
     enough("solo figures of the target", int(target in solos), 1)
     known = np.isin(chips.application, np.fromiter(solos, np.int64, len(solos)))

@@ -16,7 +16,7 @@ import numpy as np
 
 from analysis.arrays import Bool, Float
 from analysis.errors import Constant
-from analysis.evidence import enough, numbers, same_length
+from analysis.input_checks import enough, numbers, same_length
 from analysis.least_squares import Fit, fit
 
 SIGNIFICANCE = 0.05
@@ -106,7 +106,7 @@ class PieceFit:
 def fit_piece(pressure: Float, degradation: Float) -> PieceFit:
     """The function of one piece from n mixes: total pressures (n, 2), cache and bandwidth, and the target's PD (n,).
 
-    Raises TooLittle below 8 mixes, Constant where neither pressure varies, NotANumber, BadShape.
+    Raises InsufficientData below 8 mixes, Constant where neither pressure varies, NotANumber, BadShape.
     """
     x, y = numbers("pressure", pressure, 0), numbers("degradation", degradation)
     same_length("Pressure and degradation", x, y)

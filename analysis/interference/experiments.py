@@ -16,8 +16,8 @@ from math import isfinite
 import numpy as np
 
 from analysis.arrays import Float
-from analysis.errors import BadShape, Contradictory, TooLittle
-from analysis.evidence import enough, number, numbers, positive, varied
+from analysis.errors import BadShape, Contradictory, InsufficientData
+from analysis.input_checks import enough, number, numbers, positive, varied
 from analysis.interference.colocation import Training
 from analysis.interference.pressure import Pressures, degradation
 
@@ -118,7 +118,7 @@ def programs(runs: Iterable[Run]) -> Mapping[str, Program | Contradictory]:
 def training(runs: Sequence[Run], target: str, peak: float) -> Training:
     """The target's mixes, for `target.fit_target`. `peak`: GB/s of the chip's memory.
 
-    Raises TooLittle without runs beside others, or where the target or a neighbour has no run alone; Constant where all mixes came out
+    Raises InsufficientData without runs beside others, or where the target or a neighbour has no run alone; Constant where all mixes came out
     the same; Contradictory for what cannot all be true; NotANumber.
     """
     mixes = [run for run in runs if run.beside and run.target == target]
@@ -126,12 +126,12 @@ def training(runs: Sequence[Run], target: str, peak: float) -> Training:
     known = _needed(runs, mixes)
     own = known.get(target)
     if own is None or not isfinite(own.slowness):
-        raise TooLittle(
+        raise InsufficientData(
             f"No run of {target} alone says its {mixes[0].metric}, so nobody knows what it is slowed down from."
         )
     strangers = sorted({name for run in mixes for name in run.beside} - set(known))
     if strangers:
-        raise TooLittle(f"No run of {', '.join(strangers)} alone says how much it presses.")
+        raise InsufficientData(f"No run of {', '.join(strangers)} alone says how much it presses.")
     if any(run.metric is not own.metric for run in mixes):
         raise Contradictory(f"{target} has other metrics beside others than alone: they cannot be compared.")
     most = _OVER_PEAK * positive("peak bandwidth in GB/s", peak)

@@ -9,7 +9,7 @@ import numpy as np
 
 from analysis.arrays import Float, Int
 from analysis.errors import Contradictory
-from analysis.evidence import positive
+from analysis.input_checks import positive
 
 NAMES = ("cache-bound", "both", "bandwidth-bound")
 

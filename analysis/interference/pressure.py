@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from analysis.arrays import Float, Int
 from analysis.errors import BadShape
-from analysis.evidence import enough, numbers, positives
+from analysis.input_checks import enough, numbers, positives
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Pressures:
 def degradation(together: ArrayLike, alone: ArrayLike) -> Float:
     """PD = together/alone − 1, of times of the same work or of cycles per instruction; 0: no interference (DIGEST I1).
 
-    Raises NotANumber, BadShape, TooLittle.
+    Raises NotANumber, BadShape, InsufficientData.
     """
     beside, solo = positives("time or CPI beside others", together), positives("time or CPI alone", alone)
     if solo.ndim and beside.shape != solo.shape:

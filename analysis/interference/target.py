@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.arrays import Float
-from analysis.errors import CannotSay, Contradictory, NotANumber, TooLittle
-from analysis.evidence import enough, numbers, same_length
+from analysis.errors import Contradictory, InsufficientData, NotANumber, NotEstimable
+from analysis.input_checks import enough, numbers, same_length
 from analysis.interference.component_regression import PieceFit, fit_piece
 from analysis.interference.pieces import NAMES, Cuts
 from analysis.interference.pressure import Pressures
@@ -42,7 +42,7 @@ class Target:
     programs adds these up. By the least, two programs that took 3.2 GB/s each seemed to take 0.16: a limit of 5 % seemed kept,
     and they ran 12.8 % longer."""
     cuts: Cuts
-    pieces: tuple[PieceFit | CannotSay, ...]
+    pieces: tuple[PieceFit | NotEstimable, ...]
     """The function of each piece, or why it has none."""
     baseline: float
     baseline_error: float
@@ -89,7 +89,7 @@ def fit_target(
     `typical`: its mean pressure, where `own` is the least of many visits (`colocation`); None: they are the same.
 
     A piece below the target's own bandwidth cannot happen and has no function; one with too few mixes has none either. Raises
-    TooLittle where no piece has one, NotANumber, BadShape, and Contradictory where the typical pressure is less than the least.
+    InsufficientData where no piece has one, NotANumber, BadShape, and Contradictory where the typical pressure is less than the least.
     """
     y = numbers("degradation", degradation)
     same_length("Mixes and degradations", mixes.cache, y)
@@ -103,7 +103,7 @@ def fit_target(
     table = mixes.table
     pieces = tuple(_fitted(table[piece == number], y[piece == number]) for number in range(len(NAMES)))
     if not any(isinstance(found, PieceFit) for found in pieces):
-        raise TooLittle(f"No piece has a function: {pieces[int(np.bincount(piece).argmax())]}")
+        raise InsufficientData(f"No piece has a function: {pieces[int(np.bincount(piece).argmax())]}")
     errors = [
         abs(found.value(row) - seen)
         for row, seen, found in zip(table, y.tolist(), (pieces[place] for place in piece), strict=True)
@@ -121,8 +121,8 @@ def fit_target(
     )
 
 
-def _fitted(pressure: Float, degradation: Float) -> PieceFit | CannotSay:
+def _fitted(pressure: Float, degradation: Float) -> PieceFit | NotEstimable:
     try:
         return fit_piece(pressure, degradation)
-    except CannotSay as because:
+    except NotEstimable as because:
         return because

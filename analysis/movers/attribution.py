@@ -14,13 +14,13 @@ from enum import StrEnum
 import numpy as np
 
 from analysis.arrays import Float
-from analysis.discoveries import FALSE_DISCOVERIES, benjamini_hochberg
-from analysis.errors import BadShape, Constant, TooLittle
-from analysis.evidence import enough
+from analysis.errors import BadShape, Constant, InsufficientData
+from analysis.false_discovery import FALSE_DISCOVERIES, benjamini_hochberg
+from analysis.input_checks import enough
 from analysis.measured import Measured
-from analysis.movers.chance import ByValue, Visits
 from analysis.movers.decomposition import Change
-from analysis.movers.parts import Parts
+from analysis.movers.function_parts import Parts
+from analysis.movers.resampling import ByValue, Visits
 
 LEAST_VISITS = 8
 _ROUNDING = 1e-12
@@ -75,7 +75,7 @@ class Attribution:
 def attribute(now: Parts, before: Parts, dimensions: Sequence[str], *, seed: int) -> Attribution:
     """What explains that the function's share in `now` is not that in `before`; the same seed gives the same.
 
-    Raises TooLittle below 8 visits on either side, Constant where nothing changed, NotANumber, BadShape.
+    Raises InsufficientData below 8 visits on either side, Constant where nothing changed, NotANumber, BadShape.
     """
     if now.values.shape[1] != len(dimensions) or before.values.shape[1] != len(dimensions):
         raise BadShape("Parts need a value of each dimension that is named.")
@@ -83,7 +83,7 @@ def attribute(now: Parts, before: Parts, dimensions: Sequence[str], *, seed: int
     for parts in (now, before):
         enough("visits on each side", parts.visits, LEAST_VISITS)
         if not float(parts.weight @ parts.whole()[1]) > 0:
-            raise TooLittle("One of the two sides has no sample at all.")
+            raise InsufficientData("One of the two sides has no sample at all.")
     random = np.random.default_rng(seed)
     visits = Visits.of(now, before)
     tables = [ByValue.of(now, before, place) for place in range(len(dimensions))]

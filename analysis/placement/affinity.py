@@ -16,7 +16,7 @@ import numpy as np
 
 from analysis.arrays import Bool, Float
 from analysis.errors import BadShape, NotANumber, Unreachable
-from analysis.evidence import enough, numbers, positives
+from analysis.input_checks import enough, numbers, positives
 
 _INFEASIBLE = 2
 """The solver's status for constraints that exclude each other."""

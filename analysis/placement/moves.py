@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from analysis.arrays import Float
-from analysis.evidence import number
+from analysis.input_checks import number
 from analysis.placement.affinity import Fleet, Plan
 
 

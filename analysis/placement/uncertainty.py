@@ -17,7 +17,7 @@ import numpy as np
 
 from analysis.arrays import Float
 from analysis.errors import BadShape
-from analysis.evidence import enough, numbers
+from analysis.input_checks import enough, numbers
 from analysis.measured import Measured
 from analysis.placement.affinity import Fleet, Plan, assign, cost
 
@@ -49,7 +49,7 @@ def promise(
     """The saving of a plan by `assign`, CPI having these relative standard errors, (P, A), each ≥ 0.
 
     `cpi_lo` and `cpi_hi` are what a cautious plan was made with. Errors are log-normal; every draw is planned for twice. The same
-    seed gives the same answer. Raises TooLittle below 40 draws, NotANumber where the error of a pair with load, now or in
+    seed gives the same answer. Raises InsufficientData below 40 draws, NotANumber where the error of a pair with load, now or in
     the plan, is not known, BadShape.
     """
     if relative_error.shape != fleet.cpi.shape:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from analysis.arrays import Float
 from analysis.errors import BadShape
-from analysis.evidence import numbers
+from analysis.input_checks import numbers
 from analysis.smt.states import States
 
 

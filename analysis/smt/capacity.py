@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from analysis.arrays import Float
 from analysis.errors import Constant, Contradictory
-from analysis.evidence import enough, numbers, positive, same_length, varied
+from analysis.input_checks import enough, numbers, positive, same_length, varied
 from analysis.least_squares import Fit, fit
 from analysis.measured import Measured
 
@@ -49,7 +49,7 @@ class Capacity:
 def forecast(rate: ArrayLike, load: ArrayLike, full: float = 1.0) -> Capacity:
     """The forecast from request rates, requests per second, and a load 0…1 (utilisation or APU) at the same times.
 
-    Raises TooLittle below 8 observations, Constant where the rate does not vary or load does not rise with it
+    Raises InsufficientData below 8 observations, Constant where the rate does not vary or load does not rise with it
     (slope not above 0 at 5 %), NotANumber, BadShape, and Contradictory where the line is full without any request.
     """
     x, y = numbers("request rate", rate, 0), numbers("load", load, 0)

@@ -15,7 +15,7 @@ from analysis import estimate, moments
 from analysis.arrays import Float, Int
 from analysis.errors import BadShape
 from analysis.estimate import Estimates
-from analysis.evidence import enough, numbers, positives
+from analysis.input_checks import enough, numbers, positives
 from analysis.ratios import Ratios, of_sums
 from analysis.smt.machine import CountedLoad, MachineLoad
 from analysis.smt.states import joined, largest_disagreement
@@ -38,7 +38,7 @@ def of_cluster(
 ) -> ClusterLoad:
     """The load of a set of machines from visits that watched them for `seconds`; one entry per visit each.
 
-    Raises TooLittle without a visit, NotANumber, BadShape.
+    Raises InsufficientData without a visit, NotANumber, BadShape.
     """
     if not len(weight) == len(group) == len(loads) == len(seconds):
         raise BadShape("Visits need a weight, a group, a load and seconds each.")
@@ -78,7 +78,7 @@ def of_both(
     system: list[MachineLoad],
     seconds: Float,
 ) -> BothWays:
-    """Both ways of the visits that know both; one entry per visit each. Raises TooLittle, NotANumber, BadShape."""
+    """Both ways of the visits that know both; one entry per visit each. Raises InsufficientData, NotANumber, BadShape."""
     if not len(weight) == len(group) == len(counted) == len(system) == len(seconds):
         raise BadShape("Visits need a weight, a group, two loads and seconds each.")
     enough("visits", len(counted), 1)
@@ -153,7 +153,7 @@ def of_applications(
     """What applications use up, from `cpu_seconds` > 0 for each pair of an application (row) and a visit.
 
     A visit's applications should bring all of its CPU time, the kernel's too; what they leave out is given to those named.
-    Raises TooLittle, NotANumber, BadShape.
+    Raises InsufficientData, NotANumber, BadShape.
     """
     if not len(weight) == len(group) == len(loads) == len(seconds):
         raise BadShape("Visits need a weight, a group, a load and seconds each.")

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from analysis.arrays import Float, Int
 from analysis.errors import BadShape, Contradictory
-from analysis.evidence import enough, number, numbers
+from analysis.input_checks import enough, number, numbers
 from analysis.smt.apu import apu, simplified
 from analysis.smt.states import SKEW, States, from_sums, from_utilisation
 
@@ -62,7 +62,7 @@ def of_counters(
 ) -> CountedLoad:
     """The load of a machine whose cores all have two threads, from cycles added up (`states.from_sums`).
 
-    Raises TooLittle, NotANumber, Contradictory.
+    Raises InsufficientData, NotANumber, Contradictory.
     """
     enough("cores", cores, 1)
     found = from_sums(threads, either, available, skew)
@@ -80,7 +80,7 @@ def of_cpus(core: Int, utilisation: ArrayLike, coefficient: float) -> MachineLoa
     """The load of a machine from its logical CPUs, (L,) each: the same `core` number for threads of one core.
 
     `coefficient` is the OC of what runs there (`overlap.mixed` for a mix). Cores of different packages need
-    different numbers. Raises TooLittle, NotANumber, BadShape, and Contradictory for cores of more than two threads.
+    different numbers. Raises InsufficientData, NotANumber, BadShape, and Contradictory for cores of more than two threads.
     """
     u = numbers("utilisation of logical CPUs", utilisation, 0, 1)
     oc = number("overlap coefficient", coefficient, 1)
@@ -104,7 +104,7 @@ def of_cpus(core: Int, utilisation: ArrayLike, coefficient: float) -> MachineLoa
 def of_cores(paired: States, single: Float, coefficient: float) -> MachineLoad:
     """The load of a machine from the states of its cores with two threads and the utilisations of those with one.
 
-    The states may come from counters (`states.from_cycles`). Raises TooLittle, NotANumber.
+    The states may come from counters (`states.from_cycles`). Raises InsufficientData, NotANumber.
     """
     single = numbers("utilisation", single, 0, 1)
     cores = len(paired.overlap) + len(single)

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from analysis.errors import CannotSay
-from analysis.evidence import number, positive
+from analysis.errors import NotEstimable
+from analysis.input_checks import number, positive
 from analysis.measured import Measured, quotient
 
 
@@ -61,15 +61,15 @@ def choose(old: MachineType, new: MachineType) -> Choice:
 
 def screen(
     services: Iterable[tuple[str, MachineType, MachineType]],
-) -> tuple[list[str], dict[str, CannotSay]]:
+) -> tuple[list[str], dict[str, NotEstimable]]:
     """Names of the services to stress-test, of (name, old, new) each; and those of which nothing can be said, and why."""
     wanted: list[str] = []
-    unknown: dict[str, CannotSay] = {}
+    unknown: dict[str, NotEstimable] = {}
     for name, old, new in services:
         try:
             if choose(old, new).stress_test:
                 wanted.append(name)
-        except CannotSay as because:
+        except NotEstimable as because:
             unknown[name] = because
     return wanted, unknown
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from analysis.arrays import Float
-from analysis.evidence import enough, numbers, same_length, varied
+from analysis.input_checks import enough, numbers, same_length, varied
 from analysis.smt.apu import apu, simplified
 from analysis.smt.states import States
 
@@ -30,7 +30,7 @@ def errors(load: ArrayLike, states: States, coefficient: float) -> dict[str, Err
     """Errors of `utilisation`, `thread_any`, `apu` and `simplified` at each step of a test; states as means over cores.
 
     `load`: share of the best load, 0…1; steps beyond it are left out, as no measure can say more than 1.
-    Raises TooLittle below 2 steps, Constant, NotANumber, BadShape.
+    Raises InsufficientData below 2 steps, Constant, NotANumber, BadShape.
     """
     truth = numbers("load", load, 0)
     same_length("Steps of a test", truth, states.overlap)

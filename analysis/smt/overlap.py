@@ -15,7 +15,7 @@ from scipy import special
 
 from analysis.arrays import Float
 from analysis.errors import Contradictory
-from analysis.evidence import enough, number, positive, positives, same_length
+from analysis.input_checks import enough, number, positive, positives, same_length
 
 NEUTRAL = 2.0
 """The coefficient at which two busy threads do as much as one."""
@@ -66,7 +66,7 @@ def from_throughput(single: ArrayLike, both: ArrayLike) -> Overlap:
     """OC from throughputs of stress tests on one thread and on both, one entry per repetition, in any unit of work.
 
     The interval is that of a ratio of two means with unequal variances, on logarithms, by Welch's degrees of freedom.
-    Raises TooLittle, NotANumber, and Contradictory where both threads did more than twice one thread's work.
+    Raises InsufficientData, NotANumber, and Contradictory where both threads did more than twice one thread's work.
     """
     alone = np.atleast_1d(positives("throughput on one thread", single))
     together = np.atleast_1d(positives("throughput on both threads", both))
@@ -93,7 +93,7 @@ def mixed(coefficients: ArrayLike, cpu_time: ArrayLike) -> float:
     """OC of a mix: the mean of its applications' coefficients by their CPU time; 1 … largest of them.
 
     The paper has no rule for mixes; this one is ours: a core's overlap is shared by applications as its time is.
-    Raises TooLittle, NotANumber, BadShape.
+    Raises InsufficientData, NotANumber, BadShape.
     """
     oc, time = numbers_of(coefficients), np.atleast_1d(positives("CPU time", cpu_time))
     enough("applications of a mix", len(oc), 1)

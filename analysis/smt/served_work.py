@@ -9,7 +9,7 @@ interval of the ratio is made of both as of independent measurements, since each
 
 from dataclasses import dataclass
 
-from analysis.evidence import positive
+from analysis.input_checks import positive
 from analysis.measured import Measured, given, quotient
 from analysis.smt.capacity import Capacity
 from analysis.smt.machine_choice import Advice, advice

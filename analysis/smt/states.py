@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from analysis.arrays import Float
 from analysis.errors import BadShape, Contradictory
-from analysis.evidence import enough, numbers, positives
+from analysis.input_checks import enough, numbers, positives
 
 SKEW = 0.01
 """Counters of a core are read one after another: they may disagree by this share of the available cycles."""
@@ -41,7 +41,7 @@ class States:
 def from_cycles(thread0: ArrayLike, thread1: ArrayLike, either: ArrayLike, available: ArrayLike) -> States:
     """States from unhalted cycles of each thread, of either (`thread_any`), and the cycles that were available; (C,).
 
-    Raises NotANumber, TooLittle, BadShape, and Contradictory where either < one of them, either > their sum or
+    Raises NotANumber, InsufficientData, BadShape, and Contradictory where either < one of them, either > their sum or
     either > available by more than `SKEW` of the available cycles.
     """
     total = np.atleast_1d(positives("available cycles", available))
@@ -71,7 +71,7 @@ def from_sums(threads: ArrayLike, either: ArrayLike, available: ArrayLike, skew:
     """Mean states over the cores of machines, from unhalted cycles added up: of all threads, and of cores with either busy; (V,).
 
     `available` has those of all cores. States are linear in cycles, and APU in states, so sums over cores lose nothing. Raises
-    NotANumber, TooLittle, BadShape, and Contradictory where either > threads, either < half of them or either > available by
+    NotANumber, InsufficientData, BadShape, and Contradictory where either > threads, either < half of them or either > available by
     more than `skew` of the available cycles.
     """
     total = np.atleast_1d(positives("available cycles", available))
@@ -96,7 +96,7 @@ def from_sums(threads: ArrayLike, either: ArrayLike, available: ArrayLike, skew:
 def from_utilisation(u0: ArrayLike, u1: ArrayLike) -> States:
     """States from the utilisations 0…1 of the two logical CPUs of each core, busy independently of each other; (C,).
 
-    Raises NotANumber, TooLittle, BadShape.
+    Raises NotANumber, InsufficientData, BadShape.
     """
     one, other = (np.atleast_1d(numbers("utilisation", u, 0, 1)) for u in (u0, u1))
     _of_same_cores(one, other)

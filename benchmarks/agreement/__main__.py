@@ -2,7 +2,7 @@
 
     python -m benchmarks.agreement [--seconds 30] [--rate 99] [program …]
 
-Real programs run; the gateway samples them, a visit brings the capture, the symbolizer lands it in PostgreSQL
+Real programs run; the gateway samples them, a visit brings the capture, the symbolizer ingests it in PostgreSQL
 and the query engine answers. In the same window `perf record` samples the whole machine twice: with copies of
 the stack (`--call-graph dwarf`) and with frame pointers (`-g`). Compared are, for every program,
 

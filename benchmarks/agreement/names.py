@@ -125,12 +125,12 @@ class _File:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        said = _run("readelf", "--wide", "--segments", "--sections", "--notes", path)
-        self._loads = [_Load(*(int(text, 16) for text in found)) for found in _LOAD.findall(said)]
-        build_id = _BUILD_ID.search(said)
+        output = _run("readelf", "--wide", "--segments", "--sections", "--notes", path)
+        self._loads = [_Load(*(int(text, 16) for text in found)) for found in _LOAD.findall(output)]
+        build_id = _BUILD_ID.search(output)
         separate = _DEBUG_ROOT / build_id[1][:2] / f"{build_id[1][2:]}.debug" if build_id else None
         self._debug = separate if separate is not None and separate.is_file() else path
-        self._has_debug_data = self._debug is separate or " .debug_info " in said
+        self._has_debug_data = self._debug is separate or " .debug_info " in output
         symbols = _run("nm", "--demangle", path) + _run("nm", "--demangle", "--dynamic", path)
         if self._debug != path:
             symbols += _run("nm", "--demangle", self._debug)
@@ -146,7 +146,7 @@ class _File:
             return {}
         asked = sorted(offsets)
         addresses = [self._address(offset) for offset in asked]
-        said = subprocess.run(
+        output = subprocess.run(
             ["addr2line", "--exe", str(self._debug), "--functions", "--inlines", "--demangle", "--addresses"],
             input="\n".join(f"{address:#x}" for address in addresses),
             capture_output=True,
@@ -154,7 +154,7 @@ class _File:
             check=True,
         ).stdout
         # Each address is a line 0x…, then two lines for each call: function, place in the source.
-        answers = re.split(r"^0x[0-9a-f]+\n", said, flags=re.MULTILINE)[1:]
+        answers = re.split(r"^0x[0-9a-f]+\n", output, flags=re.MULTILINE)[1:]
         assert len(answers) == len(asked)
         names = [tuple(answer.splitlines()[::2]) for answer in answers]
         sources = [answer.splitlines()[1::2] for answer in answers]
@@ -176,8 +176,8 @@ class _File:
     def function_start(self, offset: int) -> int | None:
         """File offset of the start of the unwind entry that covers an offset."""
         if self._entries is None:
-            said = _run("readelf", "--debug-dump=frames", self.path)
-            found = sorted((int(start, 16), int(end, 16)) for start, end in _FDE.findall(said))
+            output = _run("readelf", "--debug-dump=frames", self.path)
+            found = sorted((int(start, 16), int(end, 16)) for start, end in _FDE.findall(output))
             self._entries = [start for start, _ in found], [end for _, end in found]
         starts, ends = self._entries
         address = self._address(offset)

@@ -68,8 +68,8 @@ def recording(path: Path, rate_hz: int, *how: str) -> Iterator[None]:
             except BrokenPipeError:
                 heard = ""
             if not heard:
-                said = process.communicate(timeout=_ANSWER_S)[1].strip()
-                raise PerfUnusable(f"perf record does not work here: {said[-500:]}")
+                output = process.communicate(timeout=_ANSWER_S)[1].strip()
+                raise PerfUnusable(f"perf record does not work here: {output[-500:]}")
             yield
         finally:
             if process.poll() is None:

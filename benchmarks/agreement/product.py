@@ -11,13 +11,13 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from collector import by_hand
-from collector.standing import BY_HAND
+from collector.default_campaign import BY_HAND
 from collector.visit import Visitor
 from storage import inventory
 from storage.campaigns import EventPlan
+from storage.ingest.decode_capture import decode_capture
 from storage.inventory import NewMachine
-from storage.landing.decode import decode_capture
-from storage.query.engine import QueryEngine
+from storage.query.query_engine import QueryEngine
 from storage.query.selections.grammar import parse_matchers
 from storage.query.selections.selection import Selection
 from storage.query.shapes.flame import MOST_NODES, FlameQuestion
@@ -25,7 +25,7 @@ from storage.query.shapes.row_order import Page
 from storage.query.shapes.table import TableQuestion
 from symbolizer.images.resolve import Resolver
 from symbolizer.sources.local_files import LocalFiles
-from symbolizer.worker.landing import Lander
+from symbolizer.worker.ingestion import Ingester
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Engine
 
-    from collector.appointments import Appointment
+    from collector.schedule_round import ScheduledVisit
     from fleetpb import capture_pb2
     from storage.archive import Archive
-    from storage.query.engine import FlameAnswer, TableAnswer
+    from storage.query.query_engine import FlameAnswer, TableAnswer
     from symbolizer.sources.source import SymbolSource
 
 MACHINE = "here"
@@ -51,10 +51,10 @@ class ProductFailed(Exception):
 def gateway(socket: Path, log: Path) -> Iterator[str]:
     """A gateway daemon of this machine; its address."""
     address = f"unix:{socket}"
-    with log.open("w+") as said:
+    with log.open("w+") as log_file:
         # Its limits stay; only the share of CPU is raised, because other work must not thin what is compared.
         command = [sys.executable, "-m", "gateway", "--listen", address, "--max-cpu-percent", "50"]
-        process = subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT)
+        process = subprocess.Popen(command, stdout=log_file, stderr=subprocess.STDOUT)
         try:
             while "listening" not in log.read_text():
                 if process.poll() is not None:
@@ -70,10 +70,10 @@ def gateway(socket: Path, log: Path) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Visited:
+class VisitResult:
     """A visit that answered."""
 
-    appointment: Appointment
+    scheduled: ScheduledVisit
     capture: capture_pb2.Capture
 
     @property
@@ -108,44 +108,44 @@ class Product:
         *,
         symbols: SymbolSource | None = None,
     ) -> None:
-        """`symbols`: this machine's files unless said otherwise."""
+        """`symbols`: this machine's files unless stated otherwise."""
         self._engine = engine
         self._archive = archive
-        self._lander = Lander(engine, archive, Resolver(symbols or LocalFiles(), symbol_cache))
+        self._lander = Ingester(engine, archive, Resolver(symbols or LocalFiles(), symbol_cache))
         self._queries = QueryEngine(engine)
         with engine.begin() as connection:
             inventory.add(connection, NewMachine(MACHINE, gateway_address))
 
-    def visit(self, seconds: float, rate_hz: float, on_progress: Callable[[float, int], None]) -> Visited:
+    def visit(self, seconds: float, rate_hz: float, on_progress: Callable[[float, int], None]) -> VisitResult:
         """Visit this machine and archive what that brings. Raises ProductFailed."""
         visitor = Visitor()
-        appointment = by_hand.book(self._engine, MACHINE, visitor)
+        scheduled = by_hand.schedule(self._engine, MACHINE, visitor)
         visited = asyncio.run(
-            by_hand.carry_out(
+            by_hand.run_visit(
                 self._engine,
                 self._archive,
                 visitor,
-                appointment,
+                scheduled,
                 events=[EventPlan(event="cpu", rate_hz=rate_hz, duration_ms=round(seconds * 1000))],
                 on_progress=on_progress,
             )
         )
-        if visited.brought is None:
+        if visited.received is None:
             raise ProductFailed(f"The visit failed: {visited.outcome}. {visited.detail}")
-        return Visited(appointment, decode_capture(visited.brought.blob))
+        return VisitResult(scheduled, decode_capture(visited.received.blob))
 
-    def land(self, visited: Visited) -> None:
+    def ingest(self, visited: VisitResult) -> None:
         """Name the capture's functions and store its samples. Raises ProductFailed."""
         brought = sum(segment.samples for segment in visited.capture.segments)
-        landed = self._lander.land(visited.appointment.visit_id)
-        if landed is None or landed.samples != brought:
-            raise ProductFailed(f"The capture of {brought} samples did not land: {landed}")
+        ingested = self._lander.ingest(visited.scheduled.visit_id)
+        if ingested is None or ingested.samples != brought:
+            raise ProductFailed(f"The capture of {brought} samples did not ingest: {ingested}")
 
-    def table(self, visited: Visited, select: str, by: tuple[str, ...] = ("function",)) -> TableAnswer:
+    def table(self, visited: VisitResult, select: str, by: tuple[str, ...] = ("function",)) -> TableAnswer:
         """All rows of the visit's samples that the matchers select."""
         return self._queries.ask(TableQuestion(_selection(visited, select), by, _ALL_ROWS))
 
-    def flame(self, visited: Visited, select: str) -> FlameAnswer:
+    def flame(self, visited: VisitResult, select: str) -> FlameAnswer:
         """The whole tree of the visit's samples that the matchers select."""
         return self._queries.ask(FlameQuestion(_selection(visited, select), MOST_NODES))
 
@@ -154,8 +154,8 @@ class Product:
         self._queries.close()
 
 
-def _selection(visited: Visited, select: str) -> Selection:
-    moment = visited.appointment.visit.drawn_at
+def _selection(visited: VisitResult, select: str) -> Selection:
+    moment = visited.scheduled.visit.drawn_at
     return Selection(
         start=moment,
         end=moment + timedelta(microseconds=1),

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from benchmarks.agreement.product import Product, Visited
+    from benchmarks.agreement.product import Product, VisitResult
     from benchmarks.agreement.programs import Program
 
 STACK_BYTES: Final = 16384
@@ -80,7 +80,7 @@ def look(product: Product, programs: Sequence[Program], folder: Path, seconds: f
         # They are there still, but leave the CPUs to those who read what was recorded, which takes longer than recording it.
         for process in running:
             os.killpg(process.pid, signal.SIGSTOP)
-        product.land(visited)
+        product.ingest(visited)
         return _compared(product, visited, programs, recordings)
 
 
@@ -111,7 +111,7 @@ def _at_half_time(
 
 
 def _compared(
-    product: Product, visited: Visited, programs: Sequence[Program], recordings: tuple[Path, Path]
+    product: Product, visited: VisitResult, programs: Sequence[Program], recordings: tuple[Path, Path]
 ) -> Window:
     namer = Namer({program.original: program.comm for program in programs if program.original})
     comms = [comm for program in programs for comm in (program.comm, *program.also)]

@@ -4,7 +4,7 @@
     SIZE=smallest python -m benchmarks.coverage   # two campaigns: does it work?
 
 Visits to a made fleet (`fleet.py`: 8 strata, skewed load, bursts, functions on few machines, and 6 % of visits
-that busy machines do not answer) become captures; `storage.landing` lands them in PostgreSQL, and
+that busy machines do not answer) become captures; `storage.ingest` ingests them in PostgreSQL, and
 `storage.query` answers. Each window of a campaign is a replication: 50, 200 or 1 000 visits. Coverage is the share of
 95 % intervals that contain the truth, over functions and replications, also of functions that were not
 seen at all. The oracle is a statistician who knows the estimator's true standard error: ± 1.96 of them.
@@ -28,9 +28,9 @@ from rich.console import Console
 from rich.progress import Progress
 
 from benchmarks.coverage import plan, store
-from benchmarks.coverage.crew import Crew, Result, Task, ask, compare, write
 from benchmarks.coverage.fleet import PLANTED, Fleet
 from benchmarks.coverage.tally import Changes, Intervals, Totals
+from benchmarks.coverage.worker_pool import Result, Task, WorkerPool, ask, compare, write
 from benchmarks.report import Bar, Report, at_least, at_most
 from benchmarks.size import Size, chosen
 from services.embedded.postgres import EmbeddedPostgres
@@ -66,7 +66,7 @@ def main(arguments: list[str]) -> int:
 
 
 def measure(console: Console, *, campaigns: int, pairs: int, seed: int) -> Report:
-    """Make the visits, land them, ask and count."""
+    """Make the visits, ingest them, ask and count."""
     fleet = Fleet(_FLEET_SEED, days=plan.DAYS)
     grown = max(1, campaigns // 4)
     with ExitStack() as stack:
@@ -80,11 +80,11 @@ def measure(console: Console, *, campaigns: int, pairs: int, seed: int) -> Repor
         migrate.upgrade(server.url())
         engine = open_engine(server.url(), application="coverage")
         stack.callback(engine.dispose)
-        crew = Crew(server.url(), fleet, store.prepare(engine, fleet), seed)
-        stack.callback(crew.close)
+        pool = WorkerPool(server.url(), fleet, store.prepare(engine, fleet), seed)
+        stack.callback(pool.close)
 
         def each(what: str, do: Callable[[Task], Result], tasks: Sequence[Task]) -> Iterable[Result]:
-            return progress.track(crew.each(do, tasks), total=len(tasks), description=what)
+            return progress.track(pool.each(do, tasks), total=len(tasks), description=what)
 
         paced = max(2, campaigns // 4)
         counts = {plan.Kind.PLAIN: campaigns, plan.Kind.GROWN: grown, plan.Kind.PACED: paced}
@@ -118,7 +118,7 @@ def measure(console: Console, *, campaigns: int, pairs: int, seed: int) -> Repor
         changed = plan.grown_pairs(campaigns, grown)
         for pair, found in zip(changed, each("changes", compare, changed), strict=True):
             power.add(pair, found)
-        unadjusted = totals.unadjusted(crew_seed=seed, campaigns=campaigns)
+        unadjusted = totals.unadjusted(pool_seed=seed, campaigns=campaigns)
     report = Report("coverage", peer="beside")
     _report_intervals(report, intervals)
     _report_paths(report, intervals[-1])
@@ -148,10 +148,10 @@ def _report_intervals(report: Report, intervals: list[Intervals]) -> None:
         report.note(f"coverage_{name}_standard_error", round(tally.standard_error, 4))
         report.note(f"truth_above_{name}", round(tally.below, 4))
         report.note(f"truth_below_{name}", round(tally.above, 4))
-        report.note(f"marked_few_{name}", round(tally.few, 4))
+        report.note(f"marked_few_{name}", round(tally.low_confidence, 4))
         report.note(f"functions_{name}", tally.planted.count)
         report.note(f"replications_{name}", tally.replications)
-        report.note(f"visits_landed_{name}", round(tally.landed, 1))
+        report.note(f"visits_ingested_{name}", round(tally.ingested, 1))
     widest = max(intervals, key=lambda tally: tally.width)
     widths = ", ".join(f"{tally.width:.2f}" for tally in intervals)
     report.add("width_vs_oracle", widest.width, at_most(1.25), peer=f"{widths} of the three")
@@ -179,15 +179,15 @@ def _report_totals(report: Report, totals: Totals, unadjusted: float) -> None:
 
 def _report_changes(report: Report, nulls: list[Changes], power: Changes) -> None:
     worst = max(nulls, key=lambda changes: changes.any_false)
-    told = ", ".join(f"{null.what}: {null.any_false:.3f} ± {null.standard_error:.3f}" for null in nulls)
-    report.add("null_any_false", worst.any_false, at_most(0.07), peer=told)
+    rates = ", ".join(f"{null.what}: {null.any_false:.3f} ± {null.standard_error:.3f}" for null in nulls)
+    report.add("null_any_false", worst.any_false, at_most(0.07), peer=rates)
     for null in nulls:
         key = null.what.replace(":", "_")
         report.note(f"null_any_false_{key}", round(null.any_false, 4))
         report.note(f"null_comparisons_{key}", null.comparisons)
-    report.note("power_told", round(power.told, 3))
+    report.note("power_told", round(power.stated, 3))
     report.add(
-        "power_x1_5", power.found, peer=f"{power.told:.2f} as the product states it; 1 % at {power.what}"
+        "power_x1_5", power.found, peer=f"{power.stated:.2f} as the product states it; 1 % at {power.what}"
     )
     report.add("any_false_beside_changes", power.any_false)
 

@@ -1,4 +1,4 @@
-"""Visits to the made fleet become rows and captures, and captures are landed by the product's own landing."""
+"""Visits to the made fleet become rows and captures, and captures are ingested by the product's own ingestion."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from fleetpb import capture_pb2
 from storage import campaigns, inventory, partitions
 from storage.campaigns import Definition, EventPlan
 from storage.coverage import CLASSES, UNKNOWN_CLASS
-from storage.landing.interning import Interner
-from storage.landing.land import ToLand, land_many
-from storage.landing.resolved import FunctionName, ResolvedFrames, Status
-from storage.rolling.roll import Roller
+from storage.ingest.ingest import ToIngest, ingest_many
+from storage.ingest.interning import Interner
+from storage.ingest.symbolized import FunctionName, ResolvedFrames, Status
+from storage.rollup.apply_queue import RollupWriter
 from storage.schema import capture, coverage, machine, visit
 
 if TYPE_CHECKING:
@@ -31,12 +31,12 @@ FIRST_DAY: Final = date(2026, 1, 5)
 PERIOD: Final = 10_000_000
 """Nanoseconds a sample stands for."""
 _TOGETHER: Final = 250
-"""Captures landed in one transaction."""
+"""Captures ingested in one transaction."""
 _NAMESPACE: Final = UUID("6d0f3c1e-6f0f-4c8e-9a35-0c6f5d0f7a11")
 
 
-class LandingFailed(Exception):
-    """A capture was not landed."""
+class IngestionFailed(Exception):
+    """A capture was not ingested."""
 
 
 def prepare(engine: Engine, fleet: Fleet) -> Int:
@@ -55,20 +55,20 @@ def prepare(engine: Engine, fleet: Fleet) -> Int:
 
 
 def merge(engine: Engine, visits: int) -> None:
-    """Merge so many visits into cells, the first ones that were landed; the others wait.
+    """Merge so many visits into cells, the first ones that were ingested; the others wait.
 
     So some questions are answered from cells, some from chunks and some from both.
     """
-    roller = Roller(engine)
+    writer = RollupWriter(engine)
     while visits > 0:
-        merged = roller.roll(batch=min(_TOGETHER, visits)).entries
+        merged = writer.rollup(batch=min(_TOGETHER, visits)).entries
         if not merged:
-            raise LandingFailed(f"{visits} visits that should wait to be merged do not")
+            raise IngestionFailed(f"{visits} visits that should wait to be merged do not")
         visits -= merged
 
 
 class Writer:
-    """Writes campaigns of visits and lands their captures; for one process."""
+    """Writes campaigns of visits and ingests their captures; for one process."""
 
     def __init__(self, engine: Engine, fleet: Fleet, machines: Int) -> None:
         self._engine = engine
@@ -103,10 +103,10 @@ class Writer:
             connection.execute(insert(capture), [_capture(ids[i], drawn_at[i]) for i in answered])
         for first in range(0, len(answered), _TOGETHER):
             some = answered[first : first + _TOGETHER]
-            items = [ToLand(ids[i], 1, self._message(ids[i], seen.counts[i]), self._resolved) for i in some]
-            for landed in land_many(self._engine, self._interner, items):
-                if landed.outcome != "landed":
-                    raise LandingFailed(f"a capture of {name} was not landed: {landed.error}")
+            items = [ToIngest(ids[i], 1, self._message(ids[i], seen.counts[i]), self._resolved) for i in some]
+            for ingested in ingest_many(self._engine, self._interner, items):
+                if ingested.outcome != "ingested":
+                    raise IngestionFailed(f"a capture of {name} was not ingested: {ingested.error}")
 
     def _strata(self, connection: Connection, pace: float) -> Sequence[int]:
         """The database's ids of the fleet's strata in hours of this pace."""

@@ -14,9 +14,9 @@ from benchmarks.coverage.plan import DAYS, HOURS, Kind, busyness_of, grown_funct
 from benchmarks.coverage.store import PERIOD
 
 if TYPE_CHECKING:
-    from benchmarks.coverage.crew import Answered, Compared
     from benchmarks.coverage.fleet import Fleet, Float, Planted
     from benchmarks.coverage.plan import Window
+    from benchmarks.coverage.worker_pool import Answered, Compared
 
 _Z = 1.96
 
@@ -35,7 +35,7 @@ class Intervals:
     _above: list[Float] = field(default_factory=list)
     _width: list[Float] = field(default_factory=list)
     _few: list[Float] = field(default_factory=list)
-    _landed: list[int] = field(default_factory=list)
+    _ingested: list[int] = field(default_factory=list)
 
     def add(self, window: Window, answered: Answered) -> None:
         """Count one replication."""
@@ -46,8 +46,8 @@ class Intervals:
         self._below.append(answered.hi[functions] < share)
         self._above.append(answered.lo[functions] > share)
         self._width.append(answered.hi[functions] - answered.lo[functions])
-        self._few.append(answered.few[functions])
-        self._landed.append(answered.landed)
+        self._few.append(answered.low_confidence[functions])
+        self._ingested.append(answered.ingested)
         self.paths.append(answered.path)
 
     @property
@@ -83,14 +83,14 @@ class Intervals:
         return float(np.mean(self._width) / oracle.mean())
 
     @property
-    def few(self) -> float:
+    def low_confidence(self) -> float:
         """Share of rows that the product marked."""
         return float(np.mean(self._few))
 
     @property
-    def landed(self) -> float:
+    def ingested(self) -> float:
         """Visits of a window, a mean."""
-        return float(np.mean(self._landed))
+        return float(np.mean(self._ingested))
 
 
 @dataclass
@@ -133,11 +133,11 @@ class Totals:
         """Share of the totals' intervals that contain the truth."""
         return float(np.mean(self._covered))
 
-    def unadjusted(self, *, crew_seed: int, campaigns: int) -> float:
+    def unadjusted(self, *, pool_seed: int, campaigns: int) -> float:
         """The bias if all visits of a stratum weighed the same, whatever their utilisation."""
         errors = []
         for campaign in range(campaigns):
-            seen = joined(visits_of(self.fleet, campaign, crew_seed, self.kind))
+            seen = joined(visits_of(self.fleet, campaign, pool_seed, self.kind))
             stratum, samples = seen.stratum[seen.answered], seen.counts[seen.answered].sum(axis=1)
             weight = self.fleet.population / np.bincount(stratum, minlength=len(self.fleet.population))
             total = float((weight[stratum] * samples).sum()) * PERIOD * HOURS * 3600 / SECONDS
@@ -189,6 +189,6 @@ class Changes:
         return float(np.mean(self._found))
 
     @property
-    def told(self) -> float:
+    def stated(self) -> float:
         """Mean chance to find one, as the product stated."""
         return float(np.mean(self._power))

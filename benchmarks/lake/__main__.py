@@ -26,19 +26,19 @@ from benchmarks.report import Report, exactly
 from benchmarks.size import Size, chosen
 from benchmarks.store.database import fresh_database
 from storage.database import open_engine
-from storage.query.engine import QueryEngine
-from storage.query.planner import Access, Planner
+from storage.query.access_path import Access, Planner
+from storage.query.query_engine import QueryEngine
 from storage.query.selections.selection import parse_selection
 from storage.query.shapes.flame import FlameQuestion
 from storage.query.shapes.row_order import Page
 from storage.query.shapes.series import SeriesQuestion
 from storage.query.shapes.table import TableQuestion
 from storage.segments.duck import DEFAULT, opened
-from storage.segments.engine import LakeEngine
 from storage.segments.export import export_day
-from storage.segments.place import Lake
+from storage.segments.lake_engine import LakeEngine
+from storage.segments.location import Lake
 from storage.segments.verify import faults
-from tests.alike import differences
+from tests.answer_comparison import differences
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,8 +18,8 @@ from sqlglot import exp
 
 from storage.segments.duck import Limits
 from storage.segments.errors import LakeError
+from storage.segments.location import Lake, folder_of
 from storage.segments.manifest import Manifest
-from storage.segments.place import Lake, folder_of
 from storage.segments.session import Columns, first_line
 from storage.segments.tables import NEWEST, TABLES
 

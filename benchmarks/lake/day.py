@@ -1,4 +1,4 @@
-"""A day of a made fleet in PostgreSQL, as landings leave it: what there is to export."""
+"""A day of a made fleet in PostgreSQL, as ingestions leave it: what there is to export."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from benchmarks.store.calendar import latest
 from benchmarks.store.database import STRATA, make_fleet, meet
 from benchmarks.store.fleet import PERIOD_NS, Fleet, visits_of
 from benchmarks.store.vocabulary import APPLICATIONS, make_vocabulary
-from storage.blobs.facts import encode_many
-from storage.landing.interning import Interner
+from storage.blobs.fact_blobs import encode_many
+from storage.ingest.interning import Interner
 from storage.schema import (
     OF_THE_GROUP,
     OF_THE_MACHINE,
@@ -43,7 +43,7 @@ _TOGETHER: Final = 50
 
 
 def fill(engine: Engine, *, machines: int, stacks: int, facts: int) -> int:
-    """Land visits of a day until there are so many facts; the number of visits."""
+    """Ingest visits of a day until there are so many facts; the number of visits."""
     rng = np.random.default_rng(_SEED)
     vocabulary = make_vocabulary(stacks, 400, rng)
     with engine.begin() as connection:
@@ -77,7 +77,7 @@ def fill(engine: Engine, *, machines: int, stacks: int, facts: int) -> int:
                 "utilisation": _UTILISATION,
             })  # fmt: skip
             rows["capture"].append(key | {
-                "blob": "", "bytes": 1, "raw_bytes": 1, "sha256": b"", "samples": 1, "landed": 1,
+                "blob": "", "bytes": 1, "raw_bytes": 1, "sha256": b"", "samples": 1, "ingested": 1,
             })  # fmt: skip
             rows["segment"].append(key | {
                 "segment": 0, "event": "cpu", "sample_type_id": sample_type, "stacks": True, "source": "cpu-clock",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.errors import CannotSay
+from analysis.errors import NotEstimable
 from analysis.interference.target import Target, fit_target
 from analysis.least_squares import fit
 from benchmarks.models.shared_chip import CUTS, Chip, made
@@ -58,7 +58,7 @@ def measure(seed: int, targets: int = TARGETS) -> Found:
             total = seen.of_mixes(members[None, :])
             try:
                 found = trained.predict(float(total.cache[0]), float(total.bandwidth[0]))
-            except CannotSay:
+            except NotEstimable:
                 refused += 1
                 continue
             truth.append(true)

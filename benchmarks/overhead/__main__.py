@@ -26,15 +26,15 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from benchmarks.cpu_load import NoLoad, busy_machine
 from benchmarks.cpu_time import tree_cpu_s
 from benchmarks.gateway_process import GatewayFailed, Idling, running_gateway
-from benchmarks.load import NoLoad, busy_machine
 from benchmarks.overhead import fleet
 from benchmarks.overhead.programs import DidNotStart, installed, running
 from benchmarks.overhead.slices import Measured, measure
 from benchmarks.report import Report, at_most
 from benchmarks.size import Size, chosen
-from collector.standing import STANDING
+from collector.default_campaign import DEFAULT_CAMPAIGN
 from gateway.capture.capture_resources import CaptureResources
 from gateway.capture.host import find_access
 from gateway.errors import EventUnavailable
@@ -88,7 +88,7 @@ class VisitCost:
 
 def measure_visits(folder: Path, lengths: Lengths, step: Callable[[str], None]) -> VisitCost:
     """Visits of the standing campaign to a gateway whose machine is busy. Raises GatewayFailed and NoLoad."""
-    event = STANDING.events[0]
+    event = DEFAULT_CAMPAIGN.events[0]
     seconds, rate = event.duration_ms / 1000, event.rate_hz
     assert rate is not None
     stays_s = build_parser().get_default("idle_seconds")
@@ -118,7 +118,7 @@ def measure_events(
 ) -> tuple[list[Measured], list[str]]:
     """Every program and event, and sentences about those that cannot be had here."""
     resources = CaptureResources(find_access(OwnProcesses.NEVER), Limits(), {})
-    rate = STANDING.events[0].rate_hz
+    rate = DEFAULT_CAMPAIGN.events[0].rate_hz
     assert rate is not None
     cases = [("cpu", program, round(1e9 / rate / _DENSER)) for program in lengths.computing]
     for event, program in _COUNTED:
@@ -140,11 +140,13 @@ def measure_events(
 
 def report(found: list[Measured], visit: VisitCost, missing: list[str]) -> Report:
     """The figures with their bars (the performance we promise)."""
-    told = Report("overhead", peer="how")
-    event = STANDING.events[0]
+    results = Report("overhead", peer="how")
+    event = DEFAULT_CAMPAIGN.events[0]
     assert event.rate_hz is not None
     campaign = fleet.Visits(
-        STANDING.visits_per_round * fleet.DAY_S / STANDING.period_s, event.duration_ms / 1000, event.rate_hz
+        DEFAULT_CAMPAIGN.visits_per_round * fleet.DAY_S / DEFAULT_CAMPAIGN.period_s,
+        event.duration_ms / 1000,
+        event.rate_hz,
     )
     timed = [case for case in found if case.event == "cpu"]
     worst = max(timed, key=lambda case: case.slowdown.upper)
@@ -157,38 +159,42 @@ def report(found: list[Measured], visit: VisitCost, missing: list[str]) -> Repor
         kernel_s_per_sample=max(0.0, kernel_upper_us) / 1e6,
         samples_per_visit=visit.samples,
     )
-    told.add(
+    results.add(
         "fleet_average_overhead",
         costs.share(campaign),
         at_most(1e-4),
         peer=f"{campaign.per_machine_and_day:.2f} visits of {campaign.seconds:g} s a machine and day",
     )
     for key, spread in (("rel_halfwidth_1pct_day", 1.0), ("rel_halfwidth_1pct_day_on_third", 0.3)):
-        told.add(
+        results.add(
             key,
             fleet.relative_halfwidth(campaign, spread=spread, cpus=costs.cpus),
             at_most(0.10) if spread == 1.0 else None,
             peer=f"{campaign.per_day:.0f} visits, {fleet.MACHINES} machines, {spread:.0%} run the function",
         )
-    told.add(
+    results.add(
         "slowdown_at_10x_rate_upper",
         worst.slowdown.upper,
         at_most(_BUDGET * _DENSER),
         peer=f"{worst.program}; a tenth of it at {event.rate_hz:g} Hz must be ≤ {_BUDGET:.0%}",
     )
-    told.add("slowdown_at_10x_rate", median(case.slowdown.value for case in timed), peer="median of programs")
-    told.add(
+    results.add(
+        "slowdown_at_10x_rate", median(case.slowdown.value for case in timed), peer="median of programs"
+    )
+    results.add(
         "cpu_hz_at_1pct", min(_at_budget(case) for case in timed), peer="by the upper limit of the worst"
     )
-    told.add("kernel_us_per_sample", median(kernel_us), peer="in the sampled program's own CPU time")
-    told.add("kernel_us_per_sample_upper", kernel_upper_us)
-    told.add("reading_us_per_sample", median(case.reading_us for case in timed), peer="reading and unwinding")
-    told.add("visit_cpu_ms", costs.visit_s * 1000, peer="start, capture, lingering until the server ends")
-    told.add("visit_start_cpu_ms", median(visit.starts_s) * 1000)
-    told.add("visit_capture_cpu_ms", median(visit.captures_s) * 1000, peer=f"{visit.samples} samples")
-    told.add("lingering_cpu_ms_per_s", visit.lingering_s_per_s * 1000)
-    told.add("idle_cpu_ms_per_s", visit.idle_s_per_s * 1000)
-    told.add(
+    results.add("kernel_us_per_sample", median(kernel_us), peer="in the sampled program's own CPU time")
+    results.add("kernel_us_per_sample_upper", kernel_upper_us)
+    results.add(
+        "reading_us_per_sample", median(case.reading_us for case in timed), peer="reading and unwinding"
+    )
+    results.add("visit_cpu_ms", costs.visit_s * 1000, peer="start, capture, lingering until the server ends")
+    results.add("visit_start_cpu_ms", median(visit.starts_s) * 1000)
+    results.add("visit_capture_cpu_ms", median(visit.captures_s) * 1000, peer=f"{visit.samples} samples")
+    results.add("lingering_cpu_ms_per_s", visit.lingering_s_per_s * 1000)
+    results.add("idle_cpu_ms_per_s", visit.idle_s_per_s * 1000)
+    results.add(
         "machines_at_budget",
         fleet.MACHINES * costs.share(campaign) / 1e-4,
         peer="fleets with fewer such machines pay more than 0.01 %",
@@ -196,21 +202,21 @@ def report(found: list[Measured], visit: VisitCost, missing: list[str]) -> Repor
     for case in found:
         if case.event != "cpu":
             key = f"{case.event.replace('-', '_')}_{case.period}"
-            told.add(f"{key}_slowdown_upper", case.slowdown.upper, peer=case.program)
-            told.add(
+            results.add(f"{key}_slowdown_upper", case.slowdown.upper, peer=case.program)
+            results.add(
                 f"{key}_per_s_at_1pct",
                 _at_budget(case),
                 peer="of these a second and CPU, with this period, cost 1 %",
             )
-    told.add(
+    results.add(
         "cpus_had_by_programs",
         min(case.cpus_had for case in found if case.event == "cpu"),
         peer=f"of {_cpus()}: below {_QUIET * _cpus():.2g} others worked too, and slowdowns are too high",
     )
-    told.note("pairs", min(case.slowdown.pairs for case in found))
-    told.note("spread_of_a_pair", round(median(case.slowdown.spread for case in found), 4))
-    told.note("missing", "; ".join(missing))
-    return told
+    results.note("pairs", min(case.slowdown.pairs for case in found))
+    results.note("spread_of_a_pair", round(median(case.slowdown.spread for case in found), 4))
+    results.note("missing", "; ".join(missing))
+    return results
 
 
 def _kernel_us(case: Measured, loss: float) -> float:
@@ -295,11 +301,11 @@ def main() -> int:
         return 1
     console.print(_table(found))
     console.print()
-    told = report(found, visit, missing)
-    told.show(console)
+    results = report(found, visit, missing)
+    results.show(console)
     for sentence in missing:
         console.print(sentence, markup=False)
-    console.print(f"\n{told.written()}")
+    console.print(f"\n{results.written()}")
     return 0
 
 

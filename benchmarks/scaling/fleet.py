@@ -104,17 +104,17 @@ class Fleet:
     def server_cores(self) -> float:
         """Of all servers, busy all day."""
         given = self.given
-        return self.cores(given.land_s + given.roll_s + given.export_s + given.server_s)
+        return self.cores(given.ingest_s + given.roll_s + given.export_s + given.server_s)
 
     @property
     def load(self) -> float:
-        """Share of what one machine landed and merged at most that the mean of the day takes."""
-        return self.facts / DAY_S / self.given.landed_per_s
+        """Share of what one machine ingested and merged at most that the mean of the day takes."""
+        return self.facts / DAY_S / self.given.ingested_per_s
 
     @property
     def catching_up(self) -> float | None:
-        """Seconds in which that machine lands what a day away left and what arrives meanwhile; None: never."""
-        spare = self.given.landed_per_s - self.facts / DAY_S
+        """Seconds in which that machine ingests what a day away left and what arrives meanwhile; None: never."""
+        spare = self.given.ingested_per_s - self.facts / DAY_S
         return self.facts / spare if spare > 0 else None
 
     def cores(self, cpu_s_per_fact: float) -> float:
@@ -146,7 +146,7 @@ class Fleet:
             ("PostgreSQL, at most, stacks apart", size(self.database)),
             ("lake, a day", size(self.facts * given.lake_bytes)),
             ("lake kept (1 100 days)", size(self.lake)),
-            ("busy cores: workers", plain(self.cores(given.land_s))),
+            ("busy cores: workers", plain(self.cores(given.ingest_s))),
             ("busy cores: collector", plain(self.cores(given.roll_s + given.export_s))),
             ("busy cores: PostgreSQL", plain(self.cores(given.server_s))),
             ("core-hours of servers, a day", plain(24 * self.server_cores)),

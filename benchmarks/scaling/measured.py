@@ -14,7 +14,7 @@ VISIT_ROW_BYTES: Final = 920
 """Of `visit`, `capture`, `capture_segment`, `coverage` and `exposure`, a visit. It and the next two were measured by hand, of a
 day with 3 946 visits over its 24 hours: the benchmark's fleet, 2 campaigns, 8 strata, 10⁶ stacks, 28.8 million facts."""
 BUCKET_BYTES: Final = 10.0
-"""A fact, in buckets of 4, 16 and 64 days (`roll_weighted`) that had that day alone. At most: days share stacks."""
+"""A fact, in buckets of 4, 16 and 64 days (`rollup_long`) that had that day alone. At most: days share stacks."""
 WHOLE_DAY_BYTES: Final = 4.7
 """A fact, in the cells of that day."""
 
@@ -39,7 +39,7 @@ class Measured:
     raw_bytes_per_sample: float
     halfwidth: float
     """Relative, of a 1 % function after a day of the default campaign."""
-    land_s: float
+    ingest_s: float
     """CPU seconds a fact: workers; so are the next ones."""
     roll_s: float
     """The collector: merging and folding."""
@@ -55,31 +55,31 @@ class Measured:
     """A visit, whatever its facts: its rows, and one for each of its CPUs."""
     lake_bytes: float
     stack_bytes: float
-    landed_per_s: float
-    """Facts that one machine landed and merged in a second, at most."""
+    ingested_per_s: float
+    """Facts that one machine ingested and merged in a second, at most."""
     store_facts: float
     """Of the run that measured the store."""
     stacks: float
     """Different ones, of the same run."""
-    land_cold_s: float | None
+    ingest_cold_s: float | None
     """CPU seconds a fact of workers that remember nothing yet; None: that run did not tell."""
 
 
 def measured(found: Results, store: str = "store") -> Measured:
     """The figures of the last runs, those of the store from the run of this name."""
     overhead, gateway, lake, kept = found["overhead"], found["gateway"], found["lake"], found[store]
-    # What is loaded in bulk has no lines, no CPUs and no binaries: these are of the captures that were landed.
-    landed = kept["facts"] / kept["facts_landed"]
+    # What is loaded in bulk has no lines, no CPUs and no binaries: these are of the captures that were ingested.
+    ingested = kept["facts"] / kept["facts_ingested"]
     kernel_s = lake["samples_per_visit"] * overhead["kernel_us_per_sample"] * MICRO
     reading_s = lake["samples_per_visit"] * gateway["cpu_ms_per_1000_samples"] * MICRO
-    cold = kept.get("land_cpu_us_per_fact_cold")
+    cold = kept.get("ingest_cpu_us_per_fact_cold")
     return Measured(
         visit_cpu_s=overhead["visit_start_cpu_ms"] / 1000 + reading_s + kernel_s,
         samples_per_visit=lake["samples_per_visit"],
         facts_per_visit=lake["facts_per_visit"],
         raw_bytes_per_sample=gateway["bytes_per_sample"],
         halfwidth=overhead["rel_halfwidth_1pct_day"],
-        land_s=kept["land_cpu_us_per_fact"] * MICRO,
+        ingest_s=kept["ingest_cpu_us_per_fact"] * MICRO,
         roll_s=(kept["roll_cpu_us_per_fact"] + kept["fold_cpu_us_per_fact"]) * MICRO,
         server_s=(
             kept["server_cpu_us_per_fact"]
@@ -90,16 +90,16 @@ def measured(found: Results, store: str = "store") -> Measured:
         export_s=lake["export_cpu_us_per_fact"] * MICRO,
         profile_bytes=kept["bytes_per_fact_profile"]
         + kept["bytes_per_fact_chunk"]
-        + landed * (kept["bytes_per_fact_line_chunk"] + kept["bytes_per_fact_capture_binary"]),
+        + ingested * (kept["bytes_per_fact_line_chunk"] + kept["bytes_per_fact_capture_binary"]),
         hour_bytes=kept["bytes_per_fact_merged_roll"],
         day_bytes=kept["bytes_per_fact_folded"] - kept["bytes_per_fact_merged"],
-        visit_bytes=landed * kept["bytes_per_fact_capture_cpu"] * lake["facts_per_visit"] + VISIT_ROW_BYTES,
+        visit_bytes=ingested * kept["bytes_per_fact_capture_cpu"] * lake["facts_per_visit"] + VISIT_ROW_BYTES,
         lake_bytes=lake["bytes_per_fact"],
         stack_bytes=kept["bytes_per_stack"],
-        landed_per_s=kept["land_facts_per_s"],
+        ingested_per_s=kept["ingest_facts_per_s"],
         store_facts=kept["facts"],
         stacks=kept["stacks"],
-        land_cold_s=None if cold is None else cold * MICRO,
+        ingest_cold_s=None if cold is None else cold * MICRO,
     )
 
 

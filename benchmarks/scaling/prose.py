@@ -57,14 +57,14 @@ applications that run on one machine in a thousand, versions that run on a few. 
 
 def _large(both: Stores) -> str:
     text = f"""\
-What landing and merging cost depends on how many stacks the store has. Fleets with more than {rounded(both.large_visits)} visits a day, whose day has
+What ingestion and merging cost depends on how many stacks the store has. Fleets with more than {rounded(both.large_visits)} visits a day, whose day has
 more facts than the larger of two stores had in all (`store-full.facts`, {rounded(both.large.store_facts)}), are reckoned with what the run of that one measured,
 which is the column of large fleets: the figures of the same names in `benchmarks/results/store-full.json`. The workers' figures are of processes that were
 shown all stacks and names before."""
     cold = [
-        f"{plain(it.land_cold_s * 1e6)} µs with {rounded(it.stacks)} stacks (`{name}.land_cpu_us_per_fact_cold`)"
+        f"{plain(it.ingest_cold_s * 1e6)} µs with {rounded(it.stacks)} stacks (`{name}.ingest_cpu_us_per_fact_cold`)"
         for name, it in (("store", both.small), ("store-full", both.large))
-        if it.land_cold_s is not None
+        if it.ingest_cold_s is not None
     ]
     if cold:
         text += f"""
@@ -113,7 +113,7 @@ def _apart(found: Results, both: Stores) -> str:
   size are up to {size(ten_a_day)}. All raw captures of the default campaign are {size(Fleet(1, DEFAULT_VISITS, both.small).archive)}.
 - **Stacks and functions**, once each while anything has them: 10⁷ different stacks take {size(_MANY_STACKS * both.large.stack_bytes)} in PostgreSQL. In the lake every day has its
   own copy, which is in its figure.
-- **Symbolization.** Landing was measured from resolved frames. Looking addresses up takes a fraction of it once a binary's symbols are
+- **Symbolization.** Ingestion was measured from resolved frames. Looking addresses up takes a fraction of it once a binary's symbols are
   built (`symbolizer.addresses_per_s`: {rounded(symbols["addresses_per_s"])}); building them takes `symbolizer.build_cpu_s`, {symbols["build_cpu_s"]:.0f} s for these {gib} GiB, once a
   build of each program for the whole fleet. A fleet that rolls out a hundred such binaries a day spends {duration(100 * symbols["build_cpu_s"])} of a core on it.
 - **Questions**, which depend on who asks.
@@ -123,25 +123,25 @@ def _apart(found: Results, both: Stores) -> str:
 def _peaks(found: Results, both: Stores, fleets: list[Fleet]) -> str:
     rows = [
         ["facts a second, in the mean", *(rounded(it.facts / DAY_S) for it in fleets)],
-        ["share of what that machine landed and merged", *(f"{plain(100 * it.load)} %" for it in fleets)],
+        ["share of what that machine ingested and merged", *(f"{plain(100 * it.load)} %" for it in fleets)],
         ["it catches up with a day in", *map(_catching_up, fleets)],
         ["cores that do a day's work in four hours", *(plain(6 * it.server_cores) for it in fleets)],
     ]
     small, large = found["store"], found["store-full"]
     return f"""\
-What sizes a server is peaks, questions and disks. The most that one machine of {small["cpus"]} CPUs did, PostgreSQL and all, was to land
-{rounded(small["landed_facts_per_s"])} facts a second (`store.landed_facts_per_s`), {rounded(small["land_facts_per_s"])} until they were merged too (`store.land_facts_per_s`), with {rounded(both.small.stacks)} stacks,
-and {rounded(large["landed_facts_per_s"])} (`store-full.landed_facts_per_s`) and {rounded(large["land_facts_per_s"])} (`store-full.land_facts_per_s`) with {rounded(both.large.stacks)}. After a day in which nothing
-was landed, such a machine has that day's captures to land and those that arrive meanwhile:
+What sizes a server is peaks, questions and disks. The most that one machine of {small["cpus"]} CPUs did, PostgreSQL and all, was to ingest
+{rounded(small["ingested_facts_per_s"])} facts a second (`store.ingested_facts_per_s`), {rounded(small["ingest_facts_per_s"])} until they were merged too (`store.ingest_facts_per_s`), with {rounded(both.small.stacks)} stacks,
+and {rounded(large["ingested_facts_per_s"])} (`store-full.ingested_facts_per_s`) and {rounded(large["ingest_facts_per_s"])} (`store-full.ingest_facts_per_s`) with {rounded(both.large.stacks)}. After a day in which nothing
+was ingested, such a machine has that day's captures to ingest and those that arrive meanwhile:
 
 {markdown(["", *(name for name, _, _ in _BOUGHT)], rows)}
 
-More workers land it sooner. The first of these columns is reckoned with {"the larger" if fleets[0].given is both.large else "the smaller"} store's figures, the last with {"the larger" if fleets[-1].given is both.large else "the smaller"} one's."""
+More workers ingest it sooner. The first of these columns is reckoned with {"the larger" if fleets[0].given is both.large else "the smaller"} store's figures, the last with {"the larger" if fleets[-1].given is both.large else "the smaller"} one's."""
 
 
 def _catching_up(fleet: Fleet) -> str:
     taken = fleet.catching_up
-    return "never: more arrives than it lands" if taken is None else duration(taken)
+    return "never: more arrives than it ingests" if taken is None else duration(taken)
 
 
 def _bought(fleets: list[Fleet]) -> str:
@@ -210,11 +210,11 @@ The last row is that of `lake.p50_ms_sql`, the table of functions of everything 
 
 def _memory(found: Results) -> str:
     soak, lake = found["soak"], found["lake"]
-    times = soak["visits_landed"] / (soak["minutes"] * DEFAULT_VISITS / 1440)
+    times = soak["visits_ingested"] / (soak["minutes"] * DEFAULT_VISITS / 1440)
     stack = soak["api_cache_stacks_mib_end"] * _MIB / soak["api_cache_stacks_rows_end"]
     function = soak["api_cache_functions_mib_end"] * _MIB / soak["api_cache_functions_rows_end"]
     return f"""\
-Memory that processes were measured to take (`soak`: {count(soak["machines"])} machines, {count(soak["visits_landed"])} visits in {soak["minutes"]:.0f} minutes, {plain(times)} times the rate of the
+Memory that processes were measured to take (`soak`: {count(soak["machines"])} machines, {count(soak["visits_ingested"])} visits in {soak["minutes"]:.0f} minutes, {plain(times)} times the rate of the
 default): collector {soak["collector_mib_peak"]:.0f} MiB (`soak.collector_mib_peak`), worker {soak["worker_mib_peak"]:.0f} MiB (`soak.worker_mib_peak`), API {soak["api_mib_peak"]:.0f} MiB
 (`soak.api_mib_peak`). The API's grew by {plain(stack)} bytes a stack and {plain(function)} a function that it had met, which lie in a mapped file since, 50 bytes a stack; a question takes up to 1 GB for
 the 20 million facts that are read at most. An export of {rounded(lake["facts"])} facts took {lake["export_peak_rss_mib"]:.0f} MiB (`lake.export_peak_rss_mib`); a larger day takes a byte more for

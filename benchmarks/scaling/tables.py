@@ -62,7 +62,7 @@ def inputs(given: Stores) -> str:
             "`gateway.bytes_per_sample`",
         ),
         ("stacks in the store", lambda it: rounded(it.stacks), True, "`store.stacks`"),
-        ("a fact: workers", lambda it: _micro(it.land_s), True, "`store.land_cpu_us_per_fact`"),
+        ("a fact: workers", lambda it: _micro(it.ingest_s), True, "`store.ingest_cpu_us_per_fact`"),
         (
             "a fact: collector, cells",
             lambda it: _micro(it.roll_s),
@@ -82,16 +82,16 @@ def inputs(given: Stores) -> str:
             "`store.server_cpu_us_per_fact` + `store.fold_server_cpu_us_per_fact` + `lake.export_server_cpu_us_per_fact`",
         ),
         (
-            "facts landed and merged in a second",
-            lambda it: rounded(it.landed_per_s),
+            "facts ingested and merged in a second",
+            lambda it: rounded(it.ingested_per_s),
             True,
-            "`store.land_facts_per_s`: by one machine that does nothing else",
+            "`store.ingest_facts_per_s`: by one machine that does nothing else",
         ),
         (
             "a fact in PostgreSQL",
             lambda it: _bytes(it.profile_bytes),
             True,
-            "`store.bytes_per_fact_profile` + `store.bytes_per_fact_chunk` + `store.facts` / `store.facts_landed` · (`store.bytes_per_fact_line_chunk` + `store.bytes_per_fact_capture_binary`)",
+            "`store.bytes_per_fact_profile` + `store.bytes_per_fact_chunk` + `store.facts` / `store.facts_ingested` · (`store.bytes_per_fact_line_chunk` + `store.bytes_per_fact_capture_binary`)",
         ),
         ("… in cells of hours", lambda it: _bytes(it.hour_bytes), True, "`store.bytes_per_fact_merged_roll`"),
         (
@@ -116,7 +116,7 @@ def inputs(given: Stores) -> str:
             "a visit, its rows",
             lambda it: f"{plain(it.visit_bytes / 1000)} kB",
             True,
-            "`store.bytes_per_fact_capture_cpu` · `store.facts` / `store.facts_landed` · `lake.facts_per_visit`, and by hand",
+            "`store.bytes_per_fact_capture_cpu` · `store.facts` / `store.facts_ingested` · `lake.facts_per_visit`, and by hand",
         ),
         ("a fact in the lake", lambda it: _bytes(it.lake_bytes), False, "`lake.bytes_per_fact`"),
         ("a stack, once", lambda it: _bytes(it.stack_bytes), True, "`store.bytes_per_stack`"),
@@ -128,8 +128,8 @@ def inputs(given: Stores) -> str:
         ),
     ]
     rows = [
-        [what, told(given.small), told(given.large) if differs else "", source]
-        for what, told, differs, source in shown
+        [what, shown_value(given.small), shown_value(given.large) if differs else "", source]
+        for what, shown_value, differs, source in shown
     ]
     lines = markdown(["what", "figure", "large fleets", "from"], rows).split("\n")
     lines[1] = "|---|---:|---:|---|"

@@ -1,1 +1,1 @@
-"""Everything at once for half an hour: memory stays flat, landing keeps pace, nothing fails."""
+"""Everything at once for half an hour: memory stays flat, ingestion keeps pace, nothing fails."""

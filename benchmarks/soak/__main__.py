@@ -1,11 +1,11 @@
-"""Whether memory stays flat and landing keeps pace while a simulated fleet is visited for half an hour.
+"""Whether memory stays flat and ingestion keeps pace while a simulated fleet is visited for half an hour.
 
     make soak                                        # 30 minutes, 1 000 machines
     python -m benchmarks.soak --minutes 5 --machines 200
     SIZE=smallest python -m benchmarks.soak          # a few seconds of 20 machines: does it work?
 
 Runs a `fleetprof up --simulate` of its own, asks its API every ten seconds what a browser asks, and samples the
-memory of every part, the database's size and what waits to be landed. Figures go to results/soak.json.
+memory of every part, the database's size and what waits to be ingested. Figures go to results/soak.json.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from rich.table import Table
 
 from benchmarks.report import Report, at_most, exactly
 from benchmarks.size import Size, chosen
+from benchmarks.soak.deployment import Ended, SoakDeployment, soak_deployment
 from benchmarks.soak.memory import memory_mib
-from benchmarks.soak.stack import Ended, SoakedStack, soaked_stack
 from benchmarks.soak.trend import WARM_UP, Trend, trend
 
 EVERY_S: Final = 10.0
@@ -93,7 +93,7 @@ def main() -> int:
     console = Console(width=None if sys.stdout.isatty() else FILE_COLUMNS)
     samples = Samples()
     try:
-        with soaked_stack(arguments.machines) as stack:
+        with soak_deployment(arguments.machines) as stack:
             soak(stack, arguments.minutes, samples, console)
             complaints = stack.complaints()
     except Ended as error:
@@ -101,17 +101,17 @@ def main() -> int:
         return 2
     trends = samples.trends()
     show(samples, trends, console)
-    told = report(samples, trends, complaints)
-    told.note("minutes", arguments.minutes)
-    told.note("machines", arguments.machines)
-    told.show(console)
+    results = report(samples, trends, complaints)
+    results.note("minutes", arguments.minutes)
+    results.note("machines", arguments.machines)
+    results.show(console)
     for line, times in Counter(complaints).most_common(10):
         console.print(f"{times} × {line}", style="dim", highlight=False)
-    console.print(told.written())
-    return told.status
+    console.print(results.written())
+    return results.status
 
 
-def soak(stack: SoakedStack, minutes: float, samples: Samples, console: Console) -> None:
+def soak(stack: SoakDeployment, minutes: float, samples: Samples, console: Console) -> None:
     """Sample until the time is over. Raises Ended."""
     begun = time.monotonic()
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
@@ -126,8 +126,8 @@ def soak(stack: SoakedStack, minutes: float, samples: Samples, console: Console)
             samples.caches.append(stack.caches())
             samples.hours.append(now / 3600)
             latest = samples.counts[-1]
-            said = f"{latest['landed']:.0f} landed, {latest['waiting']:.0f} waiting, {latest['to_merge']:.0f} to merge"
-            progress.update(task, completed=now, description=said)
+            status_text = f"{latest['ingested']:.0f} ingested, {latest['waiting']:.0f} waiting, {latest['to_merge']:.0f} to merge"
+            progress.update(task, completed=now, description=status_text)
             time.sleep(max(0.0, EVERY_S - (time.monotonic() - begun - now)))
 
 
@@ -167,31 +167,31 @@ def least(columns: list[int], values: list[float | None]) -> list[str]:
 
 def report(samples: Samples, trends: dict[str, Trend], complaints: list[str]) -> Report:
     """The figures with their bars."""
-    told = Report("soak", peer="")
+    results = Report("soak", peer="")
     for part, found in trends.items():
-        told.add(f"{part}_mib_end", found.end)
-        told.add(f"{part}_mib_peak", max(parts.get(part, 0.0) for parts in samples.memory))
-        told.add(f"{part}_mib_per_hour", found.per_hour)
-    told.add("parts_growing", sum(found.flat is False for found in trends.values()), exactly(0))
-    told.add("parts_without_trend", sum(found.flat is None for found in trends.values()), exactly(0))
+        results.add(f"{part}_mib_end", found.end)
+        results.add(f"{part}_mib_peak", max(parts.get(part, 0.0) for parts in samples.memory))
+        results.add(f"{part}_mib_per_hour", found.per_hour)
+    results.add("parts_growing", sum(found.flat is False for found in trends.values()), exactly(0))
+    results.add("parts_without_trend", sum(found.flat is None for found in trends.values()), exactly(0))
     first, last = samples.counts[0], samples.counts[-1]
-    told.add("minutes_until_machines_met", 60 * samples.all_met())
-    told.add("visits_landed", int(last["landed"] - first["landed"]))
+    results.add("minutes_until_machines_met", 60 * samples.all_met())
+    results.add("visits_ingested", int(last["ingested"] - first["ingested"]))
     warm = samples.counts[round(WARM_UP * len(samples.counts)) :]
-    told.add("lag_s_worst", max(counts["lag_s"] for counts in warm), at_most(60))
-    told.add("waiting_at_end", int(last["waiting"]))
-    told.add("to_merge_at_end", int(last["to_merge"]))
-    told.add("set_aside", int(last["set_aside"]), exactly(0))
+    results.add("lag_s_worst", max(counts["lag_s"] for counts in warm), at_most(60))
+    results.add("waiting_at_end", int(last["waiting"]))
+    results.add("to_merge_at_end", int(last["to_merge"]))
+    results.add("quarantined", int(last["quarantined"]), exactly(0))
     # What the API keeps of the dictionaries of a young store grows with them, which is no leak.
-    told.add("stacks_start", int(first["stacks"]))
-    told.add("stacks_end", int(last["stacks"]))
+    results.add("stacks_start", int(first["stacks"]))
+    results.add("stacks_end", int(last["stacks"]))
     for cache, value in samples.caches[-1].items():
-        told.add(f"api_cache_{cache}_end", value)
-    told.add("database_mib_start", first["database_mib"])
-    told.add("database_mib_end", last["database_mib"])
-    told.add("answer_s_worst", max(samples.slowest_s))
-    told.add("complaints_in_logs", len(complaints), exactly(0))
-    return told
+        results.add(f"api_cache_{cache}_end", value)
+    results.add("database_mib_start", first["database_mib"])
+    results.add("database_mib_end", last["database_mib"])
+    results.add("answer_s_worst", max(samples.slowest_s))
+    results.add("complaints_in_logs", len(complaints), exactly(0))
+    return results
 
 
 if __name__ == "__main__":

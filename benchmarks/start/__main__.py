@@ -3,7 +3,7 @@
     make bench-start          # two minutes; FULL=1: also from a clone; SIZE=smallest: half a minute
 
 `up` starts in an empty state directory, PostgreSQL's cluster and tables included. Idle is: the campaign is stopped,
-everything has landed. Memory is the proportional set size of all processes (/proc/PID/smaps_rollup), so that what they
+everything has ingested. Memory is the proportional set size of all processes (/proc/PID/smaps_rollup), so that what they
 share counts once. Bytecode is compiled by a first start that is not measured, as after an installation.
 
 Neither Parca nor Pyroscope comes with this machine's packages: the peer's column quotes no figure that this run did not
@@ -25,7 +25,7 @@ from rich.console import Console
 from benchmarks.report import Report, at_most
 from benchmarks.size import Size, chosen, skip
 from benchmarks.start.run import Idle, Started, up
-from services.preflight import judge, read_facts
+from services.deployment.preflight import judge, read_facts
 
 _IDLE_S: Final = {Size.SMALLEST: 5.0, Size.DEFAULT: 60.0, Size.FULL: 60.0}
 _TERMINATED: Final = 128 + signal.SIGTERM

@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks.start.processes import Stack
+from services.deployment.running_deployment import find_running_deployment
 from services.embedded.postgres import EmbeddedPostgres
 from services.embedded.valkey import EmbeddedValkey
-from services.running import running_stack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -63,13 +63,13 @@ class Up:
         """Wait for the API, for all parts, and for the first row of the table. Raises RuntimeError."""
         self._until(self._ready)
         api = self._age()
-        self._until(lambda: running_stack(self._state))
+        self._until(lambda: find_running_deployment(self._state))
         every, cpu = self._age(), self.stack.cpu_s()
         self._until(self._has_rows)
         return Started(api, every, cpu, self._age())
 
     def idle(self, seconds: float) -> Idle:
-        """Stop the campaign, wait until everything has landed, and measure for so long. Raises RuntimeError."""
+        """Stop the campaign, wait until everything has ingested, and measure for so long. Raises RuntimeError."""
         self._command("campaigns", "stop", "fleet")
         self._until(lambda: not self._get("/api/v1/status")["captures"]["waiting"])
         time.sleep(min(_SETTLE_S, seconds))
@@ -143,7 +143,7 @@ def up(
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End it as Ctrl-C twice does: the second one skips what is not landed."""
+    """End it as Ctrl-C twice does: the second one skips what is not ingested."""
     for number in (signal.SIGINT, signal.SIGINT, signal.SIGKILL):
         if process.poll() is None:
             process.send_signal(number)

@@ -1,1 +1,1 @@
-"""How fast facts of a fleet land, how small they are, and how fast they are found again."""
+"""How fast facts of a fleet ingest, how small they are, and how fast they are found again."""

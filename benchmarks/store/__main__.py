@@ -1,4 +1,4 @@
-"""What landing, keeping and querying a fleet's facts costs, beside DuckDB and plain rows.
+"""What ingestion, keeping and querying a fleet's facts costs, beside DuckDB and plain rows.
 
     make bench-store                          # 10⁷ facts, five minutes; FULL=1: 10⁸
     SIZE=smallest python -m benchmarks.store  # does it work: under a minute, writes nothing
@@ -7,7 +7,7 @@ A made fleet of the shape of a real one: 8 strata, 2 campaigns, 200 programs, 20
 dense as the default campaign's: 29 million facts a day of 4,320 visits. Phases:
 
     load        most of the history in bulk, its stacks known, merged hour by hour
-    land        its last part end to end, by two processes, from compressed captures and resolved frames, while the roller
+    ingest        its last part end to end, by two processes, from compressed captures and resolved frames, while the roller
                 merges; a fifth of a visit's stacks are new
     merged      bytes of every table while the last day goes on
     fold        its days folded into cells of days
@@ -17,14 +17,14 @@ dense as the default campaign's: 29 million facts a day of 4,320 visits. Phases:
     questions   of applications drawn by their traffic and windows of whole hours, with intervals, one after the other; where the
                 history is shorter than a week or a month, so are the windows (`questions_are_about`)
     peers       the same questions to DuckDB over Parquet and to plain rows in PostgreSQL, about one campaign; answers must be equal
-    landing     the same questions while captures land and are merged
+    ingestion     the same questions while captures ingest and are merged
     waiting     the same questions while 200 visits wait for the roller
     serve       flame graphs over HTTP by an API process, to one, two and eight clients; everything as pprof
     cold        the first flame graph after PostgreSQL and the API were started anew
 
-`land_facts_per_s` counts until the last fact is merged, and is, as `land_facts_per_cpu_s` and `land_cpu_us_per_fact`, of
+`ingest_facts_per_s` counts until the last fact is merged, and is, as `ingest_facts_per_cpu_s` and `ingest_cpu_us_per_fact`, of
 processes that were shown every stack met and every name before, as workers have met them after weeks.
-`land_cpu_us_per_fact_cold` is what the same two took for their first captures, with empty caches.
+`ingest_cpu_us_per_fact_cold` is what the same two took for their first captures, with empty caches.
 
 No answer is made out of an earlier one, and the API's cache of responses is off. What stays in memory between answers, as in any API
 process, are stacks, names and decoded cells and chunks; kinds that end in `_undecoded` drop the latter first.
@@ -124,15 +124,15 @@ def _arguments(arguments: list[str]) -> argparse.Namespace:
         default=0,
         help="spread them over so many days, at most 30, instead of as dense as the default campaign",
     )
-    parser.add_argument("--stacks", type=_number, help="known before anything is landed (450,000)")
+    parser.add_argument("--stacks", type=_number, help="known before anything is ingested (450,000)")
     parser.add_argument("--questions", type=int, help="of each kind (60; 20 of those that read chunks)")
     wanted = parser.parse_args(arguments)
     size = SIZES[chosen()]
     if wanted.facts:
-        landed, warming = (
-            min(each, wanted.facts // part) for each, part in ((size.landed, 4), (size.warming, 8))
+        ingested, warming = (
+            min(each, wanted.facts // part) for each, part in ((size.ingested, 4), (size.warming, 8))
         )
-        size = replace(size, name="other", facts=wanted.facts, landed=landed, warming=warming)
+        size = replace(size, name="other", facts=wanted.facts, ingested=ingested, warming=warming)
     if wanted.days:
         size = replace(size, name="other", days=wanted.days)
     if wanted.stacks:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final, Self
 from urllib.parse import urlencode
 
 from benchmarks.store.questions import PATIENCE_S
-from services.api.encoding import MEDIA_TYPE
 from services.api.formats import pprof
+from services.api.formats.flame_columns import MEDIA_TYPE
 from storage.errors import BudgetExceeded
 from storage.query.selections.times import format_time
 
@@ -48,7 +48,7 @@ class ApiServer:
             "FLEETPROF_DATABASE_URL": url,
             "FLEETPROF_STATE_DIR": str(scratch / STATE),
             "FLEETPROF_API_TOKENS": f"viewer:{self._token}",
-            "FLEETPROF_ANSWER_SECONDS": "0",
+            "FLEETPROF_RESPONSE_CACHE_TTL": "0",
         }
         self._process: subprocess.Popen[bytes] | None = None
         self.answers_s = 0.0

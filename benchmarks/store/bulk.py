@@ -16,10 +16,10 @@ from sqlalchemy import text
 
 from benchmarks.store.database import archived
 from benchmarks.store.fleet import PERIOD_NS
-from storage.blobs.facts import encode_many
+from storage.blobs.fact_blobs import encode_many
 from storage.database import open_engine
-from storage.landing.copying import copy_into
-from storage.schema import OF_THE_GROUP, OF_THE_MACHINE, capture_segment, chunk, profile, roll_queue
+from storage.ingest.copy_in import copy_into
+from storage.schema import OF_THE_GROUP, OF_THE_MACHINE, capture_segment, chunk, profile, rollup_queue
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
     from sqlalchemy import Connection
 
-    from benchmarks.store.made import Ids
+    from benchmarks.store.synthetic_store import Ids
     from benchmarks.store.vocabulary import Ints
 
 TOGETHER: Final = 16
-"""Visits in one transaction, as many as a worker lands."""
+"""Visits in one transaction, as many as a worker ingests."""
 _COLUMNS = (
     "day", "profile_id", "visit_id", "generation", "campaign_id", "stratum_id", "hour", "machine_id",
     "sample_type_id", "stacks", "segment", "period", "label_set_id", *OF_THE_GROUP, *OF_THE_MACHINE, "facts",
@@ -87,7 +87,7 @@ class Loader:
         engine = open_engine(self._url, application="bulk")
         with engine.begin() as connection:
             archived(
-                connection, self._ids.places, [(v.visit_id, v.machine, v.hour) for v in visits], landed=True
+                connection, self._ids.places, [(v.visit_id, v.machine, v.hour) for v in visits], ingested=True
             )
         engine.dispose()
         shares = [visits[n :: self._processes] for n in range(self._processes)]
@@ -152,4 +152,4 @@ def _chunks(connection: Connection, visits: Sequence[BulkVisit], constants: Cons
     copy_into(connection, chunk, ("day", "profile_id", "data"), chunks)
     copy_into(connection, capture_segment, _SEGMENT_COLUMNS, segments)
     queued = [(_day(visit), visit.visit_id, 1) for visit in visits]
-    copy_into(connection, roll_queue, ("day", "visit_id", "sign"), queued)
+    copy_into(connection, rollup_queue, ("day", "visit_id", "sign"), queued)

@@ -17,7 +17,7 @@ _CLOSED_AFTER: Final = timedelta(hours=49)
 
 @dataclass(frozen=True)
 class Calendar:
-    """A history that ends when `last` does; what is landed while questions are answered is of the next day."""
+    """A history that ends when `last` does; what is ingested while questions are answered is of the next day."""
 
     last: date
 

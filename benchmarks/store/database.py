@@ -18,11 +18,11 @@ from services.embedded.postgres import EmbeddedPostgres
 from storage import campaigns, inventory, migrate, partitions
 from storage.archive import capture_key
 from storage.campaigns import Definition, EventPlan
+from storage.ingest.interning import Interner
+from storage.ingest.marker_frames import MARKERS, Kind
+from storage.ingest.stack_hash import hash_runs
+from storage.ingest.stack_rows import StackRows
 from storage.inventory import NewMachine
-from storage.landing.interning import Interner
-from storage.landing.markers import MARKERS, Kind
-from storage.landing.stack_hash import hash_runs
-from storage.landing.stack_rows import StackRows
 from storage.schema import capture, coverage, visit
 
 if TYPE_CHECKING:
@@ -110,9 +110,9 @@ def make_fleet(
 
 
 def archived(
-    connection: Connection, places: Places, visits: Sequence[tuple[UUID, int, int]], *, landed: bool
+    connection: Connection, places: Places, visits: Sequence[tuple[UUID, int, int]], *, ingested: bool
 ) -> None:
-    """Rows of answered visits (id, machine, hour since 1970), whose captures lie in the archive; landed or not."""
+    """Rows of answered visits (id, machine, hour since 1970), whose captures lie in the archive; ingested or not."""
     rows, raw = [], []
     cells: dict[tuple[int, int, int, int, date], int] = {}
     for visit_id, machine, hour in visits:
@@ -128,7 +128,7 @@ def archived(
         key = capture_key(at.date(), visit_id)
         raw.append({
             "visit_id": visit_id, "day": at.date(), "blob": key, "bytes": 1, "raw_bytes": 1, "sha256": b"",
-            "samples": 1, "landed": int(landed),
+            "samples": 1, "ingested": int(ingested),
         })  # fmt: skip
         cell = (campaign, stratum, hour, min(3, (machine % 10) * 4 // 10), at.date())
         cells[cell] = cells.get(cell, 0) + 1

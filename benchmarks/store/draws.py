@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from benchmarks.store.made import VERSIONS
+from benchmarks.store.synthetic_store import VERSIONS
 from benchmarks.store.vocabulary import APPLICATIONS
 from storage.query.selections.selection import Selection, parse_selection
 

@@ -17,8 +17,8 @@ from analysis import moments
 from analysis.weights import weigh
 from benchmarks.store.fleet import PERIOD_NS
 from storage.database import snapshot
-from storage.query.weighing.estimates import Estimate, estimates
-from storage.query.weighing.strata import read_strata
+from storage.query.estimation.estimates import Estimate, estimates
+from storage.query.estimation.strata import read_strata
 from storage.snapshots.stack_reading import read_stacks
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 BARS: Final[dict[str, Bar]] = {
     "bulk_facts_per_s": at_least(3e6),
-    "land_facts_per_s": at_least(4e5),
+    "ingest_facts_per_s": at_least(4e5),
     "bytes_per_fact": at_most(12),
     "bytes_per_fact_sparse": at_most(30),
     "p95_ms_app_week_flame": at_most(50),

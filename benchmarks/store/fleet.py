@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks.store.vocabulary import APPLICATIONS, LIBRARIES, Ints, Vocabulary
 from fleetpb import capture_pb2
-from storage.landing.resolved import ResolvedFrames, Status
+from storage.ingest.symbolized import ResolvedFrames, Status
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -78,7 +78,7 @@ class Fleet:
 
 
 @dataclass(frozen=True)
-class Brought:
+class PackedVisit:
     """A visit's capture, serialized, and what symbolization says of its frames."""
 
     visit_id: UUID
@@ -87,7 +87,7 @@ class Brought:
     facts: int
 
 
-def capture(fleet_vocabulary: Vocabulary, visit_id: UUID, machine: int, groups: list[Group]) -> Brought:
+def capture(fleet_vocabulary: Vocabulary, visit_id: UUID, machine: int, groups: list[Group]) -> PackedVisit:
     """The capture of a visit as its gateway would have packed it; every second one has a second event."""
     vocabulary = fleet_vocabulary
     stacks = np.unique(np.concatenate([group.stacks for group in groups]))
@@ -133,7 +133,7 @@ def capture(fleet_vocabulary: Vocabulary, visit_id: UUID, machine: int, groups: 
         )
     message.strings.extend(texts)
     facts = sum(len(profile.count) for segment in message.segments for profile in segment.profiles)
-    return Brought(visit_id, message.SerializeToString(), _resolved(vocabulary, frames), facts)
+    return PackedVisit(visit_id, message.SerializeToString(), _resolved(vocabulary, frames), facts)
 
 
 def _segment(  # noqa: PLR0917 - the fields of one

@@ -6,7 +6,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 from storage.segments.export import export_day
-from storage.segments.place import Lake
+from storage.segments.location import Lake
 
 if TYPE_CHECKING:
     from benchmarks.store.run import Run

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import numpy as np
 
-from benchmarks.store.answering import draws
 from benchmarks.store.draws import Extent
 from benchmarks.store.duckdb_peer import DuckDb, Rows
 from benchmarks.store.fleet import PERIOD_NS
-from benchmarks.store.loading import PARQUET
+from benchmarks.store.load_phase import PARQUET
 from benchmarks.store.plain_rows import PlainRows
-from benchmarks.store.questions import Asking
+from benchmarks.store.query_phase import draws
+from benchmarks.store.questions import QueryRunner
 from storage.query.shapes.flame import FlameQuestion
 from storage.query.shapes.row_order import Page
 from storage.query.shapes.table import TableAnswer, TableQuestion
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from benchmarks.store.run import Run
+    from storage.query.estimation.estimates import Estimate
     from storage.query.selections.selection import Selection
-    from storage.query.weighing.estimates import Estimate
 
 _EACH: Final = 6
 """Questions of each kind, to every engine in turn."""
@@ -60,8 +60,8 @@ def ask_peers(run: Run) -> None:
     duck_s = time.monotonic() - began
     rows = PlainRows(run.server, run.engine, folder)
     run.say(f"peers: {rows.facts:,} facts; DuckDB's files took {duck_s:.1f} s, rows {rows.load_s:.1f} s")
-    with Asking(run.url, run.folder) as asking:
-        found = _compare(run, asking, duck, rows)
+    with QueryRunner(run.url, run.folder) as runner:
+        found = _compare(run, runner, duck, rows)
     duck.close()
     rows.close()
     made = sum(path.stat().st_size for path in folder.iterdir())
@@ -84,11 +84,11 @@ def ask_peers(run: Run) -> None:
         run.add(f"speedup_vs_rows_{kind}", rows_ms / ours, f"{rows_ms:.0f} ms; {_ROWS_LACK}")
 
 
-def _compare(run: Run, asking: Asking, duck: DuckDb, rows: PlainRows) -> dict[str, _Compared]:
+def _compare(run: Run, runner: QueryRunner, duck: DuckDb, rows: PlainRows) -> dict[str, _Compared]:
     """Six questions of each kind, answers checked against each other."""
-    # What was landed end to end, the peers do not have.
+    # What was ingested end to end, the peers do not have.
     over = Extent(run.begin_hour, max(run.begin_hour + 1, run.hour(run.size.bulk)))
-    drawn, ask = draws(run, 4, over), asking.queries.ask
+    drawn, ask = draws(run, 4, over), runner.queries.ask
     names = {f"app{number:03d}": int(id_) for number, id_ in enumerate(run.ids.applications.tolist())}
     page = Page(limit=_SHOWN)
 

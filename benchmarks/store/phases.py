@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final
 
-from benchmarks.store.answering import ask_idle, ask_while_landing, ask_while_waiting
-from benchmarks.store.closing import compact_days, fold_days, weigh_merged
+from benchmarks.store.compact_phase import compact_days, fold_days, weigh_merged
+from benchmarks.store.http_phase import restart, serve
+from benchmarks.store.ingest_phase import ingest
 from benchmarks.store.lake import keep_in_lake
-from benchmarks.store.landing import land
-from benchmarks.store.loading import load
+from benchmarks.store.load_phase import load
 from benchmarks.store.peers import ask_peers
-from benchmarks.store.serving import restart, serve
+from benchmarks.store.query_phase import ask_idle, ask_while_ingestion, ask_while_waiting
 from benchmarks.store.sparse import keep_sparse
 
 if TYPE_CHECKING:
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 STORE: Final[dict[str, Callable[[Run], None]]] = {
     "load": load,
-    "land": land,
+    "ingest": ingest,
     "merged": weigh_merged,
     "fold": fold_days,
     "compact": compact_days,
 }
-"""Made once, one after the other."""
+"""Done once, one after the other."""
 OTHERS: Final[dict[str, Callable[[Run], None]]] = {
     "sparse": keep_sparse,
     "lake": keep_in_lake,
     "questions": ask_idle,
     "peers": ask_peers,
-    "landing": ask_while_landing,
+    "ingestion": ask_while_ingestion,
     "waiting": ask_while_waiting,
     "serve": serve,
     "cold": restart,

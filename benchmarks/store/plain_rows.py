@@ -12,7 +12,7 @@ from sqlalchemy import text
 
 from benchmarks.store.database import another_database
 from storage.database import open_engine
-from storage.landing.copying import HEADER, TRAILER, copy_stream
+from storage.ingest.copy_in import HEADER, TRAILER, copy_stream
 from storage.snapshots.stack_reading import read_stacks
 
 if TYPE_CHECKING:

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Final, Self
 
 import numpy as np
 
-from services.allocator import keep_giving_back, reuse_arrays, share_arenas
-from services.api.leftovers import PAUSE_S
+from services.api.malloc_trim import PAUSE_S
+from services.process_setup.malloc import reuse_arrays, share_arenas, trim_periodically
 from storage.database import open_engine
 from storage.errors import BudgetExceeded
-from storage.query.engine import QueryEngine
+from storage.query.query_engine import QueryEngine
 from storage.query.shapes.callers import CallersQuestion
 from storage.query.shapes.flame import FlameQuestion
 from storage.query.shapes.row_order import Page, Sort
@@ -94,7 +94,7 @@ class Answered:
         self.ms.setdefault(kind, []).append((time.perf_counter() - began) * 1e3)
 
 
-class Asking:
+class QueryRunner:
     """A query engine that has mapped the file of stacks and names."""
 
     def __init__(self, url: str, folder: Path) -> None:
@@ -106,7 +106,7 @@ class Asking:
         """Wait for the file. This process then has memory as the API has."""
         share_arenas()
         reuse_arrays()
-        keep_giving_back(PAUSE_S)
+        trim_periodically(PAUSE_S)
         gc.collect()
         gc.freeze()  # what the phases before made is in no server's memory
         try:

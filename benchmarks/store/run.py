@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from benchmarks.store.made import SEED, Ids, Made, again, make
+from benchmarks.store.synthetic_store import SEED, Ids, SyntheticStore, again, make
 from benchmarks.store.vocabulary import make_vocabulary
 from storage.database import open_engine
 
@@ -64,7 +64,7 @@ class Run:
     def __init__(self, server: EmbeddedPostgres, folder: Path, loaded: Loaded) -> None:
         self.server, self.folder, self.loaded = server, folder, loaded
         self._began = time.monotonic()
-        self._made: Made | None = None
+        self._made: SyntheticStore | None = None
 
     @property
     def size(self) -> StoreSize:
@@ -97,7 +97,7 @@ class Run:
         """The hour since 1970 that the visit is of before which the history has this many facts."""
         return self.begin_hour + min(facts * self.size.hours // self.size.facts, self.size.hours - 1)
 
-    def made(self, seed: int) -> Made:
+    def made(self, seed: int) -> SyntheticStore:
         """The fleet and its code, made again if this process has not made it; another seed draws other visits."""
         if self._made is None:
             size, path = self.size, self.folder / _STACKS

@@ -18,17 +18,17 @@ class StoreSize:
 
     name: str
     facts: int
-    """Of the dense history, those that are landed included."""
-    landed: int
-    """Landed end to end while the clock runs: the last part of the history."""
+    """Of the dense history, those that are ingested included."""
+    ingested: int
+    """Ingested end to end while the clock runs: the last part of the history."""
     warming: int
-    """Landed before that, by processes with empty caches."""
+    """Ingested before that, by processes with empty caches."""
     meanwhile: int
-    """Landed while questions are answered, after the history."""
+    """Ingested while questions are answered, after the history."""
     sparse: int
     """Of the sparse month."""
     stacks: int
-    """Known before anything is landed."""
+    """Known before anything is ingested."""
     machines: int
     waiting: int
     """Visits that wait for the roller while questions are answered."""
@@ -43,12 +43,12 @@ class StoreSize:
     days: int = 0
     """The history is spread over so many days; 0: as dense as the default campaign's."""
     new_share: float = 0.2
-    """Of the stacks in each landed visit, those that the store does not know."""
+    """Of the stacks in each ingested visit, those that the store does not know."""
 
     @property
     def bulk(self) -> int:
         """Facts of the history that are loaded with known stacks."""
-        return self.facts - self.landed - self.warming
+        return self.facts - self.ingested - self.warming
 
     @property
     def hours(self) -> int:
@@ -58,20 +58,20 @@ class StoreSize:
     @property
     def new_stacks(self) -> int:
         """Stacks that captures bring."""
-        return round((self.landed + self.warming + self.meanwhile) * self.new_share)
+        return round((self.ingested + self.warming + self.meanwhile) * self.new_share)
 
 
 SIZES: Final = {
     Size.SMALLEST: StoreSize(
-        "smallest", facts=300_000, landed=60_000, warming=20_000, meanwhile=20_000, sparse=50_000, stacks=20_000,
+        "smallest", facts=300_000, ingested=60_000, warming=20_000, meanwhile=20_000, sparse=50_000, stacks=20_000,
         machines=500, waiting=10, deep_every=3, questions=4, slow_questions=2, restarts=1,
     ),
     Size.DEFAULT: StoreSize(
-        "default", facts=10_000_000, landed=2_000_000, warming=400_000, meanwhile=400_000, sparse=1_200_000,
+        "default", facts=10_000_000, ingested=2_000_000, warming=400_000, meanwhile=400_000, sparse=1_200_000,
         stacks=450_000, machines=5000, waiting=200, deep_every=5, questions=60, slow_questions=20, restarts=2,
     ),
     Size.FULL: StoreSize(
-        "full", facts=100_000_000, landed=5_000_000, warming=1_000_000, meanwhile=1_500_000, sparse=2_500_000,
+        "full", facts=100_000_000, ingested=5_000_000, warming=1_000_000, meanwhile=1_500_000, sparse=2_500_000,
         stacks=4_600_000, machines=5000, waiting=200, deep_every=16, questions=100, slow_questions=40, restarts=3,
     ),
 }  # fmt: skip

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Final
 
 from benchmarks.store.bulk import Loader
 from benchmarks.store.calendar import MONTH_DAYS
-from benchmarks.store.closing import tables
+from benchmarks.store.compact_phase import tables
 from benchmarks.store.database import another_database, bytes_by_table, growth
-from benchmarks.store.loading import parts, roll
-from benchmarks.store.made import make
+from benchmarks.store.load_phase import parts, rollup
+from benchmarks.store.synthetic_store import make
 from storage import migrate
 from storage.database import open_engine
 from storage.dictionary_sweep.seal_stacks import seal_stacks
-from storage.rolling.compact import compact
+from storage.rollup.compact import compact
 
 if TYPE_CHECKING:
     from benchmarks.store.run import Run
@@ -46,7 +46,7 @@ def keep_sparse(run: Run) -> None:
             timed.append(replace(visit, hour=hour))
             facts += len(visit.stacks)
         loader.load(timed)
-        roll(url)
+        rollup(url)
         visits += len(part)
     loader.close()
     compact(engine, calendar.closed_at)

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from storage.landing.resolved import FunctionName, Status
+from storage.ingest.symbolized import FunctionName, Status
 
 Ints = npt.NDArray[np.int64]
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from benchmarks.symbolizer.agreement import Level
-from symbolizer.builds.build import BuildInput, BuildLimits, Made, build_input
+from symbolizer.builds.build import BuildInput, BuildLimits, BuildSucceeded, build_input
 from symbolizer.builds.local_ledger import LocalLedger
 from symbolizer.builds.outcome import Built, CacheEntry, NotBuilt
 from symbolizer.builds.symbol_cache_folder import SymbolCacheFolder
@@ -54,14 +54,14 @@ class Cost:
 class _NotingClaim:
     """A claim that keeps what the build cost."""
 
-    def __init__(self, claim: Claim, costs: list[Made]) -> None:
+    def __init__(self, claim: Claim, costs: list[BuildSucceeded]) -> None:
         self._claim = claim
         self._costs = costs
 
-    def still_ours(self) -> bool:
-        return self._claim.still_ours()
+    def is_still_claimed(self) -> bool:
+        return self._claim.is_still_claimed()
 
-    def built(self, finished: Path, made: Made, stored: Iterable[bytes]) -> CacheEntry | None:
+    def built(self, finished: Path, made: BuildSucceeded, stored: Iterable[bytes]) -> CacheEntry | None:
         self._costs.append(made)
         return self._claim.built(finished, made, stored)
 
@@ -72,7 +72,7 @@ class _NotingClaim:
 class _NotingLedger(LocalLedger):
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self.costs: list[Made] = []
+        self.costs: list[BuildSucceeded] = []
 
     @contextmanager
     def claim(self, key: str, source_sha256: bytes, *, wait_s: float) -> Iterator[Any]:

@@ -123,8 +123,8 @@ def _vmlinux(place: Path, say: Callable[[str], None]) -> Binary:
 
 
 def _dependency(package: str) -> str:
-    said = _run("apt-cache", "depends", package)
-    names = [line.split()[-1] for line in said.splitlines() if "Depends:" in line]
+    output = _run("apt-cache", "depends", package)
+    names = [line.split()[-1] for line in output.splitlines() if "Depends:" in line]
     if not names:
         raise CannotMake(f"apt knows no {package} (apt-get update?)")
     return names[0]
@@ -165,6 +165,6 @@ def _version(*command: str) -> str:
 def _run(*command: str, cwd: Path | None = None) -> str:
     done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
     if done.returncode:
-        tail = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        tail = (done.stderr.strip().splitlines() or ["it printed nothing"])[-1]
         raise CannotMake(f"{command[0]} failed: {tail[:200]}")
     return done.stdout

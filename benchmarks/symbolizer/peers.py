@@ -45,8 +45,8 @@ def llvm_symbolizer() -> str | None:
 
 def llvm_version(program: str) -> str:
     """What it calls itself, e.g. 19.1.7."""
-    said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
-    found = re.search(r"version (\S+)", said)
+    output = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
+    found = re.search(r"version (\S+)", output)
     return found[1] if found else "?"
 
 
@@ -58,9 +58,9 @@ def has_addr2line() -> bool:
 def run_llvm(program: str, debug: Path, addresses: Iterable[int], limit_s: float) -> Ran:
     """Chains of linkage names by llvm-symbolizer."""
     command = [program, f"--obj={debug}", "--inlines", "--no-demangle", "--output-style=JSON"]
-    said, ran = _run(command, addresses, limit_s)
+    output, ran = _run(command, addresses, limit_s)
     answers: Answers = {}
-    for line in said.splitlines():
+    for line in output.splitlines():
         try:
             entry = json.loads(line)
             levels = tuple(
@@ -75,12 +75,12 @@ def run_llvm(program: str, debug: Path, addresses: Iterable[int], limit_s: float
 
 def run_addr2line(debug: Path, addresses: Iterable[int], limit_s: float) -> Ran:
     """Chains of linkage names by GNU addr2line."""
-    said, ran = _run(["addr2line", "-a", "-f", "-i", "-e", str(debug)], addresses, limit_s)
+    output, ran = _run(["addr2line", "-a", "-f", "-i", "-e", str(debug)], addresses, limit_s)
     answers: Answers = {}
     chain: list[Level] = []
     function: str | None = None
     address: int | None = None
-    for line in said.splitlines():
+    for line in output.splitlines():
         if _ADDRESS.match(line):
             if address is not None:
                 answers[address] = _without_empty(tuple(chain))
@@ -100,11 +100,11 @@ def _run(
     command: list[str], addresses: Iterable[int], limit_s: float
 ) -> tuple[str, tuple[float, float, float, bool]]:
     """What it printed; CPU and wall seconds, peak RSS in MiB, and whether it was stopped at the limit of its CPU time."""
-    with tempfile.TemporaryFile("w+") as asked, tempfile.TemporaryFile("w+", errors="replace") as said:
+    with tempfile.TemporaryFile("w+") as asked, tempfile.TemporaryFile("w+", errors="replace") as output:
         asked.writelines(f"{address:#x}\n" for address in addresses)
         asked.seek(0)
         started = time.monotonic()
-        process = subprocess.Popen(command, stdin=asked, stdout=said, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(command, stdin=asked, stdout=output, stderr=subprocess.DEVNULL)
         stopped = False
         while True:
             ended, _, usage = os.wait4(process.pid, os.WNOHANG)
@@ -116,8 +116,8 @@ def _run(
             time.sleep(0.02)
         process.returncode = 0  # it is reaped
         wall = time.monotonic() - started
-        said.seek(0)
-        return said.read(), (usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss / 1024, stopped)
+        output.seek(0)
+        return output.read(), (usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss / 1024, stopped)
 
 
 def _cpu_s(pid: int) -> float:

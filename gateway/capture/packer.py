@@ -27,7 +27,7 @@ KERNEL: Final = 2
 BY_FRAME_POINTER: Final = 4
 
 _MAX_DISTANCE: Final = (1 << 32) - 1
-# A reader refuses a capture with longer paths or larger offsets (storage/landing/decode.py). Relative steps can build
+# A reader refuses a capture with longer paths or larger offsets (storage/ingest/decode_capture.py). Relative steps can build
 # a path longer than the kernel accepts, and a mapping's offset may have 64 bits.
 _MAX_TEXT: Final = 8192
 _MAX_OFFSET: Final = (1 << 63) - 1

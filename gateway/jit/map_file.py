@@ -52,11 +52,11 @@ class Owner:
 def read_owner(pid: int) -> Owner:
     """Read the facts of a live process. Raises ProcessGone, AccessDenied."""
     status = _read(f"/proc/{pid}/status")
-    told = dict(line.partition(b":")[::2] for line in status.split(b"\n"))
+    fields_of_status = dict(line.partition(b":")[::2] for line in status.split(b"\n"))
     fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
     try:
-        _, effective, _, filesystem = map(int, told[b"Uid"].split())
-        numbers = [int(number) for number in told[b"NSpid"].split()]
+        _, effective, _, filesystem = map(int, fields_of_status[b"Uid"].split())
+        numbers = [int(number) for number in fields_of_status[b"NSpid"].split()]
         since_boot = int(fields[_START_TIME_FIELD]) / _TICKS_PER_S
         own_pid = numbers[-1]
     except (KeyError, ValueError, IndexError) as reason:

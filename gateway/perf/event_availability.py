@@ -100,11 +100,11 @@ def table(availabilities: Sequence[Availability]) -> Iterator[str]:
     """Lines of text with aligned columns: event, verdict, source, errno, what to do."""
     rows = [("event", "verdict", "source", "errno", "what to do")]
     for availability in availabilities:
-        said = capture_pb2.Support.Name(availability.support).removeprefix("SUPPORT_").lower()
+        support_name = capture_pb2.Support.Name(availability.support).removeprefix("SUPPORT_").lower()
         rows.append(
             (
                 availability.name,
-                "counts only" if availability.counts_only else said,
+                "counts only" if availability.counts_only else support_name,
                 availability.source or "-",
                 errno.errorcode.get(availability.errno, str(availability.errno))
                 if availability.errno

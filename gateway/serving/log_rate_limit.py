@@ -28,11 +28,11 @@ class LogRateLimit:
         """Fields to add to the line (the number of lines suppressed before it); None: suppress the line."""
         now = self._clock()
         with self._lock:
-            began, said, suppressed = self._kinds.get(kind, (now, 0, 0))
+            began, logged, suppressed = self._kinds.get(kind, (now, 0, 0))
             if now - began >= _PERIOD_S:
-                began, said = now, 0
-            if said >= _BURST:
-                self._kinds[kind] = began, said, suppressed + 1
+                began, logged = now, 0
+            if logged >= _BURST:
+                self._kinds[kind] = began, logged, suppressed + 1
                 return None
-            self._kinds[kind] = began, said + 1, 0
+            self._kinds[kind] = began, logged + 1, 0
             return {"suppressed": suppressed} if suppressed else {}

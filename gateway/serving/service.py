@@ -268,8 +268,8 @@ class GatewayService(gateway_pb2_grpc.GatewayServicer):
     def _symbols_refusal(self, reason: int, message: str, fields: dict[str, str]) -> gateway_pb2.SymbolsReply:
         name = gateway_pb2.SymbolsRefusal.Reason.Name(reason)
         if (suppressed := self._log_limit.admit(f"symbols {name}")) is not None:
-            said = {"reason": name, "message": message[:_LOGGED]} | suppressed
-            _log.info("symbols refused", extra={"fields": fields | said})
+            extra_fields = {"reason": name, "message": message[:_LOGGED]} | suppressed
+            _log.info("symbols refused", extra={"fields": fields | extra_fields})
         return gateway_pb2.SymbolsReply(refusal=gateway_pb2.SymbolsRefusal(reason=name, message=message))
 
     def _refusal(self, reason: int, message: str, visit: str) -> gateway_pb2.CaptureReply:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-REMEMBERED: Final = 1024
+MAX_BUILDS: Final = 1024
 MAX_AGE_S: Final = 3 * 86_400.0
 """An older build is not returned any more."""
 MAX_PATH_BYTES: Final = 482
@@ -28,7 +28,7 @@ _COUNT: Final = struct.Struct("<Q")
 _ENTRY: Final = struct.Struct("<dIH")
 _ENTRY_BYTES: Final = _ENTRY.size + MAX_PATH_BYTES
 _KEYS_AT: Final = _COUNT.size
-_ENTRIES_AT: Final = _KEYS_AT + REMEMBERED * _DIGEST_BYTES
+_ENTRIES_AT: Final = _KEYS_AT + MAX_BUILDS * _DIGEST_BYTES
 
 
 class SeenBuild(NamedTuple):
@@ -39,10 +39,10 @@ class SeenBuild(NamedTuple):
 
 
 class SeenBuilds:
-    """The `REMEMBERED` newest builds, each with its latest process and path. One process writes at a time."""
+    """The `MAX_BUILDS` newest builds, each with its latest process and path. One process writes at a time."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, *, file: Path | None = None) -> None:
-        self._memory = shared_memory(_ENTRIES_AT + REMEMBERED * _ENTRY_BYTES, file)
+        self._memory = shared_memory(_ENTRIES_AT + MAX_BUILDS * _ENTRY_BYTES, file)
         self._lock = threading.Lock()
         self._clock = clock
 
@@ -56,7 +56,7 @@ class SeenBuilds:
             slot = self._slot(digest)
             if slot < 0:
                 (count,) = _COUNT.unpack_from(self._memory, 0)
-                slot = count % REMEMBERED
+                slot = count % MAX_BUILDS
                 _COUNT.pack_into(self._memory, 0, count + 1)
                 at = _KEYS_AT + slot * _DIGEST_BYTES
                 self._memory[at : at + _DIGEST_BYTES] = digest
@@ -79,7 +79,7 @@ class SeenBuilds:
 
     def _slot(self, digest: bytes) -> int:
         (count,) = _COUNT.unpack_from(self._memory, 0)
-        end = _KEYS_AT + min(count, REMEMBERED) * _DIGEST_BYTES
+        end = _KEYS_AT + min(count, MAX_BUILDS) * _DIGEST_BYTES
         at = self._memory.find(digest, _KEYS_AT, end)
         while at >= 0 and (at - _KEYS_AT) % _DIGEST_BYTES:
             at = self._memory.find(digest, at + 1, end)

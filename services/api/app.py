@@ -20,29 +20,29 @@ from starlette.types import Receive, Scope, Send
 
 from services.api import problems
 from services.api.auth import Access
-from services.api.callers import Renewing
 from services.api.experiments import experiments_router
 from services.api.formats import pprof
 from services.api.formats.accept import GZIP, accept_encoding, accepted_codings
-from services.api.guard import Guard
 from services.api.health import health_router
-from services.api.leftovers import Leftovers
+from services.api.malloc_trim import MallocTrimmer
 from services.api.metrics import Metrics
 from services.api.pages import STATIC, login_router, ui_router
+from services.api.request_auth import SessionRenewal
+from services.api.request_limits import RequestLimits
 from services.api.request_log import RequestLog
 from services.api.response_cache import ResponseCache
 from services.api.routes import api_router
 from services.api.symbols import CONCURRENT_INSPECTIONS, LARGEST_SOURCES, symbols_router
-from services.data_api.desk import DataDesk
-from services.data_api.http import data_router
-from services.experiments.desk import ExperimentDesk
-from services.experiments.file import LARGEST_BYTES
-from services.symbols.desk import SymbolDesk
+from services.data_api.http_routes import data_router
+from services.data_api.stream_service import StreamService
+from services.experiments.experiment_csv import LARGEST_BYTES
+from services.experiments.experiment_service import ExperimentService
+from services.symbols.symbol_service import SymbolService
 from storage.errors import StorageError
-from storage.query.engine import QueryEngine
+from storage.query.query_engine import QueryEngine
 from storage.query.shapes.operations import OperationsQuestion
 from storage.query.shapes.readiness import ReadinessQuestion
-from storage.query.shapes.status import LandingQuestion
+from storage.query.shapes.status import IngestionQuestion
 
 CONCURRENT_QUERIES = 4
 """Queries that run at the same time; each holds one database connection."""
@@ -107,12 +107,12 @@ def create_app(
     secure: bool = False,
     concurrent_queries: int = CONCURRENT_QUERIES,
     price_per_core_hour: float | None = None,
-    symbols: SymbolDesk | None = None,
+    symbols: SymbolService | None = None,
     uploads: Path = Path("/tmp"),  # noqa: S108 - files there have no names
     inspections: int = CONCURRENT_INSPECTIONS,
     connections: Callable[[], int] | None = None,
-    data: DataDesk | None = None,
-    experiments: ExperimentDesk | None = None,
+    data: StreamService | None = None,
+    experiments: ExperimentService | None = None,
     cache: ResponseCache | None = None,
 ) -> FastAPI:
     """The application over these queries; closing them stays the caller's.
@@ -126,14 +126,14 @@ def create_app(
     """
     cache = cache or ResponseCache(0, ttl_s=0.0)
     metrics = Metrics(
-        lambda: queries.ask(LandingQuestion()),
+        lambda: queries.ask(IngestionQuestion()),
         lambda: queries.ask(OperationsQuestion()),
         lambda: {**queries.caches(), "responses": cache.size},
         connections,
         cache,
-        streams=None if data is None else lambda: data.places.open,
+        streams=None if data is None else lambda: data.slots.open,
     )
-    leftovers = Leftovers()
+    malloc_trimmer = MallocTrimmer()
 
     async def warm() -> bool:
         """Map the file of stacks; False: the database has no tables yet."""
@@ -152,7 +152,7 @@ def create_app(
         # Before the first request: without the file a query reads every stack that it needs from the database.
         mapped = await warm()
         async with create_task_group() as tasks:
-            tasks.start_soon(leftovers.keep_giving_back)
+            tasks.start_soon(malloc_trimmer.trim_periodically)
             if not mapped:
                 tasks.start_soon(warm_later)
             yield
@@ -176,7 +176,7 @@ def create_app(
             queries,
             access,
             limiter,
-            answered=leftovers.note,
+            on_answered=malloc_trimmer.note,
             cache=cache,
             price_per_core_hour=price_per_core_hour,
         )
@@ -199,8 +199,10 @@ def create_app(
         minimum_size=1400,
         exclude_content_types=(*DEFAULT_EXCLUDED_CONTENT_TYPES, pprof.MEDIA_TYPE),
     )
-    app.add_middleware(Renewing)
-    app.add_middleware(Guard, allowed_hosts=allowed_hosts, secure=secure, largest_bodies=largest_bodies)
+    app.add_middleware(SessionRenewal)
+    app.add_middleware(
+        RequestLimits, allowed_hosts=allowed_hosts, secure=secure, largest_bodies=largest_bodies
+    )
     app.add_middleware(RequestLog, metrics=metrics)
     return app
 

@@ -19,7 +19,7 @@ from fastapi import Request
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
-from services.api.listening import Connections
+from services.api.connection_limits import Connections
 
 HEAD_S: Final = 15.0
 """For a request's head to be complete, from the connection or from the head's first byte."""

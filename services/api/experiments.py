@@ -13,13 +13,13 @@ from pydantic import Field
 from services.api.answer import Answer, Json
 from services.api.auth import Access, Role
 from services.api.body import body_as_file
-from services.api.callers import bearer_scheme, demand, role_of, session_scheme
+from services.api.encoded_response import as_json, in_thread, zipped
 from services.api.problems import Problem, described
 from services.api.query_string import only_what_is_taken
-from services.api.replies import as_json, in_thread, zipped
-from services.experiments.desk import ExperimentDesk
+from services.api.request_auth import bearer_scheme, demand, role_of, session_scheme
 from services.experiments.errors import UnusableExperiments
-from services.experiments.file import LARGEST_BYTES
+from services.experiments.experiment_csv import LARGEST_BYTES
+from services.experiments.experiment_service import ExperimentService
 from storage.errors import ExperimentsExist, TooManyExperiments
 
 _PROBLEMS = described(
@@ -111,7 +111,7 @@ class RemovedExperiments(Answer):
 
 
 def experiments_router(
-    desk: ExperimentDesk, access: Access, limiter: CapacityLimiter, folder: Path
+    service: ExperimentService, access: Access, limiter: CapacityLimiter, folder: Path
 ) -> APIRouter:
     """The routes over these experiments. `folder` is where a body lies while it is read."""
 
@@ -140,7 +140,7 @@ def experiments_router(
         **reading,
     )
     async def experiments(request: Request) -> Response:
-        return await answer(request, desk.listing)
+        return await answer(request, service.listing)
 
     @router.post(
         "/experiments",
@@ -167,7 +167,7 @@ def experiments_router(
 
             def make() -> Json:
                 try:
-                    return desk.add(name, path.read_bytes(), added_by=who, replace=replace)
+                    return service.add(name, path.read_bytes(), added_by=who, replace=replace)
                 except UnusableExperiments as error:
                     status = HTTPStatus.UNPROCESSABLE_ENTITY
                     hint = "Nothing was kept; docs/models.md says what stands in each column."
@@ -190,7 +190,7 @@ def experiments_router(
         **reading,
     )
     async def experiments_of_name(request: Request, name: Name) -> Response:
-        return await answer(request, lambda: desk.show(name))
+        return await answer(request, lambda: service.show(name))
 
     @router.delete(
         "/experiments/{name}",
@@ -201,7 +201,7 @@ def experiments_router(
         **changing,
     )
     async def remove_experiments(request: Request, name: Name) -> Response:
-        return await answer(request, lambda: desk.remove(name))
+        return await answer(request, lambda: service.remove(name))
 
     return router
 

@@ -11,11 +11,11 @@ from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, Response
 
 from services.api.auth import Access, Role
-from services.api.callers import demand, role_of
 from services.api.metrics import Metrics
 from services.api.problems import of_storage
+from services.api.request_auth import demand, role_of
 from storage.errors import StorageError
-from storage.query.engine import QueryEngine
+from storage.query.query_engine import QueryEngine
 from storage.query.shapes.readiness import ReadinessQuestion
 
 _log = structlog.get_logger("fleetprof.api")

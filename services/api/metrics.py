@@ -14,9 +14,9 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from services.api.response_cache import ResponseCache
-from services.observing.store import StoreState
+from services.monitoring.store_metrics import StoreState
 from storage.query.shapes.operations import Operations
-from storage.query.shapes.status import LandingStatus
+from storage.query.shapes.status import IngestionStatus
 from storage.snapshots.decoded_cache import CacheSize
 
 
@@ -25,7 +25,7 @@ class Metrics:
 
     def __init__(
         self,
-        landing: Callable[[], LandingStatus],
+        ingestion: Callable[[], IngestionStatus],
         operations: Callable[[], Operations],
         caches: Callable[[], Mapping[str, CacheSize]],
         connections: Callable[[], int] | None = None,
@@ -33,7 +33,7 @@ class Metrics:
         *,
         streams: Callable[[], int] | None = None,
     ) -> None:
-        """`landing` and `operations` say how the store is, or raise DatabaseError; `caches` what is kept between answers.
+        """`ingestion` and `operations` say how the store is, or raise DatabaseError; `caches` what is kept between answers.
 
         `connections`: how many to the database are in use; None: not known. `responses`: their cache.
         `streams`: how many of the data API's are open; None: there are none.
@@ -48,7 +48,7 @@ class Metrics:
             registry=self._registry,
             buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
         )
-        self._registry.register(StoreState(landing, operations))
+        self._registry.register(StoreState(ingestion, operations))
         if connections is not None:
             Gauge(
                 "fleetprof_database_connections_in_use",

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from services.api.app import create_app
 from services.api.auth import Access
-from services.data_api.desk import DataDesk
+from services.data_api.stream_service import StreamService
 from services.data_api.streams import Streams
-from services.experiments.desk import ExperimentDesk
-from services.symbols.desk import SymbolDesk
+from services.experiments.experiment_service import ExperimentService
+from services.symbols.symbol_service import SymbolService
 from storage.archive import Archive
 from storage.database import open_engine
-from storage.query.engine import QueryEngine
+from storage.query.query_engine import QueryEngine
 
 
 def document() -> str:
@@ -21,10 +21,12 @@ def document() -> str:
     with tempfile.TemporaryDirectory() as state_dir:
         engine = open_engine("postgresql://nobody@localhost/nothing", application="openapi")
         queries = QueryEngine(engine)
-        desk = SymbolDesk(engine, Archive(state_dir))
-        data = DataDesk(Streams(engine, Archive(state_dir)))
-        access, experiments = Access(Path(state_dir)), ExperimentDesk(engine)
-        description = create_app(queries, access, symbols=desk, data=data, experiments=experiments).openapi()
+        service = SymbolService(engine, Archive(state_dir))
+        data = StreamService(Streams(engine, Archive(state_dir)))
+        access, experiments = Access(Path(state_dir)), ExperimentService(engine)
+        description = create_app(
+            queries, access, symbols=service, data=data, experiments=experiments
+        ).openapi()
         queries.close()
     return json.dumps(description, indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 

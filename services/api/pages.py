@@ -2,7 +2,7 @@
 
 The UI's files hold nothing secret and go to anyone, so that a link into the UI from elsewhere works
 although browsers keep back a SameSite=Strict cookie on such a first request; its data do not. No page has
-data in it: a page is asked for with the cookie alone, which proves nothing.
+data in it: a page is probe for with the cookie alone, which proves nothing.
 """
 
 import gzip
@@ -20,13 +20,13 @@ from starlette.routing import Match
 from starlette.types import Scope
 
 from services.api.auth import Access, LoginRefused
-from services.api.callers import is_secure, session_of
 from services.api.formats.accept import ZSTD, Coding, accept_encoding, best_coding
 from services.api.problems import Problem
+from services.api.request_auth import is_secure, session_of
 from services.api.sessions import cookie_header
 
 STATIC = Path(__file__).parent / "static"
-_UNKEPT = {"Cache-Control": "no-store"}
+_NO_STORE = {"Cache-Control": "no-store"}
 _FOREVER = "public, max-age=31536000, immutable"
 _LONGEST_TOKEN = 500
 _PACKABLE = frozenset({".css", ".js", ".svg"})
@@ -56,7 +56,7 @@ def login_router(access: Access) -> APIRouter:
             return _page(
                 HTTPStatus.FORBIDDEN, "Not signed in", str(error), "Get a new link with: fleetprof url"
             )
-        response = RedirectResponse(f"/#session={halves.binding}", HTTPStatus.SEE_OTHER, headers=_UNKEPT)
+        response = RedirectResponse(f"/#session={halves.binding}", HTTPStatus.SEE_OTHER, headers=_NO_STORE)
         response.headers["Set-Cookie"] = cookie_header(halves.cookie, secure=is_secure(request.scope))
         return response
 
@@ -64,7 +64,7 @@ def login_router(access: Access) -> APIRouter:
     def logout(request: Request) -> Response:
         if session := session_of(request, access):
             access.sessions.end(session)
-        response = Response(status_code=HTTPStatus.NO_CONTENT, headers=_UNKEPT)
+        response = Response(status_code=HTTPStatus.NO_CONTENT, headers=_NO_STORE)
         response.headers["Set-Cookie"] = cookie_header("", secure=is_secure(request.scope))
         return response
 
@@ -104,11 +104,11 @@ def ui_router(static: Path) -> APIRouter:
 def _no_answer(request: Request) -> Problem:
     """Why a path below /api has no answer to this GET or HEAD: no such path, or other methods are for it."""
     path = request.scope["path"]
-    asked = {"type": "http", "path": path, "root_path": request.scope.get("root_path", ""), _BUT_PAGES: True}
+    probe = {"type": "http", "path": path, "root_path": request.scope.get("root_path", ""), _BUT_PAGES: True}
     methods = [
         method
         for method in _METHODS
-        if any(route.matches({**asked, "method": method})[0] is Match.FULL for route in request.app.routes)
+        if any(route.matches({**probe, "method": method})[0] is Match.FULL for route in request.app.routes)
     ]
     if not methods:
         return Problem(

@@ -42,7 +42,7 @@ class Key:
 class _Entry:
     body: bytes
     headers: dict[str, str]
-    asked_at: float
+    queried_at: float
     size: int
     """Bytes, its key's included."""
 
@@ -84,14 +84,14 @@ class ResponseCache:
                 self.misses += 1
                 return None
             self.hits += 1
-        headers = {**entry.headers, "age": str(int(self._clock() - entry.asked_at))}
+        headers = {**entry.headers, "age": str(int(self._clock() - entry.queried_at))}
         return if_changed(request, Response(entry.body, headers=headers))
 
-    def put(self, key: Key, response: Response, *, asked_at: float) -> None:
-        """Cache a whole, successful response; `asked_at` is `now()` from before its question."""
+    def put(self, key: Key, response: Response, *, queried_at: float) -> None:
+        """Cache a whole, successful response; `queried_at` is `now()` from before its question."""
         body, headers = bytes(response.body), dict(response.headers)
         texts = (key.path, key.query, *headers, *headers.values())
-        entry = _Entry(body, headers, asked_at, len(body) + sum(map(len, texts)) + _ENTRY_BYTES)
+        entry = _Entry(body, headers, queried_at, len(body) + sum(map(len, texts)) + _ENTRY_BYTES)
         if entry.size > self._max_bytes or self._expired(entry):
             return
         with self._lock:
@@ -103,7 +103,7 @@ class ResponseCache:
                 self._drop(next(iter(self._entries)))
 
     def _expired(self, entry: _Entry) -> bool:
-        return self._clock() - entry.asked_at > self._ttl_s
+        return self._clock() - entry.queried_at > self._ttl_s
 
     def _drop(self, key: Key) -> None:
         entry = self._entries.pop(key, None)

@@ -25,7 +25,6 @@ from services.api.analysis import (
     stability,
 )
 from services.api.auth import Access, Role
-from services.api.callers import bearer_scheme, demand, session_scheme
 from services.api.profiles import (
     call_graph,
     callers,
@@ -42,10 +41,11 @@ from services.api.profiles import (
     status,
     table,
 )
-from services.api.profiles.asker import Asker
+from services.api.profiles.query_handler import QueryHandler
 from services.api.query_string import only_what_is_taken
+from services.api.request_auth import bearer_scheme, demand, session_scheme
 from services.api.response_cache import ResponseCache
-from storage.query.engine import QueryEngine
+from storage.query.query_engine import QueryEngine
 
 _SHAPES = (
     table,
@@ -74,13 +74,13 @@ def api_router(
     access: Access,
     limiter: CapacityLimiter,
     *,
-    answered: Callable[[], None],
+    on_answered: Callable[[], None],
     cache: ResponseCache,
     price_per_core_hour: float | None = None,
 ) -> APIRouter:
     """The routes over these queries, for callers this access lets in.
 
-    Queries run in threads, at most as many at once as `limiter` has; others wait their turn. `answered`
+    Queries run in threads, at most as many at once as `limiter` has; others wait their turn. `on_answered`
     is called after each, whatever came of it.
     """
 
@@ -90,9 +90,9 @@ def api_router(
     # The schemes describe, `viewer` decides: either of the two is enough.
     guards = [Depends(viewer), Security(session_scheme), Security(bearer_scheme), Depends(only_what_is_taken)]
     router = APIRouter(prefix="/api/v1", dependencies=guards, tags=["profiles"])
-    asker = Asker(queries, limiter, answered, cache)
+    handler = QueryHandler(queries, limiter, on_answered, cache)
     for shape in (*_SHAPES, *_MODELS):
-        shape.add(router, asker)
-    shared_code.add(router, asker, price_per_core_hour)
-    status.add(router, asker, price_per_core_hour)
+        shape.add(router, handler)
+    shared_code.add(router, handler, price_per_core_hour)
+    status.add(router, handler, price_per_core_hour)
     return router

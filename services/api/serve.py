@@ -18,22 +18,22 @@ from sqlalchemy import QueuePool
 
 from services.api.app import CONCURRENT_QUERIES, create_app
 from services.api.auth import Access, parse_tokens
+from services.api.connection_limits import BACKLOG, Connections, LimitedListener, ServingLoop, max_connections
 from services.api.connections import CuttableConnection
-from services.api.listening import BACKLOG, Connections, LimitedListener, ServingLoop, places
 from services.api.response_cache import ResponseCache
 from services.api.symbols import CONCURRENT_INSPECTIONS, CONCURRENT_SOURCES
-from services.certificates.serving import ServedPair, check_pair
-from services.data_api.running import EndingStreams, open_desk, streaming
-from services.data_api.server import DataListen, check_data_exposure
+from services.certificates.served_pair import ServedPair, check_pair
+from services.data_api.grpc_server import DataListen, check_data_exposure
+from services.data_api.lifecycle import EndingStreams, open_stream_service, serve_streams
 from services.errors import CannotStart, SettingsProblem
-from services.experiments.desk import ExperimentDesk
-from services.symbols.desk import SymbolDesk
+from services.experiments.experiment_service import ExperimentService
+from services.symbols.symbol_service import SymbolService
 from storage.archive import Archive
 from storage.database import open_engine
-from storage.query.engine import OlderDays, QueryEngine
+from storage.query.query_engine import OlderDays, QueryEngine
 from storage.query.stacks.files import StackFiles
-from storage.snapshots.budget import Limits
 from storage.snapshots.decoded_cache import DEFAULT_BYTES
+from storage.snapshots.query_budget import Limits
 from storage.symbols.sources import MAX_SOURCE_BYTES
 from symbolizer.source_text.roots import SourceRoot
 from symbolizer.source_text.text import FetchLimits, SourceTexts
@@ -138,7 +138,7 @@ def serve(
     names = [*allowed_hosts]
     if not listen.host.startswith(_UNIX) and not _is_any(listen.host):
         names.append(f"[{listen.host}]" if ":" in listen.host else listen.host)
-    connections = Connections(places(listen.connections), listen.connections_per_address)
+    connections = Connections(max_connections(listen.connections), listen.connections_per_address)
     bound = LimitedListener.of(_bind(listen), connections)
     # One connection for each query that runs and source that is looked for, one for probes, some for uploads.
     engine = open_engine(
@@ -148,7 +148,7 @@ def serve(
         engine, limits=limits, files=StackFiles(stack_files), cache_bytes=decoded_bytes, older=older
     )
     archive = Archive(symbols.archive_url)
-    desk = open_desk(database_url, archive)
+    service = open_stream_service(database_url, archive)
     try:
         app = create_app(
             queries,
@@ -157,7 +157,7 @@ def serve(
             secure=listen.secure,
             price_per_core_hour=price_per_core_hour,
             cache=cache,
-            symbols=SymbolDesk(
+            symbols=SymbolService(
                 engine,
                 archive,
                 texts=SourceTexts(
@@ -176,8 +176,8 @@ def serve(
             uploads=state_dir / "uploads",
             inspections=symbols.inspections,
             connections=pool.checkedout if isinstance(pool := engine.pool, QueuePool) else None,
-            data=desk,
-            experiments=ExperimentDesk(engine),
+            data=service,
+            experiments=ExperimentService(engine),
         )
         config = uvicorn.Config(
             app,
@@ -198,10 +198,10 @@ def serve(
         if config.ssl is not None:
             config.ssl.minimum_version = ssl.TLSVersion.TLSv1_3
         structlog.get_logger("fleetprof.api").info("listening", address=_where(listen, bound))
-        server = EndingStreams(config, desk, _served_pair(listen))
+        server = EndingStreams(config, service, _served_pair(listen))
         with (
             _ending_quietly(),
-            streaming(desk, data, access),
+            serve_streams(service, data, access),
             asyncio.Runner(loop_factory=ServingLoop) as runner,
         ):
             runner.run(server.serve(sockets=[bound]))
@@ -210,7 +210,7 @@ def serve(
         if listen.host.startswith(_UNIX):
             Path(listen.host.removeprefix(_UNIX)).unlink(missing_ok=True)
         queries.close()
-        desk.close()
+        service.close()
         engine.dispose()
 
 

@@ -1,4 +1,4 @@
-"""The answers about symbols as OpenAPI describes them; `services.symbols.answers` makes them."""
+"""The answers about symbols as OpenAPI describes them; `services.symbols.symbol_documents` makes them."""
 
 from typing import Literal
 
@@ -51,25 +51,25 @@ class KnownFiles(Answer):
     upload: UploadTerms
 
 
-class RelandingAnswer(Answer):
-    """Captures that are landed again because a binary's symbols became better."""
+class ReprocessingAnswer(Answer):
+    """Captures that are reprocessed because a binary's symbols became better."""
 
     id: int
     key: str = Field(description="The binary's.")
     why: str = Field(description="A sentence.")
-    asked_at: str
+    queried_at: str
     finished_at: str | None = Field(description="Null: it is under way.")
     renamed: int = Field(description="Functions that were named at once, in place.")
-    captures: int = Field(description="To be landed again, for lines and inlined calls.")
-    landed: int = Field(description="Of these, landed again by now.")
-    failed: int = Field(description="Of these, set aside or gone from the archive.")
-    left: int = Field(description="Of these, still to be landed.")
+    captures: int = Field(description="To be reprocessed, for lines and inlined calls.")
+    ingested: int = Field(description="Of these, reprocessed by now.")
+    failed: int = Field(description="Of these, quarantined or gone from the archive.")
+    left: int = Field(description="Of these, still to be ingested.")
 
 
-class Relandings(Answer):
-    """Relandings: those under way first, then the latest."""
+class Reprocessings(Answer):
+    """Reprocessings: those under way first, then the latest."""
 
-    relandings: list[RelandingAnswer]
+    reprocessings: list[ReprocessingAnswer]
 
 
 class UploadAnswer(Answer):
@@ -89,8 +89,8 @@ class UploadAnswer(Answer):
     unnamed: int = Field(
         description="Functions of this binary that had no name from debug information when it came."
     )
-    relanding_before: int = Field(
-        description="The binary's newest relanding before this upload; one with a greater id comes of it. 0: none."
+    reprocessing_before: int = Field(
+        description="The binary's newest reprocessing before this upload; one with a greater id comes of it. 0: none."
     )
 
 
@@ -118,7 +118,7 @@ class BinarySymbols(Answer):
     cores: IntervalAnswer | None = Field(
         description="The same as cores of the fleet busy with it on average."
     )
-    few: bool = Field(description="Too few visits contribute for a narrow interval to be honest.")
+    low_confidence: bool = Field(description="Too few visits contribute for a narrow interval to be honest.")
     quality: QualityName | None = Field(
         description="Of the best file that is stored for it and may be used; null: there is none."
     )
@@ -127,7 +127,7 @@ class BinarySymbols(Answer):
     disputed: bool = Field(
         description="Gateways of two machines gave different symbols of it; none is used, and there are no others."
     )
-    relanding: RelandingAnswer | None = Field(description="Its last; null: never.")
+    reprocessing: ReprocessingAnswer | None = Field(description="Its last; null: never.")
 
 
 class SymbolsAnswer(Answer):
@@ -162,12 +162,12 @@ class AbsenceState(Answer):
     until: str = Field(description="It is not asked again before.")
 
 
-class AskAnswer(Answer):
+class SymbolRequestAnswer(Answer):
     """A machine that was asked for the binary's symbols."""
 
     kind: FileKindName
     machine: str
-    asked_at: str
+    queried_at: str
     outcome: Literal["asked", "got", "unconfirmed", "disputed", "absent", "refused", "failed"] = Field(
         description="unconfirmed: it is used once another machine gives the same; disputed: another gave something else."
     )
@@ -183,7 +183,7 @@ class BinaryAnswer(Answer):
     files: list[SymbolFile] = Field(description="The best first, rejected ones last.")
     caches: list[CacheState]
     absences: list[AbsenceState]
-    asks: list[AskAnswer]
+    asks: list[SymbolRequestAnswer]
     upload: UploadTerms
 
 

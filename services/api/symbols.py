@@ -17,16 +17,16 @@ from fastapi import Path as PathParameter
 from services.api import symbol_models
 from services.api.auth import Access, Role
 from services.api.body import body_as_file
-from services.api.callers import bearer_scheme, caller_of, demand, role_of, session_scheme
-from services.api.places import Places
+from services.api.cancellable_threads import run_until_disconnect
+from services.api.encoded_response import Made, as_json, in_thread, zipped
 from services.api.problems import Problem, described
 from services.api.query_string import only_what_is_taken
-from services.api.replies import Made, as_json, in_thread, zipped
-from services.api.waiting import until_gone
-from services.symbols import answers
-from services.symbols.desk import MOST_ASKED, MOST_LISTED, ListingQuery, SymbolDesk
+from services.api.request_auth import bearer_scheme, caller_of, demand, role_of, session_scheme
+from services.api.upstream_slots import UpstreamSlots
+from services.symbols import symbol_documents
 from services.symbols.errors import NoSuchSymbols, NotYet, UnusableFile
-from storage.symbols.missing import Order, Which
+from services.symbols.symbol_service import MAX_FILES_PER_QUERY, MAX_LISTED, ListingQuery, SymbolService
+from storage.symbols.missing_symbols import Order, Which
 
 LARGEST_SOURCES: int = 512 << 20
 """Bytes of one archive of sources, unpacked."""
@@ -66,7 +66,7 @@ KeyInPath = Annotated[str, PathParameter(description=_KEY, max_length=_LONGEST_K
 
 
 def symbols_router(
-    desk: SymbolDesk,
+    service: SymbolService,
     access: Access,
     limiter: CapacityLimiter,
     folder: Path,
@@ -86,7 +86,7 @@ def symbols_router(
     reading: dict[str, Any] = {"dependencies": [Depends(viewer), *schemes]}
     changing: dict[str, Any] = {"dependencies": [Depends(operator), *schemes]}
     bodies, uploads = CapacityLimiter(_CONCURRENT_BODIES), CapacityLimiter(inspections)
-    waiting = Places(CONCURRENT_SOURCES, of_one=_SOURCES_OF_ONE, patience_s=_SOURCE_PATIENCE_S)
+    waiting = UpstreamSlots(CONCURRENT_SOURCES, of_one=_SOURCES_OF_ONE, patience_s=_SOURCE_PATIENCE_S)
     texts, trees = CapacityLimiter(CONCURRENT_SOURCES), CapacityLimiter(CONCURRENT_TREES)
 
     def allowed(request: Request) -> bool:
@@ -112,7 +112,7 @@ def symbols_router(
         "/symbols",
         summary="Binaries by what they hide",
         description="Binaries that captures hold, with the samples that pass through code of theirs that has no name, "
-        "what is stored for them, and how far the landing of better symbols is.",
+        "what is stored for them, and how far the ingestion of better symbols is.",
         response_model=symbol_models.SymbolsAnswer,
         responses=_only(401, 422, 503),
         **reading,
@@ -134,20 +134,22 @@ def symbols_router(
             str,
             Query(max_length=200, description="Only with this text in name, path or key, whatever its case."),
         ] = "",
-        limit: Annotated[int, Query(ge=1, le=MOST_LISTED, description="Binaries to show.")] = 100,
+        limit: Annotated[int, Query(ge=1, le=MAX_LISTED, description="Binaries to show.")] = 100,
         offset: Annotated[int, Query(ge=0, le=100_000_000, description="Binaries to skip.")] = 0,
         days: Annotated[int, Query(ge=1, le=35, description="Samples of the last so many days count.")] = 1,
     ) -> Response:
         may, query = allowed(request), ListingQuery(show, sort, find, limit, offset, days)
-        return await answer(request, lambda: as_json(answers.listing(desk, desk.listing(query), allowed=may)))
+        return await answer(
+            request, lambda: as_json(symbol_documents.listing(service, service.listing(query), allowed=may))
+        )
 
     @router.post(
         "/symbols",
         summary="Upload a file with symbols",
         description="The body is the file as it is: an executable, a library, a kernel or module, a debug file, split "
         "DWARF; `Content-Encoding: zstd` or `gzip` is welcome. What it is is read from it. "
-        "Functions are named at once, in place; captures that hold the binary are landed again afterwards, which "
-        "/symbols/{key} and /relandings follow.",
+        "Functions are named at once, in place; captures that hold the binary are reprocessed afterwards, which "
+        "/symbols/{key} and /reprocessings follow.",
         response_model=symbol_models.UploadAnswer,
         responses=_only(400, 401, 403, 408, 413, 415, 422, 503, 507),
         openapi_extra=_body("application/octet-stream", "The file."),
@@ -158,11 +160,14 @@ def symbols_router(
         name: Annotated[str, Query(max_length=255, description="Its base name, for people.")] = "",
     ) -> Response:
         who = _who(request, access)
-        async with bodies, body_as_file(request, folder, limit=desk.largest_bytes, unpacking=uploads) as path:
+        async with (
+            bodies,
+            body_as_file(request, folder, limit=service.largest_bytes, unpacking=uploads) as path,
+        ):
 
             def add() -> Made:
-                done = desk.add(path, name=name or "The file", uploaded_by=who)
-                return as_json(answers.uploaded(done))
+                done = service.add(path, name=name or "The file", uploaded_by=who)
+                return as_json(symbol_documents.uploaded(done))
 
             with _refusing():
                 # In a thread of the upload's own: a query must not wait for an inspection.
@@ -183,7 +188,7 @@ def symbols_router(
             list[str],
             Query(
                 default_factory=list,
-                max_length=MOST_ASKED,
+                max_length=MAX_FILES_PER_QUERY,
                 description="SHA-256 of a file, hex; may be given again.",
             ),
         ],
@@ -191,8 +196,10 @@ def symbols_router(
         may, digests = allowed(request), [_digest(text) for text in sha256]
 
         def make() -> Made:
-            found = desk.known(digests)
-            return as_json(answers.known(desk, (f for files in found.values() for f in files), allowed=may))
+            found = service.known(digests)
+            return as_json(
+                symbol_documents.known(service, (f for files in found.values() for f in files), allowed=may)
+            )
 
         return await answer(request, make)
 
@@ -200,19 +207,21 @@ def symbols_router(
         "/symbols/{key:path}",
         summary="One binary's symbols",
         description="What is stored for a binary, what was built from it, who is known not to have it and who was "
-        "asked, and its last relanding.",
+        "asked, and its last reprocessing.",
         response_model=symbol_models.BinaryAnswer,
         responses=_only(401, 404, 422, 503),
         **reading,
     )
     async def binary_symbols(request: Request, key: KeyInPath) -> Response:
         may = allowed(request)
-        return await answer(request, lambda: as_json(answers.details(desk, *desk.show(key), allowed=may)))
+        return await answer(
+            request, lambda: as_json(symbol_documents.details(service, *service.show(key), allowed=may))
+        )
 
     @router.delete(
         "/symbols/{key:path}/{sha256}",
         summary="Forget a file with symbols",
-        description="The next best candidate takes its place. Captures that it may have named are landed again.",
+        description="The next best candidate takes its place. Captures that it may have named are reprocessed.",
         response_model=symbol_models.RemovedFile,
         responses=_only(401, 403, 404, 422, 503),
         **changing,
@@ -223,7 +232,7 @@ def symbols_router(
         sha256: Annotated[str, PathParameter(description="Of the file, hex.")],
     ) -> Response:
         digest = _digest(sha256)
-        return await answer(request, lambda: as_json(answers.removed(desk.remove(key, digest))))
+        return await answer(request, lambda: as_json(symbol_documents.removed(service.remove(key, digest))))
 
     @router.post(
         "/sources",
@@ -241,10 +250,10 @@ def symbols_router(
             gone = Event()
 
             def add() -> Made:
-                return as_json(desk.add_sources(key, path, stopping=gone.is_set))
+                return as_json(service.add_sources(key, path, stopping=gone.is_set))
 
             with _refusing():
-                made = await until_gone(request, trees, gone.set, add)
+                made = await run_until_disconnect(request, trees, gone.set, add)
             return zipped(request, *made)
 
     @router.get(
@@ -264,21 +273,21 @@ def symbols_router(
         ],
     ) -> Response:
         def make() -> Made:
-            return as_json(answers.source(binary, path, desk.source(binary, path)))
+            return as_json(symbol_documents.source(binary, path, service.source(binary, path)))
 
-        async with waiting.taken(caller_of(request, access)):
+        async with waiting.acquired(caller_of(request, access)):
             return await answer(request, make, texts)
 
     @router.get(
-        "/relandings",
-        summary="Captures that are landed again",
-        description="Landings of better symbols: those under way first, then the latest.",
-        response_model=symbol_models.Relandings,
+        "/reprocessings",
+        summary="Captures that are reprocessed",
+        description="Ingestions of better symbols: those under way first, then the latest.",
+        response_model=symbol_models.Reprocessings,
         responses=_only(401, 422, 503),
         **reading,
     )
-    async def relandings(request: Request) -> Response:
-        return await answer(request, lambda: as_json(answers.relandings(desk.relandings())))
+    async def reprocessings(request: Request) -> Response:
+        return await answer(request, lambda: as_json(symbol_documents.reprocessings(service.reprocessings())))
 
     return router
 

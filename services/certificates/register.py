@@ -16,7 +16,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from services.certificates import files
+from services.certificates import key_files
 from services.certificates.authority import (
     AUTHORITY_DAYS,
     LEAF_DAYS,
@@ -69,7 +69,7 @@ class Register:
 
     def init(self, *, days: int = AUTHORITY_DAYS, keep: bool = False) -> Entry:
         """Make the fleet's authority; one that is there is kept if `keep`, else refused."""
-        with files.only_one(self.folder):
+        with key_files.only_one(self.folder):
             path = self.folder / "ca.crt"
             if path.exists() or path.with_suffix(".key").exists():
                 if not keep:
@@ -96,7 +96,7 @@ class Register:
 
         `keep_days`: one with the same names that is good for more days than these is kept.
         """
-        with files.only_one(self.folder):
+        with key_files.only_one(self.folder):
             kept = self._path(kind, names[0])
             target = kept if into is None else into / kept.name
             if keep_days is not None and (found := self._usable(kind, names, target, keep_days)):
@@ -110,17 +110,17 @@ class Register:
             authority = self._authority(kind.authority)
             key = new_key()
             certificate = authority.sign(kind, names, key.public_key(), self._now, days=days)
-            files.write(target.with_suffix(".key"), key_pem(key), files.PRIVATE)
+            key_files.write(target.with_suffix(".key"), key_pem(key), key_files.PRIVATE)
             for path in {kept, target}:
-                files.write(path, certificate_pem(certificate), files.PUBLIC)
+                key_files.write(path, certificate_pem(certificate), key_files.PUBLIC)
             if into is not None:
-                files.write(into / "ca.crt", certificate_pem(authority.certificate), files.PUBLIC)
+                key_files.write(into / "ca.crt", certificate_pem(authority.certificate), key_files.PUBLIC)
             return Issued(self._entry(kept, kind), target, target.with_suffix(".key"), is_new=True)
 
     def renew(self, *, within_days: int, days: int = LEAF_DAYS, new_keys: bool = False) -> list[Issued]:
         """Sign again, for the same names, what ends within so many days; authorities too, by the same key."""
         renewed = []
-        with files.only_one(self.folder):
+        with key_files.only_one(self.folder):
             soon = self._now + timedelta(days=within_days)
             ending = [entry for entry in self.entries() if entry.ends <= soon]
             if new_keys:
@@ -129,7 +129,7 @@ class Register:
                 if entry.kind is None:
                     before = self._authority(entry.path.stem)
                     after = before.renewed(AUTHORITIES[entry.path.stem], self._now)
-                    files.write(entry.path, certificate_pem(after.certificate), files.PUBLIC)
+                    key_files.write(entry.path, certificate_pem(after.certificate), key_files.PUBLIC)
                     renewed.append(Issued(self._entry(entry.path, None), entry.path, None, is_new=True))
                 else:
                     renewed.append(self._renew(entry, entry.kind, days, new_keys=new_keys))
@@ -149,29 +149,29 @@ class Register:
                 yield self._entry(path, kind)
 
     def _renew(self, entry: Entry, kind: Kind, days: int, *, new_keys: bool) -> Issued:
-        public = read_certificate(files.read(entry.path)).public_key()
+        public = read_certificate(key_files.read(entry.path)).public_key()
         key_path = entry.path.with_suffix(".key")
         if new_keys:
             key = new_key()
             public = key.public_key()
             # The key first: a gateway that looks in between finds a pair that does not match and keeps the old one.
-            files.write(key_path, key_pem(key), files.PRIVATE)
+            key_files.write(key_path, key_pem(key), key_files.PRIVATE)
         if not isinstance(public, ec.EllipticCurvePublicKey):
             raise CertificateProblem(
                 f"{entry.path} was not signed by this authority: give its folder by --folder."
             )
         signed = self._authority(kind.authority).sign(kind, entry.names, public, self._now, days=days)
-        files.write(entry.path, certificate_pem(signed), files.PUBLIC)
+        key_files.write(entry.path, certificate_pem(signed), key_files.PUBLIC)
         return Issued(self._entry(entry.path, kind), entry.path, key_path if new_keys else None, is_new=True)
 
     def _usable(self, kind: Kind, names: tuple[str, ...], path: Path, days: int) -> Entry | None:
         """What lies at `path`, if it is for these names, long enough, of this authority, and has its key beside it."""
         try:
             entry = self._entry(path, kind)
-            certificate = read_certificate(files.read(path))
-            key = serialization.load_pem_private_key(files.read(path.with_suffix(".key")), None)
+            certificate = read_certificate(key_files.read(path))
+            key = serialization.load_pem_private_key(key_files.read(path.with_suffix(".key")), None)
             certificate.verify_directly_issued_by(
-                read_certificate(files.read(self.folder / f"{kind.authority}.crt"))
+                read_certificate(key_files.read(self.folder / f"{kind.authority}.crt"))
             )
         except (CertificateProblem, InvalidSignature, ValueError, TypeError):
             return None
@@ -190,20 +190,22 @@ class Register:
             raise CertificateProblem(
                 f"{self.folder} contains no authority. Create one: fleetprof certs init --folder {self.folder}"
             )
-        return Authority.load(files.read(path), files.read(path.with_suffix(".key")), self._passphrase)
+        return Authority.load(
+            key_files.read(path), key_files.read(path.with_suffix(".key")), self._passphrase
+        )
 
     def _make(self, stem: str, days: int) -> Authority:
         authority = Authority.create(AUTHORITIES[stem], self._now, days=days)
         path = self.folder / f"{stem}.crt"
-        files.write(path.with_suffix(".key"), key_pem(authority.key, self._passphrase), files.PRIVATE)
-        files.write(path, certificate_pem(authority.certificate), files.PUBLIC)
+        key_files.write(path.with_suffix(".key"), key_pem(authority.key, self._passphrase), key_files.PRIVATE)
+        key_files.write(path, certificate_pem(authority.certificate), key_files.PUBLIC)
         return authority
 
     def _path(self, kind: Kind, name: str) -> Path:
         return self.folder / kind.value / f"{name}.crt"
 
     def _entry(self, path: Path, kind: Kind | None) -> Entry:
-        certificate = read_certificate(files.read(path))
+        certificate = read_certificate(key_files.read(path))
         return Entry(
             kind,
             _names(certificate),

@@ -8,11 +8,11 @@ from typing import Any, Self
 from urllib.parse import urlsplit
 
 from fleetpb import data_pb2
-from services.client.by_grpc import GrpcTransport
-from services.client.by_http import HttpTransport
 from services.client.errors import ClientError, NeedsPackage
-from services.client.resuming import RETRIES, Resuming
-from services.client.streams import CaptureStream, ProfileStream
+from services.client.grpc_transport import GrpcTransport
+from services.client.http_transport import HttpTransport
+from services.client.record_streams import CaptureStream, ProfileStream
+from services.client.resumable_stream import RETRIES, ResumableStream
 from services.client.transport import MOST_RECORD_BYTES, Transport
 
 _ARROW = "application/vnd.apache.arrow.stream"
@@ -48,7 +48,7 @@ class Client:
     ) -> ProfileStream:
         """The symbolized profiles of a selection, visit by visit. Nothing is asked before it is gone through.
 
-        `cursor` goes on where another stream of the same query was. `follow`: what lands from now on, without an
+        `cursor` goes on where another stream of the same query was. `follow`: what ingests from now on, without an
         end; with the `follow_cursor` of a stream that is over, since that began. `only_matching`: without visits
         that saw nothing that matches, for sums but not for variances.
         """
@@ -64,7 +64,7 @@ class Client:
                 )
             )
 
-        return ProfileStream(Resuming(begin, cursor, retries=self._retries))
+        return ProfileStream(ResumableStream(begin, cursor, retries=self._retries))
 
     def captures(self, *, cursor: str = "", follow: bool = False, **selection: str) -> CaptureStream:
         """The raw captures of a selection; the token's role must be operator. Otherwise as `profiles`."""
@@ -79,7 +79,7 @@ class Client:
                 )
             )
 
-        return CaptureStream(Resuming(begin, cursor, retries=self._retries))
+        return CaptureStream(ResumableStream(begin, cursor, retries=self._retries))
 
     def ask(self, route: str, **parameters: str | int) -> dict[str, Any]:
         """What a route of the HTTP API answers (docs/api.md), e.g. `ask("flame", nodes=500, start="now-1d")`.

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fleetpb import data_pb2
-from services.client.facts import Facts
+from services.client.fact_columns import Facts
 
 Int64 = npt.NDArray[np.int64]
 

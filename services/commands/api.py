@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from services.settings import read_settings
+from services.configuration.settings import read_settings
 
 
 def api(
@@ -32,17 +32,17 @@ def api(
     for workers to use them at once. Any address but a loopback one needs FLEETPROF_API_TLS_CERT,
     FLEETPROF_API_TLS_KEY and FLEETPROF_API_TOKENS; without them the API does not start.
     """
-    from services.allocator import reuse_arrays, share_arenas  # noqa: PLC0415 - a command imports what it runs
     from services.api.response_cache import ResponseCache  # noqa: PLC0415
     from services.api.serve import Listen, SymbolStore, serve  # noqa: PLC0415
-    from services.data_api.server import DataListen  # noqa: PLC0415
-    from services.lake import older_days  # noqa: PLC0415
-    from services.logs import log_to_stderr  # noqa: PLC0415
-    from storage.snapshots.budget import Limits  # noqa: PLC0415
+    from services.configuration.lake_settings import older_days  # noqa: PLC0415
+    from services.data_api.grpc_server import DataListen  # noqa: PLC0415
+    from services.process_setup.logs import log_to_stderr  # noqa: PLC0415
+    from services.process_setup.malloc import reuse_arrays, share_arenas  # noqa: PLC0415 - a command imports what it runs
+    from storage.snapshots.query_budget import Limits  # noqa: PLC0415
     from symbolizer.source_text.text import FetchLimits  # noqa: PLC0415
 
     share_arenas()
-    reuse_arrays()  # services.api.leftovers gives them back
+    reuse_arrays()  # services.api.malloc_trim gives them back
     log_to_stderr()
     settings = read_settings(api_host=host, api_port=port, data_listen=grpc_listen)
     serve(
@@ -63,7 +63,7 @@ def api(
         limits=Limits(settings.query_seconds, settings.query_bytes),
         decoded_bytes=settings.decoded_cache_bytes,
         older=older_days(settings),
-        cache=ResponseCache(settings.answer_bytes, ttl_s=settings.answer_seconds),
+        cache=ResponseCache(settings.response_cache_bytes, ttl_s=settings.response_cache_ttl),
         symbols=SymbolStore(
             settings.archive,
             settings.symbol_upload_bytes,

@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 
 import typer
 
-from services.durations import Duration
-from services.settings import read_settings
+from services.command_line.durations import Duration
+from services.configuration.settings import read_settings
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from collector.calibrating import Calibrated
+    from collector.calibration_runner import CalibrationResult
     from fleetpb import gateway_pb2
     from storage.calibrations import Calibration
 
 ANY = ""
 KindName = Literal["smt", "memory-latency", "memory-bandwidth"]
 WorkName = Literal["integer", "float", "memory"]
-"""Names of `storage.calibrations` and `collector.calibrating`, which are imported only when a command runs."""
+"""Names of `storage.calibrations` and `collector.calibration_runner`, which are imported only when a command runs."""
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -80,10 +80,10 @@ def smt(  # noqa: PLR0917 - the command line is its signature
     Needs a gateway started with --allow-calibration, and a machine with two threads per core.
     `fleetprof calibrate smt node7 --work float --application render`
     """
-    from collector.calibrated import overlap_figure  # noqa: PLC0415 - a command imports what it runs
-    from collector.calibrating import Work, smt_request  # noqa: PLC0415
+    from collector.calibration_figures import overlap_figure  # noqa: PLC0415 - a command imports what it runs
+    from collector.calibration_runner import Workload, smt_request  # noqa: PLC0415
 
-    request = smt_request(Work(work), for_, repetitions)
+    request = smt_request(Workload(work), for_, repetitions)
     found = _measured(machine, request, f"Measuring a core of {machine}", force=force)
     with _answered():
         figure = overlap_figure(found.single, found.both, found.platform, application, machine)
@@ -103,8 +103,8 @@ def memory(  # noqa: PLR0917 - the command line is its signature
 
     Needs a gateway started with --allow-calibration. `fleetprof calibrate memory node7 --for 10s`
     """
-    from collector.calibrated import memory_figures  # noqa: PLC0415
-    from collector.calibrating import memory_request  # noqa: PLC0415
+    from collector.calibration_figures import memory_figures  # noqa: PLC0415
+    from collector.calibration_runner import memory_request  # noqa: PLC0415
 
     request = memory_request(for_, repetitions)
     found = _measured(machine, request, f"Measuring the memory of {machine}", force=force)
@@ -131,7 +131,7 @@ def throughput(  # noqa: PLR0917 - the command line is its signature
     @FILE reads the last column of a CSV file and skips a heading line.
     `fleetprof calibrate throughput "Intel Xeon" 2499904 2274404 --application search` gives 2.198.
     """
-    from collector.calibrated import overlap_figure  # noqa: PLC0415
+    from collector.calibration_figures import overlap_figure  # noqa: PLC0415
 
     alone, together = _numbers("SINGLE", single), _numbers("BOTH", both)
     with _answered():
@@ -202,15 +202,15 @@ def forget(kind: KindOf, platform: Platform, application: Application = ANY) -> 
 
 def _measured(
     machine: str, request: "gateway_pb2.CalibrateRequest", doing: str, *, force: bool
-) -> "Calibrated":
+) -> "CalibrationResult":
     """Run the calibration on the machine's gateway. Raises `CollectorError`, `StorageError`."""
     import asyncio  # noqa: PLC0415
 
     from rich.console import Console  # noqa: PLC0415
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
 
-    from collector.calibrating import calibrate  # noqa: PLC0415
-    from services.gateway_credentials import gateway_credentials  # noqa: PLC0415
+    from collector.calibration_runner import calibrate  # noqa: PLC0415
+    from services.configuration.gateway_credentials import gateway_credentials  # noqa: PLC0415
     from storage import inventory  # noqa: PLC0415
 
     with _store() as connection:
@@ -248,7 +248,7 @@ def _measured(
 
 
 def _deliver(
-    figures: "Sequence[Calibration]", found: "Calibrated | None", *, dry_run: bool, as_json: bool
+    figures: "Sequence[Calibration]", found: "CalibrationResult | None", *, dry_run: bool, as_json: bool
 ) -> None:
     """Store the constants, unless it is a dry run, and print them."""
     from services.views import calibrations as view  # noqa: PLC0415
@@ -277,7 +277,7 @@ def _plain(figure: "Calibration") -> dict[str, object]:
     return asdict(figure) | {"kind": figure.kind.value}
 
 
-def _plain_measured(found: "Calibrated") -> dict[str, object]:
+def _plain_measured(found: "CalibrationResult") -> dict[str, object]:
     from dataclasses import asdict  # noqa: PLC0415
 
     return {"measured": asdict(found)}
@@ -347,11 +347,11 @@ def _keep(figures: "Sequence[Calibration]") -> None:
 @contextmanager
 def _answered() -> Iterator[None]:
     """End the command with a sentence if the measurements give no constant, or an impossible one."""
-    from analysis.errors import CannotSay  # noqa: PLC0415
+    from analysis.errors import NotEstimable  # noqa: PLC0415
 
     try:
         yield
-    except (CannotSay, ValueError) as error:
+    except (NotEstimable, ValueError) as error:
         _end(str(error))
 
 

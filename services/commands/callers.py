@@ -4,7 +4,8 @@ from typing import Annotated
 
 import typer
 
-from services.commands.asked import (
+from services.command_line.caret_errors import Typed
+from services.command_line.selection_options import (
     AsJson,
     Campaign,
     Engine,
@@ -15,11 +16,10 @@ from services.commands.asked import (
     Select,
     Since,
     Until,
-    asking,
+    open_queries,
 )
-from services.engines import By
-from services.pointing import Typed
-from services.settings import read_settings
+from services.configuration.settings import read_settings
+from services.queries.engine_choice import EngineChoice
 
 
 def callers(  # noqa: PLR0917 - the command line is its signature
@@ -40,7 +40,7 @@ def callers(  # noqa: PLR0917 - the command line is its signature
         bool, typer.Option("--tree", help="Print trees: also callers of callers and callees of callees.")
     ] = False,
     rows: Rows = 15,
-    engine: Engine = By.POSTGRES,
+    engine: Engine = EngineChoice.POSTGRES,
     as_json: AsJson = False,
 ) -> None:
     """Print the callers and callees of a function.
@@ -52,15 +52,17 @@ def callers(  # noqa: PLR0917 - the command line is its signature
 
     from rich.console import Console  # noqa: PLC0415
 
-    from services import terminal  # noqa: PLC0415
     from services.api.profiles.callers import callers_document  # noqa: PLC0415
     from services.views import callers as view  # noqa: PLC0415
+    from services.views import terminal  # noqa: PLC0415
     from storage.query.shapes.callers import CallersQuestion  # noqa: PLC0415
     from storage.query.subject import parse_subject  # noqa: PLC0415
 
-    asked = {"select": select, "start": since, "end": until, "event": event, "campaign": campaign}
-    asked |= {"focus": focus, "ignore": ignore}
-    with asking(read_settings(), engine, asked, {"function": Typed("FUNCTION", function)}) as (
+    selection_options = {"select": select, "start": since, "end": until, "event": event, "campaign": campaign}
+    selection_options |= {"focus": focus, "ignore": ignore}
+    with open_queries(
+        read_settings(), engine, selection_options, {"function": Typed("FUNCTION", function)}
+    ) as (
         queries,
         selection,
     ):

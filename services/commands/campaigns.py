@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from services.commands.sampled import Cgroups, Counters, Events, Flat, InTurn, counted_of, events_of
-from services.durations import Duration, format_duration
-from services.settings import read_settings
+from services.command_line.durations import Duration, format_duration
+from services.command_line.event_options import Cgroups, Counters, Events, Flat, InTurn, counted_of, events_of
+from services.configuration.settings import read_settings
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -240,7 +240,7 @@ def stop(
 @app.command()
 def resume(name: Name) -> None:
     """Resume a campaign, also one that stopped itself; earlier failures do not count."""
-    from collector.standing import BY_HAND  # noqa: PLC0415
+    from collector.default_campaign import BY_HAND  # noqa: PLC0415
     from storage import campaigns  # noqa: PLC0415
     from storage.campaigns import State  # noqa: PLC0415
 
@@ -261,14 +261,14 @@ def _definition(connection: "Connection", name: str) -> "Definition":
     """The campaign's definition; for a new campaign that of the default campaign, with the new name."""
     from dataclasses import replace  # noqa: PLC0415
 
-    from collector.standing import STANDING  # noqa: PLC0415
+    from collector.default_campaign import DEFAULT_CAMPAIGN  # noqa: PLC0415
     from storage import campaigns  # noqa: PLC0415
     from storage.errors import UnknownCampaign  # noqa: PLC0415
 
     try:
         return campaigns.get(connection, name).definition
     except UnknownCampaign:
-        return replace(STANDING, name=name)
+        return replace(DEFAULT_CAMPAIGN, name=name)
 
 
 def _adjusted(

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import typer
 
-from services.settings import read_settings
+from services.configuration.settings import read_settings
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -25,22 +25,22 @@ app = typer.Typer(
 
 @app.command("list")
 def list_(
-    set_aside: Annotated[bool, typer.Option("--set-aside", help="Only quarantined captures.")] = False,
+    quarantined: Annotated[bool, typer.Option("--quarantined", help="Only quarantined captures.")] = False,
     limit: Annotated[int, typer.Option(min=1, help="Maximum number, newest first.")] = 100,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")] = False,
 ) -> None:
     """List captures that are not ingested: waiting and quarantined ones, with the reason."""
-    from storage import set_aside as store  # noqa: PLC0415 - a command imports what it runs
+    from storage import quarantine as store  # noqa: PLC0415 - a command imports what it runs
 
     with _store() as connection:
-        found = store.list_(connection, limit=limit, waiting=not set_aside)
+        found = store.list_(connection, limit=limit, waiting=not quarantined)
     if as_json:
         import json  # noqa: PLC0415
 
         typer.echo(json.dumps([asdict(one) for one in found], default=str, indent=2))
         return
     if not found:
-        typer.echo("No capture is quarantined." if set_aside else "Every capture is ingested.")
+        typer.echo("No capture is quarantined." if quarantined else "Every capture is ingested.")
         return
     from rich.console import Console  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
@@ -53,7 +53,7 @@ def list_(
             str(one.visit_id),
             one.machine,
             f"{one.drawn_at:%Y-%m-%d %H:%M:%S}",
-            "quarantined" if one.is_set_aside else "waits",
+            "quarantined" if one.is_quarantined else "waits",
             str(one.attempts),
             one.why if one.archived else f"{one.why} (no longer in the archive)",
         )
@@ -71,7 +71,7 @@ def retry(
 
     The exit code is 1 if a given capture was not quarantined, or is not in the archive.
     """
-    from storage import set_aside as store  # noqa: PLC0415
+    from storage import quarantine as store  # noqa: PLC0415
 
     if bool(visits) == all_:
         raise typer.BadParameter("Give visits, or --all.")

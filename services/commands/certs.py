@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from services.configuration.settings import read_settings
 from services.errors import CertificateProblem
-from services.settings import read_settings
 
 if TYPE_CHECKING:
     from services.certificates.register import Entry, Register

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from services.settings import Settings, read_settings
+from services.configuration.settings import Settings, read_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
 
     from collector.events import Watcher
 
-_GIVE_BACK_S = 15.0
+_TRIM_INTERVAL_S = 15.0
 """Seconds between two trims of the heap. A rollup batch, once a minute, leaves three times as much free memory as the rest of the process needs."""
 
 
 def collector(
-    observe: Annotated[
+    metrics_listen: Annotated[
         str | None,
         typer.Option(
             metavar="ADDRESS",
             help=(
                 "Address of /healthz, /readyz and /metrics: HOST:PORT or unix:/PATH. Default: "
-                "FLEETPROF_COLLECTOR_OBSERVE."
+                "FLEETPROF_COLLECTOR_METRICS_LISTEN."
             ),
         ),
     ] = None,
@@ -39,15 +39,15 @@ def collector(
     """
     from collector.run import Collector, Pace, run_until_signalled  # noqa: PLC0415 - a command imports what it runs
     from collector.visit import Visitor  # noqa: PLC0415
-    from services.allocator import keep_giving_back, reuse_arrays, share_arenas  # noqa: PLC0415
-    from services.asking import ask_terms  # noqa: PLC0415
-    from services.gateway_credentials import gateway_credentials  # noqa: PLC0415
-    from services.logs import log_to_stderr  # noqa: PLC0415
-    from services.observing import checks  # noqa: PLC0415
-    from services.observing.address import allowed  # noqa: PLC0415
-    from services.observing.collector import CollectorMetrics  # noqa: PLC0415
-    from services.observing.readiness import Readiness  # noqa: PLC0415
-    from services.observing.server import ObservingServer  # noqa: PLC0415
+    from services.configuration.gateway_credentials import gateway_credentials  # noqa: PLC0415
+    from services.monitoring import readiness_checks  # noqa: PLC0415
+    from services.monitoring.collector_metrics import CollectorMetrics  # noqa: PLC0415
+    from services.monitoring.metrics_address import listen_address  # noqa: PLC0415
+    from services.monitoring.metrics_server import MetricsServer  # noqa: PLC0415
+    from services.monitoring.readiness import Readiness  # noqa: PLC0415
+    from services.process_setup.logs import log_to_stderr  # noqa: PLC0415
+    from services.process_setup.malloc import reuse_arrays, share_arenas, trim_periodically  # noqa: PLC0415
+    from services.symbols.gateway_uploads import symbol_request_terms  # noqa: PLC0415
     from storage.archive import Archive  # noqa: PLC0415
     from storage.database import open_engine  # noqa: PLC0415
     from storage.retention.retain import Keep  # noqa: PLC0415
@@ -55,10 +55,10 @@ def collector(
 
     share_arenas()
     reuse_arrays()
-    keep_giving_back(_GIVE_BACK_S)
-    settings = read_settings(collector_observe=observe)
+    trim_periodically(_TRIM_INTERVAL_S)
+    settings = read_settings(collector_metrics_listen=metrics_listen)
     log_to_stderr()
-    address = allowed(settings.collector_observe, openly=settings.observe_openly)
+    address = listen_address(settings.collector_metrics_listen, allow_remote=settings.metrics_allow_remote)
     metrics = CollectorMetrics()
     engine = open_engine(settings.needed_database_url(), application="collector")
     archive = Archive(settings.archive)
@@ -68,14 +68,14 @@ def collector(
         if address is not None:
             readiness = Readiness(
                 {
-                    "database": checks.database(settings.needed_database_url()),
-                    "archive": checks.archive(settings.archive),
+                    "database": readiness_checks.database(settings.needed_database_url()),
+                    "archive": readiness_checks.archive(settings.archive),
                     "rounds": metrics.looks,
                 }
             )
-            observing = ObservingServer(address, readiness, metrics.text)
-            ending.callback(observing.close)
-            observing.start()
+            metrics_server = MetricsServer(address, readiness, metrics.text)
+            ending.callback(metrics_server.close)
+            metrics_server.start()
         run_until_signalled(
             Collector(
                 engine,
@@ -84,9 +84,9 @@ def collector(
                 lambda key: call_workers(key, ""),
                 visitor=Visitor(gateway_credentials(settings)),
                 watcher=metrics.watch,
-                asks=ask_terms(settings, engine, archive),
-                tend_lake=_lake_tender(settings, engine, metrics.watch),
-                stack_bytes=settings.collector_stack_bytes,
+                symbol_requests=symbol_request_terms(settings, engine, archive),
+                lake_job=_lake_tender(settings, engine, metrics.watch),
+                stack_bytes=settings.collector_stack_cache_bytes,
                 pace=Pace(
                     concurrent_visits=settings.concurrent_visits,
                     keep=Keep(
@@ -107,10 +107,10 @@ def _lake_tender(
     """Exporter of closed days. Arrow and DuckDB, 60 MB, are imported only if there is a lake."""
     if settings.lake_url is None:
         return None
-    from collector.lake import LakeTerms, tend  # noqa: PLC0415
-    from services.lake import limits_of, needed_lake  # noqa: PLC0415
+    from collector.lake import LakeTerms, maintain_lake  # noqa: PLC0415
+    from services.configuration.lake_settings import limits_of, needed_lake  # noqa: PLC0415
 
     terms = LakeTerms(
         needed_lake(settings), settings.lake_retention_days, limits_of(settings), settings.retention_days
     )
-    return lambda now, stopping: tend(engine, terms, now, stopping, watcher)
+    return lambda now, stopping: maintain_lake(engine, terms, now, stopping, watcher)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from services.settings import Settings, read_settings
+from services.configuration.settings import Settings, read_settings
 
 app = typer.Typer(no_args_is_help=True, help="The database: tables, partitions, retention.")
 
@@ -30,12 +30,12 @@ def upgrade() -> None:
 @app.command()
 def partition() -> None:
     """Create the partitions of today and the next days; the collector does this by itself."""
-    from collector.sweep import make_room  # noqa: PLC0415
+    from collector.sweep import create_partitions  # noqa: PLC0415
     from storage import partitions  # noqa: PLC0415
     from storage.database import open_engine  # noqa: PLC0415
 
     engine = open_engine(read_settings().needed_database_url(), application="db")
-    make_room(engine, datetime.now(UTC).date())
+    create_partitions(engine, datetime.now(UTC).date())
     with engine.connect() as connection:
         days = partitions.existing(connection)
     engine.dispose()
@@ -49,16 +49,16 @@ def roll() -> None:
     May be interrupted, and may run beside all other processes.
     """
     from storage.database import open_engine  # noqa: PLC0415
-    from storage.rolling.compact import compact  # noqa: PLC0415
-    from storage.rolling.roll import Roller  # noqa: PLC0415
+    from storage.rollup.apply_queue import RollupWriter  # noqa: PLC0415
+    from storage.rollup.compact import compact  # noqa: PLC0415
 
     engine = open_engine(read_settings().needed_database_url(), application="db")
-    roller = Roller(engine)
+    writer = RollupWriter(engine)
     visits = facts = expired = 0
-    while (rolled := roller.roll()).entries:
-        visits += rolled.entries - rolled.expired
-        facts += rolled.facts
-        expired += rolled.expired
+    while (rolled_up := writer.rollup()).entries:
+        visits += rolled_up.entries - rolled_up.expired
+        facts += rolled_up.facts
+        expired += rolled_up.expired
     built = compact(engine, datetime.now(UTC)).buckets
     engine.dispose()
     typer.echo(f"Added {visits} visits with {facts:,} facts to rollups.")
@@ -80,8 +80,8 @@ def rebuild(
     Meanwhile new visits of that day wait, and queries use the old rollups until the new ones are complete.
     """
     from storage.database import open_engine  # noqa: PLC0415
-    from storage.rolling.rebuild import application_id  # noqa: PLC0415
-    from storage.rolling.rebuild import rebuild as make_again  # noqa: PLC0415
+    from storage.rollup.rebuild import application_id  # noqa: PLC0415
+    from storage.rollup.rebuild import rebuild as make_again  # noqa: PLC0415
 
     engine = open_engine(read_settings().needed_database_url(), application="db")
     done = make_again(engine, day.date(), application_id(engine, application) if application else None)
@@ -128,16 +128,20 @@ def retain(
     if done.busy:
         typer.echo("Profiles to be deleted are in constant use by queries; try again later.")
     if done.raw.captures:
-        never = f", {done.raw.never_landed} of them never ingested" if done.raw.never_landed else ""
+        never = f", {done.raw.never_ingested} of them never ingested" if done.raw.never_ingested else ""
         typer.echo(f"{done.raw.captures} raw captures deleted{never}.")
     if done.cells or done.visits:
-        typer.echo(f"{done.cells} rows of rollups and {done.visits} visits before {done.cells_from} deleted.")
+        typer.echo(
+            f"{done.cells} rows of rollups and {done.visits} visits before {done.cells_horizon} deleted."
+        )
     if done.symbols.debug_files or done.symbols.caches or done.symbols.blobs:
         typer.echo(
             f"{done.symbols.debug_files} debug files, {done.symbols.caches} symbol caches and "
             f"{done.symbols.blobs} blobs of symbols deleted."
         )
-    typer.echo(f"Kept: profiles from {done.facts_from} on, rollups and visits from {done.cells_from} on.")
+    typer.echo(
+        f"Kept: profiles from {done.facts_horizon} on, rollups and visits from {done.cells_horizon} on."
+    )
 
 
 @app.command()
@@ -177,7 +181,7 @@ def dump(
     Copy the archive afterwards, never before (docs/operations.md). Uses FLEETPROF_DATABASE_URL, the `fleetprof up`
     that runs here, or the data of one that does not run.
     """
-    from services.backup import dump as write  # noqa: PLC0415
+    from services.deployment.backup import dump as write  # noqa: PLC0415
     from storage.blob_bucket import without_secrets  # noqa: PLC0415
 
     settings = read_settings()
@@ -197,12 +201,12 @@ def restore(
     Restore the archive first, and start no process before both are restored. Uses FLEETPROF_DATABASE_URL, or
     creates the database that `fleetprof up` will use.
     """
-    from services.backup import restore as fill  # noqa: PLC0415
+    from services.deployment.backup import restore as fill  # noqa: PLC0415
+    from services.deployment.running_deployment import find_running_deployment  # noqa: PLC0415
     from services.errors import BackupFailed  # noqa: PLC0415
-    from services.running import running_stack  # noqa: PLC0415
 
     settings = read_settings()
-    if settings.database_url is None and running_stack(settings.state_dir):
+    if settings.database_url is None and find_running_deployment(settings.state_dir):
         raise BackupFailed("`fleetprof up` runs here and uses this database: stop it first.")
     with _database(settings) as url:
         applied = fill(url, file)
@@ -212,13 +216,13 @@ def restore(
 @contextmanager
 def _database(settings: Settings) -> Iterator[str]:
     """URL of the database; starts the server of an `up` that does not run, for the duration of the block."""
+    from services.deployment.running_deployment import find_running_deployment, lock_state_dir  # noqa: PLC0415
     from services.embedded.postgres import EmbeddedPostgres  # noqa: PLC0415
-    from services.running import hold, running_stack  # noqa: PLC0415
 
-    if settings.database_url or running_stack(settings.state_dir):
+    if settings.database_url or find_running_deployment(settings.state_dir):
         yield settings.needed_database_url()
         return
-    with hold(settings.state_dir):
+    with lock_state_dir(settings.state_dir):
         server = EmbeddedPostgres(settings.state_dir / "postgres")
         ran = server.pid is not None
         server.start()

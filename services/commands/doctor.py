@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from services.settings import read_settings
+from services.configuration.settings import read_settings
 
 
 class Part(Enum):
@@ -35,7 +35,7 @@ def doctor(
     """
     from gateway.doctor import findings  # noqa: PLC0415 - a command imports what it runs
     from gateway.doctor.node_checks import check_node  # noqa: PLC0415
-    from services.examination.server import examine_server  # noqa: PLC0415
+    from services.diagnostics.server_checks import examine_server  # noqa: PLC0415
 
     found = []
     if part is not Part.SERVER:

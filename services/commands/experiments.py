@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from services.settings import read_settings
+from services.configuration.settings import read_settings
 
 if TYPE_CHECKING:
-    from services.experiments.desk import ExperimentDesk
+    from services.experiments.experiment_service import ExperimentService
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -57,8 +57,8 @@ def add(
         raise typer.BadParameter(
             f"Cannot read {file}: {error.strerror or error}.", param_hint="FILE"
         ) from None
-    with _desk() as desk:
-        added = desk.add(name or file.stem, content, added_by=_who(), replace=replace)
+    with _service() as service:
+        added = service.add(name or file.stem, content, added_by=_who(), replace=replace)
     for platform in added["unknown_platforms"]:
         typer.secho(
             f"Unknown platform {platform!r}: no machine of the inventory has it. List platforms: fleetprof machines list",
@@ -68,7 +68,7 @@ def add(
     if as_json:
         _print_json(added)
         return
-    Console(highlight=False).print(view.kept(added), soft_wrap=True)
+    Console(highlight=False).print(view.stored(added), soft_wrap=True)
 
 
 @app.command("list")
@@ -78,8 +78,8 @@ def list_(as_json: AsJson = False) -> None:
 
     from services.views import experiments as view  # noqa: PLC0415
 
-    with _desk() as desk:
-        found = desk.listing()
+    with _service() as service:
+        found = service.listing()
     if as_json:
         _print_json(found)
     elif found["experiments"]:
@@ -99,8 +99,8 @@ def show(
 
     from services.views import experiments as view  # noqa: PLC0415
 
-    with _desk() as desk:
-        found = desk.show(name)
+    with _service() as service:
+        found = service.show(name)
     if as_json:
         _print_json(found)
     else:
@@ -110,8 +110,8 @@ def show(
 @app.command()
 def remove(name: Name) -> None:
     """Delete experiments. Models then use others, or only visits."""
-    with _desk() as desk:
-        desk.remove(name)
+    with _service() as service:
+        service.remove(name)
     typer.echo(f"Deleted experiments {name}.")
 
 
@@ -132,13 +132,13 @@ def _print_json(document: dict[str, object]) -> None:
 
 
 @contextmanager
-def _desk() -> "Iterator[ExperimentDesk]":
+def _service() -> "Iterator[ExperimentService]":
     """The experiments of this deployment's database."""
-    from services.experiments.desk import ExperimentDesk  # noqa: PLC0415
+    from services.experiments.experiment_service import ExperimentService  # noqa: PLC0415
     from storage.database import open_engine  # noqa: PLC0415
 
     engine = open_engine(read_settings().needed_database_url(), application="experiments", pool_size=1)
     try:
-        yield ExperimentDesk(engine)
+        yield ExperimentService(engine)
     finally:
         engine.dispose()

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from services.engines import By
-from services.settings import read_settings
+from services.configuration.settings import read_settings
+from services.queries.engine_choice import EngineChoice
 
 
 class Format(StrEnum):
@@ -113,7 +113,9 @@ def export(  # noqa: PLR0917 - the command line is its signature
             help="For arrow, csv and json: rows by these keys, as in `fleetprof query`, instead of stacks."
         ),
     ] = "",
-    engine: Annotated[By, typer.Option(help="Query backend, as in `fleetprof query`.")] = By.POSTGRES,
+    engine: Annotated[
+        EngineChoice, typer.Option(help="Query backend, as in `fleetprof query`.")
+    ] = EngineChoice.POSTGRES,
 ) -> None:
     """Write a selection's stacks, or its table, for another program.
 
@@ -123,16 +125,17 @@ def export(  # noqa: PLR0917 - the command line is its signature
     """
     import sys  # noqa: PLC0415 - a command imports what it runs
 
-    from services import destination, exports  # noqa: PLC0415
-    from services.answering import FromLake, answering  # noqa: PLC0415
     from services.api.formats.stack_profile import Value  # noqa: PLC0415
     from services.api.parameters import keys_of  # noqa: PLC0415
-    from services.api.profiles.stacks import StacksAsked  # noqa: PLC0415
-    from services.pointing import Typed, pointing  # noqa: PLC0415
+    from services.api.profiles.stacks import StacksRequest  # noqa: PLC0415
+    from services.command_line import output_file  # noqa: PLC0415
+    from services.command_line.caret_errors import Typed, caret_on_error  # noqa: PLC0415
+    from services.queries import local_exports  # noqa: PLC0415
+    from services.queries.query_backend import LakeBackend, open_backend  # noqa: PLC0415
     from storage.query.selections.selection import parse_selection  # noqa: PLC0415
 
     form = format_ or _of_ending(output.name)
-    to_stdout = output == destination.STANDARD_OUTPUT
+    to_stdout = output == output_file.STANDARD_OUTPUT
     if form in _BINARY and to_stdout and sys.stdout.isatty():
         raise typer.BadParameter(
             f"{form} is a binary format and cannot be written to a terminal. Give a file, or pipe the output.",
@@ -145,24 +148,30 @@ def export(  # noqa: PLR0917 - the command line is its signature
         )
     if output.is_dir():
         raise typer.BadParameter(f"{output} is a folder; give a file.", param_hint="--output")
-    asked: dict[str, Any] = {"event": event, "campaign": campaign}
-    asked |= {"focus": focus, "ignore": ignore, "hide": hide, "show": show, "show_from": show_from}
+    selection_options: dict[str, Any] = {"event": event, "campaign": campaign}
+    selection_options |= {
+        "focus": focus,
+        "ignore": ignore,
+        "hide": hide,
+        "show": show,
+        "show_from": show_from,
+    }
     typed = {"select": Typed("SELECT", select), "from": Typed("--from", since), "to": Typed("--to", until)}
     typed |= {"labels": Typed("--labels", labels), "by": Typed("--by", by)}
-    typed |= {name: Typed(f"--{name.replace('_', '-')}", text) for name, text in asked.items()}
-    with pointing(typed), exports.progress() as shown:
-        selection = parse_selection(start=since, end=until, select=select, **asked)
-        with answering(read_settings(), engine) as queries:
+    typed |= {name: Typed(f"--{name.replace('_', '-')}", text) for name, text in selection_options.items()}
+    with caret_on_error(typed), local_exports.progress() as shown:
+        selection = parse_selection(start=since, end=until, select=select, **selection_options)
+        with open_backend(read_settings(), engine) as queries:
             content: bytes | Iterator[bytes]
             if by:
-                content = exports.table(queries, selection, keys_of(by), form.value, limit)
+                content = local_exports.table(queries, selection, keys_of(by), form.value, limit)
             else:
                 names = keys_of(labels) if labels.strip() else ()
-                stacks = StacksAsked(queries.ask, selection, names, limit, Value(value.value))
-                content = exports.stacks(stacks, form.value)
+                stacks = StacksRequest(queries.ask, selection, names, limit, Value(value.value))
+                content = local_exports.stacks(stacks, form.value)
         # The connection has gone back: what is left to do is writing.
-        size = destination.write([content] if isinstance(content, bytes) else content, output, shown)
-    if isinstance(queries, FromLake):
+        size = output_file.write([content] if isinstance(content, bytes) else content, output, shown)
+    if isinstance(queries, LakeBackend):
         typer.echo(queries.remark, err=True)
     if not to_stdout:
         typer.echo(f"{output}: {size:,} bytes", err=True)

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from services.settings import read_settings
+from services.configuration.settings import read_settings
 
 if TYPE_CHECKING:
-    from services.observing.address import ObserveAddress
+    from services.monitoring.metrics_address import MetricsAddress
 
 _SECONDS_TO_ASK = 60
 
@@ -31,28 +31,30 @@ def health(
     """Check whether processes are ready; exit code 1 if one is not.
 
     For health checks of containers, `fleetprof health 127.0.0.1:9464`, and for people. The address of a collector or a worker
-    is FLEETPROF_COLLECTOR_OBSERVE or FLEETPROF_WORKER_OBSERVE, that of a gateway is its --observe, and the API serves health
+    is FLEETPROF_COLLECTOR_METRICS_LISTEN or FLEETPROF_WORKER_METRICS_LISTEN, that of a gateway is its --metrics-listen, and the API serves health
     checks at its own address. Certificates are not verified, as by kubelets: no secret is sent to an ADDRESS.
     """
     from http import HTTPStatus  # noqa: PLC0415 - a command imports what it runs
 
     from services.errors import NotRunning  # noqa: PLC0415
-    from services.observing.address import asked_at  # noqa: PLC0415
-    from services.observing.asking import ask  # noqa: PLC0415
+    from services.monitoring.metrics_address import probe_address  # noqa: PLC0415
+    from services.monitoring.probe_client import probe  # noqa: PLC0415
 
-    asked = {address: asked_at(address) for address in addresses} if addresses else _parts_of_up()
+    addresses_by_name = (
+        {address: probe_address(address) for address in addresses} if addresses else _parts_of_up()
+    )
     route = "/metrics" if metrics else "/healthz" if live else "/readyz"
     well = True
-    for name, address in asked.items():
+    for name, address in addresses_by_name.items():
         try:
-            status, text = ask(
+            status, text = probe(
                 address, route, headers=_own_headers() if not addresses and name == "api" else {}
             )
         except NotRunning as error:
             status, text = HTTPStatus.SERVICE_UNAVAILABLE, str(error)
         well = well and status == HTTPStatus.OK
         if metrics:
-            typer.echo(f"# {name} {address}\n{text}" if len(asked) > 1 else text, nl=False)
+            typer.echo(f"# {name} {address}\n{text}" if len(addresses_by_name) > 1 else text, nl=False)
         else:
             typer.echo(f"{name}: {text.strip()}")
     if not well:
@@ -68,25 +70,30 @@ def _own_headers() -> dict[str, str]:
     return {"Cookie": f"{cookie_name(secure=False)}={own.cookie}", SESSION_HEADER: own.binding}
 
 
-def _parts_of_up() -> "dict[str, ObserveAddress]":
+def _parts_of_up() -> "dict[str, MetricsAddress]":
     """Addresses of the parts of the `up` that runs here. Raises NotRunning."""
     from urllib.parse import urlsplit  # noqa: PLC0415
 
+    from services.deployment.running_deployment import (  # noqa: PLC0415
+        PARTS_WITH_METRICS,
+        find_running_deployment,
+        metrics_address,
+        not_running_reason,
+    )
     from services.errors import NotRunning  # noqa: PLC0415
-    from services.observing.address import ObserveAddress  # noqa: PLC0415
-    from services.running import OBSERVED, none_runs, observed_at, running_stack  # noqa: PLC0415
+    from services.monitoring.metrics_address import MetricsAddress  # noqa: PLC0415
 
     state_dir = read_settings().state_dir
-    stack = running_stack(state_dir)
-    if stack is None:
+    deployment = find_running_deployment(state_dir)
+    if deployment is None:
         raise NotRunning(
-            f"{none_runs(state_dir)} Or give addresses, such as 127.0.0.1:9464 or unix:/run/fleetprof/observe.sock."
+            f"{not_running_reason(state_dir)} Or give addresses, such as 127.0.0.1:9464 or unix:/run/fleetprof/metrics.sock."
         )
-    api = urlsplit(stack.api_url)
-    found = {"api": ObserveAddress(host=api.hostname or "127.0.0.1", port=api.port or 0)}
+    api = urlsplit(deployment.api_url)
+    found = {"api": MetricsAddress(host=api.hostname or "127.0.0.1", port=api.port or 0)}
     # A simulated fleet has no gateway of this machine.
-    for part in OBSERVED:
-        address = observed_at(state_dir, part)
+    for part in PARTS_WITH_METRICS:
+        address = metrics_address(state_dir, part)
         if address.path is not None and address.path.exists():
             found[part] = address
     return found

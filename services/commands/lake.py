@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
+from services.configuration.settings import read_settings
 from services.errors import SettingsProblem
-from services.settings import read_settings
 
 app = typer.Typer(no_args_is_help=True, help="Closed days as Parquet: the lake at FLEETPROF_LAKE_URL.")
 
@@ -51,15 +51,15 @@ def export(
 
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn  # noqa: PLC0415
 
-    from services.lake import limits_of, needed_lake  # noqa: PLC0415
+    from services.configuration.lake_settings import limits_of, needed_lake  # noqa: PLC0415
     from storage.database import open_engine  # noqa: PLC0415
     from storage.errors import CorruptChunk, PartitionMissing  # noqa: PLC0415
-    from storage.segments import landed  # noqa: PLC0415
+    from storage.segments import ingested_days  # noqa: PLC0415
+    from storage.segments.due_days import look  # noqa: PLC0415
     from storage.segments.errors import LakeError  # noqa: PLC0415
     from storage.segments.export import export_day  # noqa: PLC0415
-    from storage.segments.waiting import look  # noqa: PLC0415
 
-    def asked(day: date) -> bool:
+    def is_wanted(day: date) -> bool:
         return (not since or day >= since.date()) and (not until or day <= until.date())
 
     settings = read_settings()
@@ -68,11 +68,11 @@ def export(
     now = datetime.now(UTC)
     with engine.connect() as connection:
         waiting = look(connection, lake, now, settings.retention_days)
-        kept = {} if replace else {day: why for day, why in waiting.kept.items() if asked(day)}
-        chosen = landed.closed(connection, now) if again else sorted({*waiting.due, *waiting.kept})
-        days = [day for day in chosen if asked(day) and day not in kept]
-        later = {} if again else {day: why for day, why in waiting.unlanded.items() if asked(day)}
-        facts = {day: sum(total.facts for total in landed.totals(connection, day)) for day in days}
+        unchanged_days = {} if replace else {day: why for day, why in waiting.kept.items() if is_wanted(day)}
+        chosen = ingested_days.closed(connection, now) if again else sorted({*waiting.due, *waiting.kept})
+        days = [day for day in chosen if is_wanted(day) and day not in unchanged_days]
+        later = {} if again else {day: why for day, why in waiting.not_ingested.items() if is_wanted(day)}
+        facts = {day: sum(total.facts for total in ingested_days.totals(connection, day)) for day in days}
     failed = False
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, disable=not days) as progress:
@@ -99,9 +99,9 @@ def export(
     engine.dispose()
     for why in later.values():
         typer.echo(why)
-    for why in kept.values():
+    for why in unchanged_days.values():
         typer.echo(f"{why} To replace it, add --replace.", err=True)
-    if failed or kept:
+    if failed or unchanged_days:
         raise typer.Exit(1)
     if not days and not later:
         typer.echo("Every closed day is in the lake.")
@@ -115,11 +115,11 @@ def status() -> None:
     from rich.console import Console  # noqa: PLC0415
     from rich.table import Table  # noqa: PLC0415
 
-    from services.lake import needed_lake  # noqa: PLC0415
+    from services.configuration.lake_settings import needed_lake  # noqa: PLC0415
     from storage.database import open_engine  # noqa: PLC0415
     from storage.segments import manifest  # noqa: PLC0415
+    from storage.segments.due_days import look  # noqa: PLC0415
     from storage.segments.errors import LakeDamaged  # noqa: PLC0415
-    from storage.segments.waiting import look  # noqa: PLC0415
 
     settings = read_settings()
     lake = needed_lake(settings)
@@ -135,7 +135,7 @@ def status() -> None:
         if known is not None:
             table.add_row(
                 str(day),
-                f"{known.landed.visits:,}",
+                f"{known.ingested.visits:,}",
                 f"{known.facts:,}",
                 f"{known.bytes / 1e6:,.1f}",
                 known.stamp[:15],
@@ -152,7 +152,7 @@ def status() -> None:
     engine.dispose()
     if waiting.due:
         typer.echo(f"Not exported yet: {', '.join(map(str, waiting.due))}.")
-    for why in waiting.unlanded.values():
+    for why in waiting.not_ingested.values():
         typer.echo(why)
     for why in waiting.kept.values():
         typer.echo(f"{why} To replace it: fleetprof lake export --replace")
@@ -164,7 +164,7 @@ def verify(since: Since = None, until: Until = None) -> None:
 
     The exit code is 1 if a day differs. Needs no database.
     """
-    from services.lake import limits_of, needed_lake  # noqa: PLC0415
+    from services.configuration.lake_settings import limits_of, needed_lake  # noqa: PLC0415
     from storage.segments import manifest  # noqa: PLC0415
     from storage.segments.errors import LakeError  # noqa: PLC0415
     from storage.segments.verify import faults  # noqa: PLC0415
@@ -196,7 +196,7 @@ def files(
     until: Until = None,
 ) -> None:
     """Print the paths of a table's current files, one per line, for Spark and other readers."""
-    from services.lake import needed_lake  # noqa: PLC0415
+    from services.configuration.lake_settings import needed_lake  # noqa: PLC0415
     from storage.segments import manifest  # noqa: PLC0415
     from storage.segments.tables import TABLES  # noqa: PLC0415
 

@@ -4,10 +4,10 @@ from typing import Annotated
 
 import typer
 
-from services.commands.asked import AsJson, Campaign, Event, Rows, Since, Until, asking
-from services.engines import By
-from services.pointing import Typed
-from services.settings import read_settings
+from services.command_line.caret_errors import Typed
+from services.command_line.selection_options import AsJson, Campaign, Event, Rows, Since, Until, open_queries
+from services.configuration.settings import read_settings
+from services.queries.engine_choice import EngineChoice
 
 
 def lines(  # noqa: PLR0917 - the command line is its signature
@@ -36,14 +36,16 @@ def lines(  # noqa: PLR0917 - the command line is its signature
 
     from rich.console import Console  # noqa: PLC0415
 
-    from services import terminal  # noqa: PLC0415
     from services.api.profiles.lines import lines_document  # noqa: PLC0415
     from services.views import lines as view  # noqa: PLC0415
+    from services.views import terminal  # noqa: PLC0415
     from storage.query.shapes.lines import LinesQuestion  # noqa: PLC0415
     from storage.query.subject import parse_subject  # noqa: PLC0415
 
-    asked = {"select": select, "start": since, "end": until, "event": event, "campaign": campaign}
-    with asking(read_settings(), By.POSTGRES, asked, {"function": Typed("FUNCTION", function)}) as (
+    selection_options = {"select": select, "start": since, "end": until, "event": event, "campaign": campaign}
+    with open_queries(
+        read_settings(), EngineChoice.POSTGRES, selection_options, {"function": Typed("FUNCTION", function)}
+    ) as (
         queries,
         selection,
     ):

@@ -4,9 +4,9 @@ from typing import Annotated, Any
 
 import typer
 
-from services.engines import By
-from services.measures import Measure
-from services.settings import read_settings
+from services.configuration.settings import read_settings
+from services.queries.engine_choice import EngineChoice
+from services.views.measures import Measure
 
 
 def _pattern(what: str) -> Any:
@@ -83,17 +83,17 @@ def query(  # noqa: PLR0917 - the command line is its signature
     ] = False,
     rows: Annotated[int, typer.Option(min=1, max=10_000, metavar="ROWS", help="Rows to print.")] = 30,
     engine: Annotated[
-        By,
+        EngineChoice,
         typer.Option(
             help=(
                 "Query backend: postgres, or duckdb for the lake at FLEETPROF_LAKE_URL, which keeps closed days "
                 "longer."
             )
         ),
-    ] = By.POSTGRES,
+    ] = EngineChoice.POSTGRES,
     as_json: Annotated[bool, typer.Option("--json", help="Print the API's JSON.")] = False,
 ) -> None:
-    """Print the hottest functions of a selection, or a table by other keys.
+    """Print the top_table functions of a selection, or a table by other keys.
 
     Numbers are estimates for the whole fleet with 95 % confidence intervals. --diff, --diff-from and --diff-to compare the
     self shares of two selections; options not given are the same for both. Uses FLEETPROF_DATABASE_URL, or the
@@ -104,10 +104,11 @@ def query(  # noqa: PLR0917 - the command line is its signature
 
     from rich.console import Console  # noqa: PLC0415
 
-    from services import hottest, terminal  # noqa: PLC0415
-    from services.answering import FromLake, answering  # noqa: PLC0415
     from services.api.parameters import keys_of  # noqa: PLC0415
-    from services.pointing import Typed, pointing  # noqa: PLC0415
+    from services.command_line.caret_errors import Typed, caret_on_error  # noqa: PLC0415
+    from services.queries import local_queries  # noqa: PLC0415
+    from services.queries.query_backend import LakeBackend, open_backend  # noqa: PLC0415
+    from services.views import terminal  # noqa: PLC0415
     from storage.query.selections.selection import parse_selection  # noqa: PLC0415
     from storage.query.shapes.diff import MOST_ROWS  # noqa: PLC0415
 
@@ -125,8 +126,14 @@ def query(  # noqa: PLR0917 - the command line is its signature
         raise typer.BadParameter(
             "Comparisons and reliability are only of shares: remove --measure.", param_hint="--measure"
         )
-    asked: dict[str, Any] = {"event": event, "campaign": campaign}
-    asked |= {"focus": focus, "ignore": ignore, "hide": hide, "show": show, "show_from": show_from}
+    selection_options: dict[str, Any] = {"event": event, "campaign": campaign}
+    selection_options |= {
+        "focus": focus,
+        "ignore": ignore,
+        "hide": hide,
+        "show": show,
+        "show_from": show_from,
+    }
     first: dict[str, Any] = {"start": since, "end": until, "select": select}
     second: dict[str, Any] = {
         "start": base_since or since,
@@ -135,10 +142,10 @@ def query(  # noqa: PLR0917 - the command line is its signature
     }
     typed = {"select": Typed("SELECT", select), "from": Typed("--from", since), "to": Typed("--to", until)}
     typed |= {"base_select": Typed("--diff", second["select"]), "by": Typed("--by", by)}
-    typed |= {name: Typed(f"--{name.replace('_', '-')}", text) for name, text in asked.items()}
-    with pointing(typed):
+    typed |= {name: Typed(f"--{name.replace('_', '-')}", text) for name, text in selection_options.items()}
+    with caret_on_error(typed):
         keys = keys_of(by)
-        selection = parse_selection(**first, **asked)
+        selection = parse_selection(**first, **selection_options)
         if measure is Measure.MACHINES and selection.matchers:
             raise typer.BadParameter(
                 (
@@ -147,17 +154,17 @@ def query(  # noqa: PLR0917 - the command line is its signature
                 ),
                 param_hint="--measure",
             )
-        other = parse_selection(**second, **asked, prefix="base_") if compares else selection
-        with answering(settings, engine) as queries:
+        other = parse_selection(**second, **selection_options, prefix="base_") if compares else selection
+        with open_backend(settings, engine) as queries:
             if compares:
-                answer = hottest.diff(queries, selection, other, keys, min(rows, MOST_ROWS))
+                answer = local_queries.diff(queries, selection, other, keys, min(rows, MOST_ROWS))
             elif trust:
-                answer = hottest.reliability(queries, selection, keys)
+                answer = local_queries.reliability(queries, selection, keys)
             else:
-                answer = hottest.table(queries, selection, keys, rows)
-        if isinstance(queries, FromLake):
+                answer = local_queries.table(queries, selection, keys, rows)
+        if isinstance(queries, LakeBackend):
             answer["lake"] = queries.document
-    if isinstance(queries, FromLake):
+    if isinstance(queries, LakeBackend):
         typer.echo(queries.remark, err=True)
     if as_json:
         typer.echo(json.dumps(answer))
@@ -169,4 +176,4 @@ def query(  # noqa: PLR0917 - the command line is its signature
     elif trust:
         console.print(terminal.trust(answer))
     else:
-        console.print(terminal.hottest(answer, rows=rows, measure=measure, price_per_core_hour=price))
+        console.print(terminal.top_table(answer, rows=rows, measure=measure, price_per_core_hour=price))

@@ -4,12 +4,20 @@ from typing import Annotated
 
 import typer
 
-from services.commands.asked import AsJson, Campaign, Engine, Event, Select, asking
-from services.commands.reports import audits, buying, cores, counters, frequencies, mining, sharing
-from services.commands.reports.printing import NO_ANSWER
-from services.engines import By
-from services.pointing import Typed
-from services.settings import read_settings
+from services.command_line.caret_errors import Typed
+from services.command_line.selection_options import AsJson, Campaign, Engine, Event, Select, open_queries
+from services.commands.reports import (
+    audits,
+    capacity_planning,
+    colocation,
+    cores,
+    counters,
+    event_mining,
+    frequencies,
+)
+from services.commands.reports.report_command import NO_ANSWER
+from services.configuration.settings import read_settings
+from services.queries.engine_choice import EngineChoice
 
 app = typer.Typer(no_args_is_help=True, help="Reports on the whole fleet.")
 for _asked in (
@@ -17,8 +25,8 @@ for _asked in (
     *(cores.apu, cores.affinity),
     *(frequencies.frequency, frequencies.frequency_fit, frequencies.frequency_times),
     *(audits.composition, audits.feature, audits.load_test, audits.stability),
-    *(buying.capacity, buying.machine_types),
-    *(sharing.interference, sharing.placement, mining.events),
+    *(capacity_planning.capacity, capacity_planning.machine_types),
+    *(colocation.interference, colocation.placement, event_mining.events),
 ):
     app.command()(_asked)
 
@@ -45,7 +53,7 @@ def movers(  # noqa: PLR0917 - the command line is its signature
         str, typer.Option(help="Keys of the rows, as in `fleetprof query`: function, application, …")
     ] = "function",
     explain: Annotated[int, typer.Option(min=0, max=20, help="Number of largest movers to explain.")] = 5,
-    engine: Engine = By.POSTGRES,
+    engine: Engine = EngineChoice.POSTGRES,
     as_json: AsJson = False,
 ) -> None:
     """Print significant changes since the day before, and their causes.
@@ -58,16 +66,16 @@ def movers(  # noqa: PLR0917 - the command line is its signature
 
     from rich.console import Console  # noqa: PLC0415
 
-    from services import terminal  # noqa: PLC0415
     from services.api.parameters import keys_of  # noqa: PLC0415
     from services.api.profiles.movers import base_of, last_day, movers_document  # noqa: PLC0415
     from services.views import movers as view  # noqa: PLC0415
+    from services.views import terminal  # noqa: PLC0415
     from storage.query.shapes.movers import MoversQuestion  # noqa: PLC0415
 
-    asked = {"select": select, "event": event, "campaign": campaign}
-    asked |= {name: text for name, text in (("start", since), ("end", until)) if text}
+    selection_options = {"select": select, "event": event, "campaign": campaign}
+    selection_options |= {name: text for name, text in (("start", since), ("end", until)) if text}
     others = {"by": Typed("--by", by), "before": Typed("--before", before)}
-    with asking(read_settings(), engine, asked, others) as (queries, selection):
+    with open_queries(read_settings(), engine, selection_options, others) as (queries, selection):
         now = selection if since or until else last_day(selection)
         question = MoversQuestion(now, base_of(now, before), keys_of(by), explain=explain)
         answer = movers_document(question, queries.ask(question))

@@ -4,7 +4,8 @@ from typing import Annotated
 
 import typer
 
-from services.commands.asked import (
+from services.command_line.caret_errors import Typed
+from services.command_line.selection_options import (
     AsJson,
     Campaign,
     Engine,
@@ -14,11 +15,10 @@ from services.commands.asked import (
     Select,
     Since,
     Until,
-    asking,
+    open_queries,
 )
-from services.engines import By
-from services.pointing import Typed
-from services.settings import read_settings
+from services.configuration.settings import read_settings
+from services.queries.engine_choice import EngineChoice
 
 
 def series(  # noqa: PLR0917 - the command line is its signature
@@ -45,7 +45,7 @@ def series(  # noqa: PLR0917 - the command line is its signature
         ),
     ] = "",
     points: Annotated[int, typer.Option(min=1, max=1000, help="Maximum number of steps.")] = 30,
-    engine: Engine = By.POSTGRES,
+    engine: Engine = EngineChoice.POSTGRES,
     as_json: AsJson = False,
 ) -> None:
     """Print a selection over time: busy cores with their interval, and the self shares of the heaviest rows.
@@ -56,17 +56,17 @@ def series(  # noqa: PLR0917 - the command line is its signature
 
     from rich.console import Console  # noqa: PLC0415
 
-    from services import terminal  # noqa: PLC0415
     from services.api.parameters import keys_of  # noqa: PLC0415
     from services.api.profiles.series import series_columns, series_document  # noqa: PLC0415
     from services.views import series as view  # noqa: PLC0415
+    from services.views import terminal  # noqa: PLC0415
     from storage.query.selections.times import parse_length  # noqa: PLC0415
     from storage.query.shapes.series import SeriesQuestion  # noqa: PLC0415
 
-    asked = {"select": select, "start": since, "end": until, "event": event, "campaign": campaign}
-    asked |= {"focus": focus, "ignore": ignore}
+    selection_options = {"select": select, "start": since, "end": until, "event": event, "campaign": campaign}
+    selection_options |= {"focus": focus, "ignore": ignore}
     others = {"by": Typed("--by", by), "step": Typed("--step", step)}
-    with asking(read_settings(), engine, asked, others) as (queries, selection):
+    with open_queries(read_settings(), engine, selection_options, others) as (queries, selection):
         question = SeriesQuestion(
             selection,
             keys_of(by) if by.strip() else (),

@@ -5,10 +5,20 @@ from typing import Annotated
 
 import typer
 
-from services.commands.asked import AsJson, Campaign, Engine, Event, Rows, Select, Since, Until, asking
-from services.engines import By
-from services.pointing import Typed
-from services.settings import read_settings
+from services.command_line.caret_errors import Typed
+from services.command_line.selection_options import (
+    AsJson,
+    Campaign,
+    Engine,
+    Event,
+    Rows,
+    Select,
+    Since,
+    Until,
+    open_queries,
+)
+from services.configuration.settings import read_settings
+from services.queries.engine_choice import EngineChoice
 
 
 class Code(StrEnum):
@@ -54,7 +64,7 @@ def shared_code(  # noqa: PLR0917 - the command line is its signature
         ),
     ] = None,
     rows: Rows = 30,
-    engine: Engine = By.POSTGRES,
+    engine: Engine = EngineChoice.POSTGRES,
     as_json: AsJson = False,
 ) -> None:
     """Print functions on which each program spends little and the fleet much, and what a saving is worth.
@@ -66,17 +76,20 @@ def shared_code(  # noqa: PLR0917 - the command line is its signature
 
     from rich.console import Console  # noqa: PLC0415
 
-    from services import terminal  # noqa: PLC0415
     from services.api.profiles.shared_code import shared_code_document, users_document  # noqa: PLC0415
     from services.views import shared_code as view  # noqa: PLC0415
+    from services.views import terminal  # noqa: PLC0415
     from storage.query.shapes.shared_code import SharedCodeQuestion  # noqa: PLC0415
     from storage.query.shapes.users import UsersQuestion  # noqa: PLC0415
     from storage.query.subject import parse_subject  # noqa: PLC0415
 
     settings = read_settings()
     own = share is Of.SELF
-    asked = {"select": select, "start": since, "end": until, "event": event, "campaign": campaign}
-    with asking(settings, engine, asked, {"function": Typed("--users", users or "")}) as (queries, selection):
+    selection_options = {"select": select, "start": since, "end": until, "event": event, "campaign": campaign}
+    with open_queries(settings, engine, selection_options, {"function": Typed("--users", users or "")}) as (
+        queries,
+        selection,
+    ):
         if users is not None:
             whose = UsersQuestion(selection, parse_subject(function=users), limit=rows)
             answer = users_document(whose, queries.ask(whose))

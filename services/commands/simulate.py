@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from services.durations import Duration
-from services.settings import read_settings
+from services.command_line.durations import Duration
+from services.configuration.settings import read_settings
 
 
 def simulate(  # noqa: PLR0917 - the command line is its signature
@@ -63,8 +63,8 @@ def simulate(  # noqa: PLR0917 - the command line is its signature
     Load, applications, releases, failures and stacks come from a model, so fleetprof's estimates can be compared with the
     true values. Nothing of this machine is sampled. To see such a fleet with its results: `fleetprof up --simulate 1000`.
     """
-    from services.simulate.command import run  # noqa: PLC0415 - a command imports what it runs
-    from services.simulate.run import FleetPlan  # noqa: PLC0415
+    from services.deployment.simulation_session import run  # noqa: PLC0415 - a command imports what it runs
+    from simulation.fleet_plan import FleetPlan  # noqa: PLC0415
 
     home = read_settings().state_dir / "simulated"
     plan = FleetPlan(

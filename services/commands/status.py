@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from services.settings import read_settings
+from services.configuration.settings import read_settings
 
 
 def status(
@@ -18,8 +18,8 @@ def status(
 
     from rich.console import Console  # noqa: PLC0415
 
-    from services import terminal  # noqa: PLC0415
     from services.api.profiles.status import status_document  # noqa: PLC0415
+    from services.views import terminal  # noqa: PLC0415
     from storage.database import open_engine, snapshot  # noqa: PLC0415
     from storage.query.shapes.status import read_status  # noqa: PLC0415
 

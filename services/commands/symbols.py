@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from services.durations import Duration
-from services.settings import read_settings
+from services.command_line.durations import Duration
+from services.configuration.settings import read_settings
 
 if TYPE_CHECKING:
     from services.symbols.access import SymbolAccess
@@ -69,15 +69,15 @@ def upload(  # noqa: PLR0917 - the command line is its signature
     """Upload symbol files. The kind of each file and its build are read from its content.
 
     Files that are already stored are not sent again. Functions get names at once. Lines and inlined calls need captures to be
-    ingested again in the background, which --wait follows. The exit code is 1 if a file was refused. From a build, before
+    reprocessed in the background, which --wait follows. The exit code is 1 if a file was refused. From a build, before
     binaries are stripped:
 
         FLEETPROF_URL=https://fleetprof.example FLEETPROF_TOKEN=… fleetprof symbols upload -r build/
     """
     from rich.console import Console  # noqa: PLC0415 - a command imports what it runs
 
-    from services.symbols.files import files_at  # noqa: PLC0415
-    from services.symbols.progress import show_consequences, show_uploads  # noqa: PLC0415
+    from services.symbols.symbol_files import files_at  # noqa: PLC0415
+    from services.symbols.upload_progress import show_consequences, show_uploads  # noqa: PLC0415
     from services.symbols.uploading import Refused, Sent  # noqa: PLC0415
 
     files = list(files_at(paths, recursive=recursive))
@@ -114,8 +114,8 @@ def status(  # noqa: PLR0917 - the command line is its signature
     """List binaries without symbols by the share of the fleet's CPU time that they hide."""
     from rich.console import Console  # noqa: PLC0415
 
-    from services.symbols import tables  # noqa: PLC0415
-    from storage.symbols.missing import Order  # noqa: PLC0415
+    from services.symbols import terminal_tables  # noqa: PLC0415
+    from storage.symbols.missing_symbols import Order  # noqa: PLC0415
 
     if sort not in list(Order):
         raise typer.BadParameter(
@@ -141,7 +141,7 @@ def status(  # noqa: PLR0917 - the command line is its signature
             if not everything else "No binary has run yet."
         )  # fmt: skip
         return
-    console.print(tables.listing(answer))
+    console.print(terminal_tables.listing(answer))
     if answer["total"] > len(answer["binaries"]):
         console.print(f"{answer['total'] - len(answer['binaries']):,} more: increase --rows", style="dim")
 
@@ -151,14 +151,14 @@ def show(key: Key, url: Url = None, token: Token = None, as_json: AsJson = False
     """Show all stored symbols of one binary: files, builds, requests and their results."""
     from rich.console import Console  # noqa: PLC0415
 
-    from services.symbols import tables  # noqa: PLC0415
+    from services.symbols import terminal_tables  # noqa: PLC0415
 
     with _access(url, token) as access:
         answer = access.show(key)
     if as_json:
         _print_json(answer)
     else:
-        Console(highlight=False).print(tables.details(answer), soft_wrap=True)
+        Console(highlight=False).print(terminal_tables.details(answer), soft_wrap=True)
 
 
 @app.command()
@@ -173,10 +173,10 @@ def inspect(
     from rich.console import Console  # noqa: PLC0415
 
     from services.symbols.errors import UnusableFile  # noqa: PLC0415
-    from services.symbols.inspected import described  # noqa: PLC0415
-    from symbolizer.inspection.inspector import NotInspected, inspect_apart  # noqa: PLC0415
+    from services.symbols.inspection_report import described  # noqa: PLC0415
+    from symbolizer.inspection.inspector import NotInspected, inspect_in_child  # noqa: PLC0415
 
-    found = inspect_apart(file)
+    found = inspect_in_child(file)
     if isinstance(found, NotInspected):
         raise UnusableFile(f"{file}: {found.reason}")
     if as_json:
@@ -194,7 +194,7 @@ def remove(
     url: Url = None,
     token: Token = None,
 ) -> None:
-    """Remove a stored file. The next best replaces it; captures it may have named are ingested again."""
+    """Remove a stored file. The next best replaces it; captures it may have named are reprocessed."""
     with _access(url, token) as access:
         files = [row for row in access.show(key)["files"] if row["sha256"].startswith(sha256.lower())]
         if len(files) != 1:
@@ -207,24 +207,24 @@ def remove(
 
 
 @app.command()
-def relandings(url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
-    """List captures that are ingested again because of better symbols, with the progress."""
+def reprocessings(url: Url = None, token: Token = None, as_json: AsJson = False) -> None:
+    """List captures that are reprocessed because of better symbols, with the progress."""
     from rich.console import Console  # noqa: PLC0415
 
-    from services.symbols import tables  # noqa: PLC0415
+    from services.symbols import terminal_tables  # noqa: PLC0415
 
     with _access(url, token) as access:
-        answer = access.relandings()
+        answer = access.reprocessings()
     if as_json:
         _print_json(answer)
         return
-    if not answer["relandings"]:
-        typer.echo("No captures were ingested again yet.")
+    if not answer["reprocessings"]:
+        typer.echo("No captures were reprocessed yet.")
         return
     console = Console(highlight=False)
-    for row in answer["relandings"]:
+    for row in answer["reprocessings"]:
         console.print(
-            f"{tables.when(row['asked_at'])}  {tables.short(row['key'])}  {row['why']} {tables.progress(row)}",
+            f"{terminal_tables.when(row['probe_address'])}  {terminal_tables.short(row['key'])}  {row['why']} {terminal_tables.progress(row)}",
             style="dim" if row["finished_at"] else "",
             soft_wrap=True,
         )

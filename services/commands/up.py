@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from services.durations import Duration
-from services.settings import read_settings
+from services.command_line.durations import Duration
+from services.configuration.settings import read_settings
 
 
 def up(  # noqa: PLR0917 - the command line is its signature
@@ -64,7 +64,7 @@ def up(  # noqa: PLR0917 - the command line is its signature
         str | None, typer.Option(help="Folder of data, sockets and logs. Default: FLEETPROF_STATE_DIR.")
     ] = None,
 ) -> None:
-    """Profile this machine: start all processes here, print the hottest functions and a URL.
+    """Profile this machine: start all processes here, print the top_table functions and a URL.
 
     Starts its own PostgreSQL and Valkey (unless FLEETPROF_DATABASE_URL and FLEETPROF_REDIS_URL are set), a gateway, a
     collector, a symbolizer and the API with the web UI. Ctrl-C stops all of them; data is kept for the next start.
@@ -76,9 +76,9 @@ def up(  # noqa: PLR0917 - the command line is its signature
     """
     from rich.console import Console  # noqa: PLC0415 - a command imports what it runs
 
-    from services.preparation import Sampling  # noqa: PLC0415
-    from services.simulate.home import simulated  # noqa: PLC0415
-    from services.up import run  # noqa: PLC0415
+    from services.deployment.database_setup import Sampling  # noqa: PLC0415
+    from services.deployment.simulated_fleet import simulated_deployment  # noqa: PLC0415
+    from services.deployment.up_session import run  # noqa: PLC0415
 
     if past_days and simulate is None:
         raise typer.BadParameter("--past-days applies to a simulated fleet: add --simulate MACHINES.")
@@ -87,6 +87,8 @@ def up(  # noqa: PLR0917 - the command line is its signature
     usual = None if state_dir else settings.state_dir
     sampling, fleet = Sampling(rate_hz=rate), None
     if simulate is not None:
-        settings, sampling, fleet = simulated(settings, simulate, rate_hz=rate, past_days=past_days)
+        settings, sampling, fleet = simulated_deployment(
+            settings, simulate, rate_hz=rate, past_days=past_days
+        )
     console = Console(highlight=False)
     run(settings, sampling, seconds=for_, rows=rows, console=console, fleet=fleet, usual=usual)

@@ -2,9 +2,9 @@
 
 import typer
 
+from services.configuration.settings import read_settings
+from services.deployment.running_deployment import find_running_deployment, not_running_reason
 from services.errors import NotRunning
-from services.running import none_runs, running_stack
-from services.settings import read_settings
 
 
 def url() -> None:
@@ -12,7 +12,7 @@ def url() -> None:
     from services.api.auth import mint_login_url  # noqa: PLC0415 - a command imports what it runs
 
     settings = read_settings()
-    stack = running_stack(settings.state_dir)
-    if stack is None:
-        raise NotRunning(none_runs(settings.state_dir))
-    typer.echo(mint_login_url(settings.state_dir, stack.api_url))
+    deployment = find_running_deployment(settings.state_dir)
+    if deployment is None:
+        raise NotRunning(not_running_reason(settings.state_dir))
+    typer.echo(mint_login_url(settings.state_dir, deployment.api_url))

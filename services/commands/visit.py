@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from services.commands.sampled import Cgroups, Counters, Events, Flat, InTurn, counted_of, events_of
-from services.durations import Duration, format_duration
-from services.settings import Settings, read_settings
+from services.command_line.durations import Duration, format_duration
+from services.command_line.event_options import Cgroups, Counters, Events, Flat, InTurn, counted_of, events_of
+from services.configuration.settings import Settings, read_settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from collector.appointments import Appointment
-    from collector.visit import Visited
+    from collector.schedule_round import ScheduledVisit
+    from collector.visit import VisitResult
     from storage.captures import Due
-    from storage.visit_history import Landing
+    from storage.visit_history import Ingestion
 
 
 def visit(  # noqa: PLR0917 - the command line is its signature
@@ -46,7 +46,7 @@ def visit(  # noqa: PLR0917 - the command line is its signature
     ] = "60s",  # type: ignore[assignment]  # typer parses it
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")] = False,
 ) -> None:
-    """Profile one machine now and print its hottest functions.
+    """Profile one machine now and print its top_table functions.
 
     The visit belongs to no round and never counts in results of the fleet. Its profile is stored under the campaign
     `by-hand`. The exit code is 1 if there is no profile. The table is of the first event; events that could not be
@@ -56,12 +56,12 @@ def visit(  # noqa: PLR0917 - the command line is its signature
 
     from collector import by_hand  # noqa: PLC0415
     from collector.visit import Visitor  # noqa: PLC0415
-    from services.gateway_credentials import gateway_credentials  # noqa: PLC0415
+    from services.configuration.gateway_credentials import gateway_credentials  # noqa: PLC0415
     from storage.archive import Archive  # noqa: PLC0415
     from storage.campaigns import Counted  # noqa: PLC0415
     from storage.captures import Due  # noqa: PLC0415
     from storage.database import open_engine  # noqa: PLC0415
-    from storage.landing.decode import decode_capture  # noqa: PLC0415
+    from storage.ingest.decode_capture import decode_capture  # noqa: PLC0415
 
     settings = read_settings()
     console = Console(stderr=True, highlight=False)
@@ -69,14 +69,14 @@ def visit(  # noqa: PLR0917 - the command line is its signature
     engine = open_engine(settings.needed_database_url(), application="visit", pool_size=2)
     try:
         visitor = Visitor(gateway_credentials(settings))
-        appointment = by_hand.book(engine, host, visitor)
+        scheduled = by_hand.schedule(engine, host, visitor)
         with _progress(console, f"Sampling {host} for {format_duration(for_)}") as on_progress:
             visited = asyncio.run(
-                by_hand.carry_out(
+                by_hand.run_visit(
                     engine,
                     Archive(settings.archive),
                     visitor,
-                    appointment,
+                    scheduled,
                     events=events,
                     counted=counted_of(counter, cgroups, Counted()),
                     on_progress=on_progress,
@@ -84,36 +84,36 @@ def visit(  # noqa: PLR0917 - the command line is its signature
             )
         for change in visited.changes:
             console.print(f"The gateway changed the plan: {change}", style="yellow")
-        landing = None
-        if visited.brought is not None:
-            for note in decode_capture(visited.brought.blob).notes:
+        ingestion = None
+        if visited.received is not None:
+            for note in decode_capture(visited.received.blob).notes:
                 if note not in visited.changes:
                     console.print(note, style="yellow")
-            due = Due(appointment.visit_id, 1, visited.brought.partition, again=False)
+            due = Due(scheduled.visit_id, 1, visited.received.partition, again=False)
             _send(settings, due, console)
             with console.status("Symbolizing and ingesting …"):
-                landing = by_hand.wait_for_landing(engine, appointment.visit_id, seconds=wait)
+                ingestion = by_hand.wait_for_ingestion(engine, scheduled.visit_id, seconds=wait)
     finally:
         engine.dispose()
     table = (
-        _hottest(settings, appointment, events[0].event, rows)
-        if landing is not None and landing.landed
+        _hottest(settings, scheduled, events[0].event, rows)
+        if ingestion is not None and ingestion.ingested
         else None
     )
     if as_json:
         import json  # noqa: PLC0415
 
-        typer.echo(json.dumps(_plain(appointment, visited, landing, table)))
+        typer.echo(json.dumps(_plain(scheduled, visited, ingestion, table)))
     else:
-        _print(host, visited, landing, table, rows=rows, wait=wait)
+        _print(host, visited, ingestion, table, rows=rows, wait=wait)
     if table is None:
         raise typer.Exit(1)
 
 
 def _print(
     host: str,
-    visited: "Visited",
-    landing: "Landing | None",
+    visited: "VisitResult",
+    ingestion: "Ingestion | None",
     table: dict[str, Any] | None,
     *,
     rows: int,
@@ -121,19 +121,21 @@ def _print(
 ) -> None:
     from rich.console import Console  # noqa: PLC0415
 
-    from services import terminal  # noqa: PLC0415
+    from services.views import terminal  # noqa: PLC0415
 
     if table is not None:
         console = Console(highlight=False)
         console.print(terminal.totals_line(table))
-        console.print(terminal.hottest(table, rows=rows))
-    elif visited.brought is None:
+        console.print(terminal.top_table(table, rows=rows))
+    elif visited.received is None:
         _complain(f"{host}: {visited.outcome}. {visited.detail}")
-    elif landing is not None and landing.set_aside is not None:
-        _complain(f"The capture is archived but quarantined: {landing.set_aside}")
+    elif ingestion is not None and ingestion.quarantined is not None:
+        _complain(f"The capture is archived but quarantined: {ingestion.quarantined}")
     else:
         last = (
-            f" The last attempt failed: {landing.failure}" if landing is not None and landing.failure else ""
+            f" The last attempt failed: {ingestion.failure}"
+            if ingestion is not None and ingestion.failure
+            else ""
         )
         _complain(
             f"The capture is archived but was not ingested within {format_duration(wait)}.{last} "
@@ -146,21 +148,24 @@ def _complain(sentence: str) -> None:
 
 
 def _plain(
-    appointment: "Appointment", visited: "Visited", landing: "Landing | None", table: dict[str, Any] | None
+    scheduled: "ScheduledVisit",
+    visited: "VisitResult",
+    ingestion: "Ingestion | None",
+    table: dict[str, Any] | None,
 ) -> dict[str, Any]:
-    brought = visited.brought
+    received = visited.received
     return {
-        "visit_id": str(appointment.visit_id),
-        "machine": appointment.machine.name,
+        "visit_id": str(scheduled.visit_id),
+        "machine": scheduled.machine.name,
         "outcome": str(visited.outcome),
         "detail": visited.detail,
         "seconds": visited.seconds,
         "utilisation": visited.utilisation,
         "clock_skew_s": visited.clock_skew_s,
         "changes": list(visited.changes),
-        "samples": brought.samples if brought else None,
-        "bytes": len(brought.blob) if brought else None,
-        "landed": landing is not None and landing.landed,
+        "samples": received.samples if received else None,
+        "bytes": len(received.blob) if received else None,
+        "ingested": ingestion is not None and ingestion.ingested,
         "table": table,
     }
 
@@ -183,18 +188,18 @@ def _send(settings: Settings, due: "Due", console: "Console") -> None:
         )
 
 
-def _hottest(settings: Settings, appointment: "Appointment", event: str, rows: int) -> dict[str, Any]:
+def _hottest(settings: Settings, scheduled: "ScheduledVisit", event: str, rows: int) -> dict[str, Any]:
     """Table of exactly this visit: its machine, at the microsecond for which it was drawn."""
-    from services.hottest import hottest_functions  # noqa: PLC0415
+    from services.queries.local_queries import hottest_functions  # noqa: PLC0415
 
-    moment = appointment.visit.drawn_at
+    moment = scheduled.visit.drawn_at
     return hottest_functions(
         settings.needed_database_url(),
         event=event,
         since=moment.isoformat(),
         until=(moment + timedelta(microseconds=1)).isoformat(),
-        select=f'{{machine="{appointment.machine.name}"}}',
-        campaign=appointment.campaign.name,
+        select=f'{{machine="{scheduled.machine.name}"}}',
+        campaign=scheduled.campaign.name,
         rows=rows,
     )
 

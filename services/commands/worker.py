@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-from services.settings import read_settings
+from services.configuration.settings import read_settings
 
-_GIVE_BACK_S = 15.0
+_TRIM_INTERVAL_S = 15.0
 """Seconds between two trims of the heap. Ingesting sixteen captures frees tens of MiB, and the C library keeps the peak."""
 
 
@@ -27,13 +27,13 @@ def worker(
             help="Prefer captures of this part of the partitions, e.g. 2/3. Default: FLEETPROF_WORKER_PARTITIONS.",
         ),
     ] = None,
-    observe: Annotated[
+    metrics_listen: Annotated[
         str | None,
         typer.Option(
             metavar="ADDRESS",
             help=(
                 "Address of /healthz, /readyz and /metrics: HOST:PORT or unix:/PATH. Default: "
-                "FLEETPROF_WORKER_OBSERVE."
+                "FLEETPROF_WORKER_METRICS_LISTEN."
             ),
         ),
     ] = None,
@@ -47,47 +47,49 @@ def worker(
     from billiard import current_process  # noqa: PLC0415 - a command imports what it runs
     from celery.signals import worker_process_init, worker_ready  # noqa: PLC0415
 
-    from services.allocator import keep_giving_back, reuse_arrays, share_arenas  # noqa: PLC0415
-    from services.cpus import usable_cpus  # noqa: PLC0415
-    from services.observing import checks  # noqa: PLC0415
-    from services.observing.address import allowed  # noqa: PLC0415
-    from services.observing.readiness import Readiness  # noqa: PLC0415
-    from services.observing.server import ObservingServer  # noqa: PLC0415
-    from services.observing.worker import WorkerMetrics  # noqa: PLC0415
-    from symbolizer.sources.chain import SourcePlaces  # noqa: PLC0415
+    from services.monitoring import readiness_checks  # noqa: PLC0415
+    from services.monitoring.metrics_address import listen_address  # noqa: PLC0415
+    from services.monitoring.metrics_server import MetricsServer  # noqa: PLC0415
+    from services.monitoring.readiness import Readiness  # noqa: PLC0415
+    from services.monitoring.worker_metrics import WorkerMetrics  # noqa: PLC0415
+    from services.process_setup.cpus import usable_cpus  # noqa: PLC0415
+    from services.process_setup.malloc import reuse_arrays, share_arenas, trim_periodically  # noqa: PLC0415
+    from symbolizer.sources.chain import SourceSettings  # noqa: PLC0415
     from symbolizer.sources.local_files import DEBUG_ROOTS  # noqa: PLC0415
-    from symbolizer.worker.idling import Idleness  # noqa: PLC0415
-    from symbolizer.worker.memory import limit_memory  # noqa: PLC0415
-    from symbolizer.worker.routing import WHOLE, Share  # noqa: PLC0415
+    from symbolizer.worker.idle_exit import IdleExit  # noqa: PLC0415
+    from symbolizer.worker.memory_limit import limit_memory  # noqa: PLC0415
+    from symbolizer.worker.routing import ALL_PARTITIONS, WorkerPartitions  # noqa: PLC0415
     from symbolizer.worker.tasks import make_app, worker_main  # noqa: PLC0415
 
-    settings = read_settings(worker_processes=processes, worker_partitions=partitions, worker_observe=observe)
-    address = allowed(settings.worker_observe, openly=settings.observe_openly)
+    settings = read_settings(
+        worker_processes=processes, worker_partitions=partitions, worker_metrics_listen=metrics_listen
+    )
+    address = listen_address(settings.worker_metrics_listen, allow_remote=settings.metrics_allow_remote)
     count = settings.worker_processes or usable_cpus()
     metrics = WorkerMetrics(count, settings.needed_redis_url())
-    observing = None
+    metrics_server = None
     if address is not None:
         readiness = Readiness(
             {
-                "database": checks.database(settings.needed_database_url()),
-                "broker": checks.broker(settings.needed_redis_url()),
-                "archive": checks.archive(settings.archive),
+                "database": readiness_checks.database(settings.needed_database_url()),
+                "broker": readiness_checks.broker(settings.needed_redis_url()),
+                "archive": readiness_checks.archive(settings.archive),
                 "pool": metrics.has_workers,
             }
         )
-        observing = ObservingServer(address, readiness, metrics.text)
-        observing.start()
+        metrics_server = MetricsServer(address, readiness, metrics.text)
+        metrics_server.start()
 
     def begin(**_: object) -> None:
         """Set up each process of the pool after its fork, which copies no threads."""
-        if observing is not None:
-            observing.let_go()
-        metrics.sit(getattr(current_process(), "index", 0))
+        if metrics_server is not None:
+            metrics_server.close_in_child()
+        metrics.use_slot(getattr(current_process(), "index", 0))
         limit_memory(settings.worker_memory_bytes)
         share_arenas()
         reuse_arrays()
-        keep_giving_back(_GIVE_BACK_S)
-        Idleness().end_when_idle()
+        trim_periodically(_TRIM_INTERVAL_S)
+        IdleExit().end_when_idle()
 
     def ready(sender: Any, **_: object) -> None:
         """Note in the parent that it takes tasks from now on."""
@@ -95,12 +97,14 @@ def worker(
 
     worker_process_init.connect(begin, weak=False)
     worker_ready.connect(ready, weak=False)
-    share = Share.parse(settings.worker_partitions) if settings.worker_partitions else WHOLE
+    share = (
+        WorkerPartitions.parse(settings.worker_partitions) if settings.worker_partitions else ALL_PARTITIONS
+    )
     app = make_app(
         settings.needed_redis_url(),
         database_url=settings.needed_database_url(),
         archive_url=settings.archive,
-        places=SourcePlaces(
+        places=SourceSettings(
             settings.symbol_cache,
             debug_roots=(*settings.symbol_dirs, *DEBUG_ROOTS),
             debuginfod_urls=settings.debuginfod_urls,
@@ -108,7 +112,7 @@ def worker(
             copies_bytes=settings.symbol_copies_bytes,
         ),
         cache_bytes=settings.symbol_cache_bytes,
-        stack_bytes=settings.worker_stack_bytes,
+        stack_bytes=settings.worker_id_cache_bytes,
         watcher=metrics.watch,
     )
     try:
@@ -120,5 +124,5 @@ def worker(
             share=share,
         )
     finally:
-        if observing is not None:
-            observing.close()
+        if metrics_server is not None:
+            metrics_server.close()

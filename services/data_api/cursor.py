@@ -17,7 +17,7 @@ from typing import Any
 from uuid import UUID
 
 from services.data_api.errors import BadCursor
-from storage.data.place import Order, Place
+from storage.data.stream_position import Order, Place
 
 VERSION = 1
 LONGEST = 1000
@@ -41,7 +41,7 @@ class Cursor:
     """The times that the query's beginning found."""
     place: Place
     follow_from: datetime
-    """All that has landed (was archived) before was seen by the stream's beginning."""
+    """All that has ingested (was archived) before was seen by the stream's beginning."""
     stacks: bool = True
     """The depth that is streamed."""
 

@@ -3,14 +3,14 @@
 from datetime import UTC, datetime
 
 from fleetpb import data_pb2
-from storage.data.asked import Asked
-from storage.data.captures import RawCapture, Trouble
-from storage.data.facts import VisitFacts
-from storage.data.page import Seen
-from storage.data.visits import VisitRow
-from storage.data.weights import DayWeights
-from storage.landing.markers import Kind
-from storage.landing.resolved import Status
+from storage.data.capture_stream import RawCapture, Trouble
+from storage.data.profile_facts import VisitFacts
+from storage.data.stream_query import Asked
+from storage.data.stream_weights import DayWeights
+from storage.data.visit_page import Seen
+from storage.data.visit_rows import VisitRow
+from storage.ingest.marker_frames import Kind
+from storage.ingest.symbolized import Status
 
 _TROUBLE = {
     Trouble.EXPIRED: data_pb2.RECORD_EXPIRED,
@@ -54,8 +54,8 @@ def visit_record(asked: Asked, seen: Seen, most_bytes: int) -> data_pb2.ProfileR
         strings=[""],
     )
     _describe(profiles.visit, seen.visit, asked.selection.campaign)
-    if seen.visit.capture.landed_at is not None:
-        profiles.landed_at.FromDatetime(_utc(seen.visit.capture.landed_at))
+    if seen.visit.capture.ingested_at is not None:
+        profiles.landed_at.FromDatetime(_utc(seen.visit.capture.ingested_at))
     _fill(profiles, facts)
     record = data_pb2.ProfileRecord(visit=profiles)
     if (size := record.ByteSize()) > most_bytes:

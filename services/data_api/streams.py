@@ -10,17 +10,17 @@ from sqlalchemy import Engine
 
 from fleetpb import data_pb2
 from services.data_api.cursor import Cursor
-from services.data_api.query import DEFAULT_TO, StreamQuery
+from services.data_api.query_parameters import DEFAULT_TO, StreamQuery
 from services.data_api.records import capture_record, design_record, visit_record
 from storage.archive import Archive
-from storage.data.asked import ask, ended
-from storage.data.captured import ask_captures
-from storage.data.captures import CaptureWalker, RawCapture
-from storage.data.place import Order, Place
+from storage.data.cancellation import Stop
+from storage.data.capture_query import ask_captures
+from storage.data.capture_stream import CaptureWalker, RawCapture
 from storage.data.progress import completeness, horizon, settled
-from storage.data.source import Source
-from storage.data.stopping import Stop
-from storage.data.walk import POLL_S, DayOver, Item, Looking, Walker
+from storage.data.snapshots import Source
+from storage.data.stream_position import Order, Place
+from storage.data.stream_query import ask, ended
+from storage.data.visit_stream import POLL_S, DayOver, Item, Looking, Walker
 from storage.errors import BadSelection
 from storage.query.selections.selection import Selection
 
@@ -106,17 +106,17 @@ class Streams:
         if query.follow:
             if campaign_id is None:
                 raise _nothing_yet()
-            # Its cursor is "from now on", for a caller that loses the stream before anything lands.
+            # Its cursor is "from now on", for a caller that loses the stream before anything ingests.
             yield kind(cursor=begun.at(begun.cursor.place), progress=data_pb2.StreamProgress())
-        said = self._clock()
+        last_record_at = self._clock()
         for place, found in items:
             record = found
-            if record is None and self._clock() - said >= self._quiet_s:
+            if record is None and self._clock() - last_record_at >= self._quiet_s:
                 record = kind(progress=data_pb2.StreamProgress())
             if record is not None:
                 record.cursor = begun.at(place)
                 yield record
-                said = self._clock()
+                last_record_at = self._clock()
         yield kind(
             cursor=begun.at(Place(begun.selection.end)), progress=self._done(query, begun, campaign_id, stop)
         )
@@ -164,7 +164,7 @@ class Streams:
         following = replace(
             cursor,
             query=query.follow_fingerprint,
-            order=Order.LANDED if query.of == "profiles" else Order.ARCHIVED,
+            order=Order.INGESTED if query.of == "profiles" else Order.ARCHIVED,
             end=_FOREVER,
             place=Place(cursor.follow_from),
         )

@@ -24,9 +24,9 @@ from urllib.parse import quote
 import psycopg2
 
 from services.embedded.account import Account, own_name, server_account
-from services.embedded.folder import alone, check_socket, make_folder, set_aside_long_log
-from services.embedded.process import first_number, runs, tail
-from services.embedded.programs import PostgresPrograms, postgres_programs
+from services.embedded.server_folder import alone, check_socket, make_folder, set_aside_long_log
+from services.embedded.server_process import first_number, runs, tail
+from services.embedded.server_programs import PostgresPrograms, postgres_programs
 from services.errors import CannotStart
 
 DATABASE = "fleetprof"

@@ -13,9 +13,9 @@ import time
 from pathlib import Path
 from urllib.parse import quote
 
-from services.embedded.folder import alone, check_socket, make_folder, set_aside_long_log
-from services.embedded.process import first_number, runs, tail
-from services.embedded.programs import valkey_program
+from services.embedded.server_folder import alone, check_socket, make_folder, set_aside_long_log
+from services.embedded.server_process import first_number, runs, tail
+from services.embedded.server_programs import valkey_program
 from services.errors import CannotStart
 
 _SECONDS_TO_WRITE_PID = 5.0

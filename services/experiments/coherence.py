@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from services.experiments.columns import BESIDE, CORES, METRIC
+from services.experiments.csv_columns import BESIDE, CORES, METRIC
 from services.experiments.errors import Fault
 from storage.experiments import PlatformRun
 

@@ -2,9 +2,9 @@
 
 | module | noun |
 |---|---|
-| `desk` | what is done with the repository, whoever asks: the API or a command on this machine |
+| `service` | what is done with the repository, whoever asks: the API or a command on this machine |
 | `answers` | rows of the repository as the dictionaries that become JSON |
-| `access` | what a command asks for, at the desk here or over HTTP at another's |
+| `access` | what a command asks for, at the service here or over HTTP at another's |
 | `local`, `remote` | the two of them |
 | `files` | files worth uploading below some folders |
 | `uploading` | what an upload of many files does, and what comes of it, as events |

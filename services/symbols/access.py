@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from services.settings import Settings
-from services.symbols.files import LocalFile
+from services.configuration.settings import Settings
+from services.symbols.symbol_files import LocalFile
 
 Json = dict[str, Any]
 Sent = Callable[[int], None]
@@ -35,8 +35,8 @@ class SymbolAccess(Protocol):
     def remove(self, key: str, sha256: bytes) -> Json:
         """`RemovedFile`."""
 
-    def relandings(self) -> Json:
-        """`Relandings`."""
+    def reprocessings(self) -> Json:
+        """`Reprocessings`."""
 
     def close(self) -> None:
         """Give back what is open."""
@@ -48,9 +48,9 @@ def open_access(settings: Settings, url: str | None, token: str | None) -> Symbo
     Raises SettingsProblem.
     """
     if where := url or settings.url:
-        from services.symbols.remote import RemoteSymbols  # noqa: PLC0415 - one of the two is needed
+        from services.symbols.remote_access import RemoteSymbols  # noqa: PLC0415 - one of the two is needed
 
         return RemoteSymbols(where, token or settings.token)
-    from services.symbols.local import LocalSymbols  # noqa: PLC0415
+    from services.symbols.local_access import LocalSymbols  # noqa: PLC0415
 
     return LocalSymbols(settings)

@@ -87,10 +87,10 @@ def _listed(content: OpenedFile, stopping: Callable[[], bool], memory_bytes: int
             return b""
         raise UnusableFile(f"The archive of sources was not read within {seconds} s.")
     if ended.status == source_child.REFUSED:
-        raise UnusableFile(ended.said)
+        raise UnusableFile(ended.last_error)
     if ended.status != 0:
         raise UnusableFile(
             f"Reading the archive of sources ended early (status {ended.status} within {cpu_seconds} CPU s and "
-            f"{memory_bytes >> 20} MiB): {ended.said or 'no message'}"
+            f"{memory_bytes >> 20} MiB): {ended.last_error or 'no message'}"
         )
     return ended.output

@@ -13,7 +13,7 @@ from typing import Any, Final
 from services.errors import ServiceError
 from services.symbols.access import SymbolAccess
 from services.symbols.errors import ApiRefused, UnusableFile
-from services.symbols.files import LocalFile
+from services.symbols.symbol_files import LocalFile
 from storage.errors import StorageError
 
 Json = dict[str, Any]
@@ -115,23 +115,23 @@ class Followed:
 
     waiting: set[str]
     """No worker has said anything about these yet."""
-    relandings: dict[str, Json] = field(default_factory=dict)
-    """Their relandings, as far as they have come."""
+    reprocessings: dict[str, Json] = field(default_factory=dict)
+    """Their reprocessings, as far as they have come."""
 
     @property
     def left(self) -> int:
-        """Captures that are still to be landed again."""
-        return sum(one["left"] for one in self.relandings.values())
+        """Captures that are still to be reprocessed."""
+        return sum(one["left"] for one in self.reprocessings.values())
 
     @property
     def captures(self) -> int:
-        """Captures that are landed again, in all."""
-        return sum(one["captures"] for one in self.relandings.values())
+        """Captures that are reprocessed, in all."""
+        return sum(one["captures"] for one in self.reprocessings.values())
 
     @property
     def renamed(self) -> int:
         """Functions that were named in place."""
-        return sum(one["renamed"] for one in self.relandings.values())
+        return sum(one["renamed"] for one in self.reprocessings.values())
 
 
 def follow(access: SymbolAccess, answers: Sequence[Json], *, seconds: float) -> Iterator[Followed]:
@@ -140,7 +140,7 @@ def follow(access: SymbolAccess, answers: Sequence[Json], *, seconds: float) -> 
     Nothing follows from a file for a binary that no capture holds, or that is not the best of its binary.
     """
     before = {
-        answer["file"]["key"]: answer["relanding_before"]
+        answer["file"]["key"]: answer["reprocessing_before"]
         for answer in answers
         if answer["best"] and answer["seen"]
     }
@@ -149,12 +149,12 @@ def follow(access: SymbolAccess, answers: Sequence[Json], *, seconds: float) -> 
     while before:
         for key in list(before):
             try:
-                last = access.show(key)["binary"]["relanding"]
+                last = access.show(key)["binary"]["reprocessing"]
             except ServiceError:
                 continue  # the file was removed meanwhile, or the API is away for a moment
             if last is not None and last["id"] > before[key]:
                 followed.waiting.discard(key)
-                followed.relandings[key] = last
+                followed.reprocessings[key] = last
                 if last["left"] == 0:
                     del before[key]
         yield followed

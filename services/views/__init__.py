@@ -1,1 +1,1 @@
-"""How answers look in a terminal, a view a module; `services.terminal` has what they share."""
+"""How answers look in a terminal, a view a module; `services.views.terminal` has what they share."""

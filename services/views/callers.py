@@ -8,25 +8,25 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from services.terminal import share
+from services.views.terminal import share
 
-Answer = Mapping[str, Any]
+AnswerJson = Mapping[str, Any]
 _SMALLEST = 0.01
 """Share of the function below which a node of a tree is not drawn."""
 _DEEPEST = 12
 
 
-def callers(answer: Answer) -> RenderableType:
+def callers(answer: AnswerJson) -> RenderableType:
     """Who calls the functions and whom they call, of what `/api/v1/callers` answers."""
     if not answer["functions"]:
         return Text("No stack of the selection has such a function.")
     parts: list[RenderableType] = [_itself(answer)]
-    for side, title, nobody in (
+    for side, title, no_function in (
         ("caller", "called by", "(stacks begin with it)"),
         ("callee", "calls", ""),
     ):
         rows = [row for row in answer["rows"] if row["side"] == side]
-        parts += [Text(""), _side(rows, title, nobody)]
+        parts += [Text(""), _side(rows, title, no_function)]
         left = answer[f"{side}s_total"] - len(rows)
         if left:
             parts.append(Text(f"{left:,} more", style="dim"))
@@ -37,7 +37,7 @@ def callers(answer: Answer) -> RenderableType:
     return Group(*parts)
 
 
-def trees(answer: Answer) -> RenderableType:
+def trees(answer: AnswerJson) -> RenderableType:
     """All steps: callers of callers, and callees of callees, down to a hundredth of the function."""
     if not answer["functions"]:
         return callers(answer)
@@ -47,7 +47,7 @@ def trees(answer: Answer) -> RenderableType:
     )
 
 
-def _itself(answer: Answer) -> Text:
+def _itself(answer: AnswerJson) -> Text:
     row, named = answer["itself"], answer["functions"]
     name = named[0]["name"] if answer["functions_total"] == 1 else f"{answer['functions_total']:,} functions"
     own, total = (_with_interval(row, part) for part in ("self", "total"))
@@ -57,7 +57,7 @@ def _itself(answer: Answer) -> Text:
     return text
 
 
-def _side(rows: Sequence[Answer], title: str, nobody: str) -> Table:
+def _side(rows: Sequence[AnswerJson], title: str, no_function: str) -> Table:
     """`of it`: share of the function's total, then its share of the selection."""
     table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
     table.add_column("of it", justify="right", no_wrap=True, width=8)
@@ -68,7 +68,7 @@ def _side(rows: Sequence[Answer], title: str, nobody: str) -> Table:
     table.add_column("", no_wrap=True, overflow="ellipsis", ratio=1, style="dim")
     for row in rows:
         key = row["key"]
-        name = Text(key["function"]) if key else Text(nobody, style="italic dim")
+        name = Text(key["function"]) if key else Text(no_function, style="italic dim")
         table.add_row(
             share(row["of_function"]),
             share(row["total_share"]),
@@ -80,7 +80,7 @@ def _side(rows: Sequence[Answer], title: str, nobody: str) -> Table:
     return table
 
 
-def _drawn(tree: Answer, title: str) -> Tree:
+def _drawn(tree: AnswerJson, title: str) -> Tree:
     whole = tree["total"][0] or 1.0
     branches: dict[int, Tree] = {}
     depths = {0: 0}
@@ -95,11 +95,11 @@ def _drawn(tree: Answer, title: str) -> Tree:
     return branches[0]
 
 
-def _with_interval(row: Answer, part: str) -> str:
+def _with_interval(row: AnswerJson, part: str) -> str:
     interval = _interval(row, part)
     return f"{share(row[f'{part}_share'])}{f' ({interval})' if interval else ''}"
 
 
-def _interval(row: Answer, part: str) -> str:
+def _interval(row: AnswerJson, part: str) -> str:
     lo, hi = row[f"{part}_lo"], row[f"{part}_hi"]
     return "" if lo is None else f"{100 * lo:.1f}–{100 * hi:.1f}"

@@ -6,10 +6,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from services.views.reports.told import Answer, amount, columns
+from services.views.reports.report_envelope import AnswerJson, amount, columns
 
 
-def listing(sets: Sequence[Answer]) -> Table:
+def listing(sets: Sequence[AnswerJson]) -> Table:
     """One row a platform of a set."""
     rows = columns(
         "name", "added (UTC)", "alone", "beside", "targets", "platform", wide=("name", "targets", "platform")
@@ -27,7 +27,7 @@ def listing(sets: Sequence[Answer]) -> Table:
     return rows
 
 
-def kept(found: Answer) -> Group:
+def stored(found: AnswerJson) -> Group:
     """What a set holds, by platform."""
     lines = [
         Text(
@@ -43,12 +43,12 @@ def kept(found: Answer) -> Group:
     return Group(*lines)
 
 
-def by(found: Answer) -> str:
+def by(found: AnswerJson) -> str:
     """Who added it, if that is known, to stand behind when."""
     return f" by {found['added_by']}" if found["added_by"] else ""
 
 
-def runs(found: Answer, shown: int) -> RenderableType:
+def runs(found: AnswerJson, shown: int) -> RenderableType:
     """A set's first runs, each a line of its file."""
     names = ("line", "value", "metric", "lines/s", "memory/s", "cores", "target", "beside", "platform")
     table = columns(*names, wide=names[-3:])
@@ -67,7 +67,7 @@ def runs(found: Answer, shown: int) -> RenderableType:
         )
     left = len(found["rows"]) - shown
     more = [Text(f"{left:,} more runs: --rows", "dim")] if left > 0 else []
-    return Group(kept(found), table, *more)
+    return Group(stored(found), table, *more)
 
 
 def _some(names: Sequence[str], most: int = 6) -> str:

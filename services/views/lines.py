@@ -7,15 +7,15 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from services.terminal import share
+from services.views.terminal import share
 
-Answer = Mapping[str, Any]
+AnswerJson = Mapping[str, Any]
 _SHORT = 12
 """Hexadecimal digits of a hash that is shown."""
 _MOST_BUILDS = 3
 
 
-def lines(answer: Answer) -> RenderableType:
+def lines(answer: AnswerJson) -> RenderableType:
     """The lines of `/api/v1/lines`, a table for each version of a file."""
     if not answer["functions"]:
         return Text("No stack of the selection has such a function or file.")
@@ -36,17 +36,17 @@ def lines(answer: Answer) -> RenderableType:
     return Group(*parts)
 
 
-def _heading(version: Answer) -> Text:
+def _heading(version: AnswerJson) -> Text:
     text = Text(version["file"] or "(file not known)", style="bold")
     text.append(f"  {share(version['self_share'])}", style="not bold")
     what = f"text {version['sha256'][:_SHORT]}" if version["sha256"] else "text not stored"
     builds = [f"{build['binary']} {build['key'][:_SHORT]}" for build in version["builds"]]
     more = f" and {len(builds) - _MOST_BUILDS:,} more" if len(builds) > _MOST_BUILDS else ""
-    told = "; ".join([what, ", ".join(builds[:_MOST_BUILDS]) + more]) if builds else what
-    return text.append(f"  {told}", style="not bold dim")
+    message = "; ".join([what, ", ".join(builds[:_MOST_BUILDS]) + more]) if builds else what
+    return text.append(f"  {message}", style="not bold dim")
 
 
-def _table(rows: list[Answer]) -> Table:
+def _table(rows: list[AnswerJson]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name, width in (("line", 7), ("self", 8), ("95 %", 13), ("total", 8)):
         table.add_column(name, justify="right", no_wrap=True, width=width)

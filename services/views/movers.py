@@ -7,13 +7,13 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from services.terminal import level_of, share
+from services.views.terminal import level_of, share
 
-Answer = Mapping[str, Any]
+AnswerJson = Mapping[str, Any]
 _NONE = "(none)"
 
 
-def movers(answer: Answer) -> RenderableType:
+def movers(answer: AnswerJson) -> RenderableType:
     """The movers and their causes, of what `/api/v1/movers` answers."""
     if answer["unsaid"] is not None:
         return Text(f"Nothing can be said to have moved. {answer['unsaid']['detail']}")
@@ -34,8 +34,10 @@ def movers(answer: Answer) -> RenderableType:
             )
         )
     if answer["compared_part"] < 1:
-        told = f"What chance explains was judged by a random {share(answer['compared_part'])} of the visits."
-        lines.append(Text(told, style="dim"))
+        message = (
+            f"What chance explains was judged by a random {share(answer['compared_part'])} of the visits."
+        )
+        lines.append(Text(message, style="dim"))
     if answer["part"] < 1:
         lines.append(
             Text(f"Causes were looked for in a random {share(answer['part'])} of the visits.", style="dim")
@@ -43,7 +45,7 @@ def movers(answer: Answer) -> RenderableType:
     return Group(*lines)
 
 
-def cause(mover: Answer) -> Text:
+def cause(mover: AnswerJson) -> Text:
     """Why a row moved, in one line: what explains how much of it, or why that is not known."""
     if mover["unsaid"] is not None:
         return Text(
@@ -61,7 +63,7 @@ def cause(mover: Answer) -> Text:
     return text
 
 
-def _table(answer: Answer) -> Table:
+def _table(answer: AnswerJson) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
     table.add_column("change", justify="right", no_wrap=True, width=9)
     table.add_column(level_of(answer), justify="right", no_wrap=True, width=13, style="dim")

@@ -8,23 +8,23 @@ from rich.console import Group, JustifyMethod, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from services.measures import Figure, Measure
-from services.terminal import seconds, share
+from services.views.measures import Figure, Measure
+from services.views.terminal import seconds, share
 
-Answer = Mapping[str, Any]
+AnswerJson = Mapping[str, Any]
 _BAR = 24
 _LEVELS = "▁▂▃▄▅▆▇█"
 _NOTHING = "·"
 
 
-def series(answer: Answer) -> RenderableType:
+def series(answer: AnswerJson) -> RenderableType:
     """The whole step by step, and how each row's share went, of steps and points as rows (`services.api.profiles.series.series_document`)."""
     whole = next(line["points"] for line in answer["lines"] if line["role"] == "whole")
     parts: list[RenderableType] = [_steps(answer["steps"], whole)]
     if any(step["partial"] for step in answer["steps"]):
         parts.append(Text("* a part of the step only", style="dim"))
-    if any(step["too_few_landed"] for step in answer["steps"]):
-        parts.append(Text("… too few of the step's visits have landed yet", style="dim"))
+    if any(step["too_few_ingested"] for step in answer["steps"]):
+        parts.append(Text("… too few of the step's visits have ingested yet", style="dim"))
     if any(map(_is_bound, whole)):
         parts.append(Text("≤ none of the step's visits saw any of it: at most so much (95 %)", style="dim"))
     rows = [line for line in answer["lines"] if line["role"] != "whole"]
@@ -36,7 +36,7 @@ def series(answer: Answer) -> RenderableType:
     return Group(*parts)
 
 
-def _steps(steps: Sequence[Answer], points: Sequence[Answer]) -> Table:
+def _steps(steps: Sequence[AnswerJson], points: Sequence[AnswerJson]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     in_cores = any(point["cores"] for point in points)
     headings = "UTC", "cores" if in_cores else "observed", "95 %" if in_cores else "", "visits"
@@ -62,34 +62,34 @@ def _steps(steps: Sequence[Answer], points: Sequence[Answer]) -> Table:
     return table
 
 
-def _interval(point: Answer) -> str:
+def _interval(point: AnswerJson) -> str:
     cores = point["cores"]
     if cores is None:
         return ""
     if _is_bound(point):
         most, _ = Figure(cores["hi"]).text(Measure.CORES)
         return f"≤ {most}"
-    return f"{cores['lo']:,.1f}–{cores['hi']:,.1f}" + (" ?" if point["few"] else "")
+    return f"{cores['lo']:,.1f}–{cores['hi']:,.1f}" + (" ?" if point["low_confidence"] else "")
 
 
-def _is_bound(point: Answer) -> bool:
+def _is_bound(point: AnswerJson) -> bool:
     """Nothing was seen, and there may be some all the same."""
     return point["cores"] is not None and not point["units"]
 
 
-def _figure(step: Answer, value: float | None, *, in_cores: bool) -> str:
+def _figure(step: AnswerJson, value: float | None, *, in_cores: bool) -> str:
     if value is None:
-        return "…" if step["too_few_landed"] else "–"
+        return "…" if step["too_few_ingested"] else "–"
     return f"{value:,.1f}" if in_cores else seconds(value)
 
 
-def _value(point: Answer, *, in_cores: bool) -> float | None:
+def _value(point: AnswerJson, *, in_cores: bool) -> float | None:
     if in_cores:
         return None if point["cores"] is None else float(point["cores"]["value"])
     return float(point["units"] if point["seconds"] is None else point["seconds"])
 
 
-def _rows(rows: Sequence[Answer]) -> Table:
+def _rows(rows: Sequence[AnswerJson]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
     table.add_column("first", justify="right", no_wrap=True, width=7)
     table.add_column("last", justify="right", no_wrap=True, width=7)

@@ -7,12 +7,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from services.terminal import share
+from services.views.terminal import share
 
-Answer = Mapping[str, Any]
+AnswerJson = Mapping[str, Any]
 
 
-def shared_code(answer: Answer, *, own: bool = True) -> RenderableType:
+def shared_code(answer: AnswerJson, *, own: bool = True) -> RenderableType:
     """What is cold in each program and hot across the fleet, of what `/api/v1/shared-code` answers."""
     if not answer["rows"]:
         return Text("Nothing is shared by so many applications and cold in each of them.")
@@ -38,17 +38,17 @@ def shared_code(answer: Answer, *, own: bool = True) -> RenderableType:
             Text(f"{row['largest_application'] or '(none)'} {share(row['largest_share'])}"),
         )
     left = answer["rows_total"] - len(answer["rows"])
-    told = [Text(f"{left:,} more", style="dim")] if left else []
+    more_rows = [Text(f"{left:,} more", style="dim")] if left else []
     whole = Text(
         f"Together {share(answer['share'])} of the selection, in {answer['applications']:,} applications."
         if own
         else f"In {answer['applications']:,} applications.",
         style="dim",
     )
-    return Group(table, *told, whole)
+    return Group(table, *more_rows, whole)
 
 
-def users(answer: Answer) -> RenderableType:
+def users(answer: AnswerJson) -> RenderableType:
     """Who still uses a function, of what `/api/v1/shared-code/users` answers."""
     unseen = answer["unseen_hi"]
     # Not whoever is not listed: the list may be cut.
@@ -81,7 +81,7 @@ def users(answer: Answer) -> RenderableType:
     return Group(table, *([Text(f"{left:,} more", style="dim")] if left else []), *rare)
 
 
-def _plain(interval: Answer | None, unit: str = "") -> str:
+def _plain(interval: AnswerJson | None, unit: str = "") -> str:
     if interval is None:
         return "–"
     value = interval["value"]

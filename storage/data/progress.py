@@ -16,16 +16,16 @@ class Completeness:
     """How far back a campaign is as complete as it will be."""
 
     until: datetime
-    """All visits drawn before have ended, and are landed or never will be."""
+    """All visits drawn before have ended, and are ingested or never will be."""
     waiting: int
-    """Captures of the time asked for that wait to be landed."""
+    """Captures of the time asked for that wait to be ingested."""
 
 
 def completeness(connection: Connection, campaign_id: int, start: datetime, end: datetime) -> Completeness:
     """Of the visits of a campaign drawn in [start, end)."""
     mine = (visit.c.campaign_id == campaign_id, visit.c.drawn_at >= start, visit.c.drawn_at < end)
     open_ = select(func.min(visit.c.drawn_at)).where(*mine, visit.c.outcome == Outcome.DRAWN)
-    waits = (capture.c.landed == 0, capture.c.landed < capture.c.wanted, capture.c.set_aside.is_(None))
+    waits = (capture.c.ingested == 0, capture.c.ingested < capture.c.wanted, capture.c.quarantined.is_(None))
     waiting = (
         select(func.min(visit.c.drawn_at), func.count())
         .join(capture, capture.c.visit_id == visit.c.visit_id)
@@ -50,7 +50,7 @@ class Horizon:
 def horizon(connection: Connection) -> Horizon:
     """The present one, for any transaction.
 
-    Rows get their `landed_at` or `archived_at` from the clock in a statement that holds the lock on `capture`
+    Rows get their `ingested_at` or `archived_at` from the clock in a statement that holds the lock on `capture`
     already. So whoever can still bring an earlier moment than this one holds that lock now, as
     `CREATE INDEX CONCURRENTLY` finds whom it has to wait for.
     """

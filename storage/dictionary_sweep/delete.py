@@ -7,11 +7,11 @@ from sqlalchemy import Connection, Engine, text
 
 from storage.dictionary_sweep.epochs import alone
 from storage.dictionary_sweep.marks import Int64s, Marks
-from storage.landing.copying import copy_ints
-from storage.landing.interning import SWEPT
+from storage.ingest.copy_in import copy_ints
+from storage.ingest.interning import SWEPT
 
 BATCH = 10_000
-"""Rows a transaction deletes: a fifth of a second in which no landing begins."""
+"""Rows a transaction deletes: a fifth of a second in which no ingestion begins."""
 _LOOK = 1_000_000
 """Ids that are compared with the marks at a time."""
 _STILL_NAMED = """
@@ -20,7 +20,7 @@ _STILL_NAMED = """
         SELECT FROM "binary" b JOIN capture_binary c ON c.binary_id = b.binary_id WHERE b.key = d.binary_key))
 """
 """Nor goes what a nameless function is named as while a capture holds its binary: when every stack has come
-to use the name itself, a worker with old symbols may still land the nameless one, and must find it named."""
+to use the name itself, a worker with old symbols may still ingest the nameless one, and must find it named."""
 _NO_BINARYS = """
     NOT EXISTS (SELECT FROM capture_binary c WHERE c.binary_id = d.binary_id)
     AND NOT EXISTS (SELECT FROM debug_file f WHERE f.binary_key = d.key)

@@ -1,7 +1,7 @@
 """Deleting stacks: first from the hash table, then their functions.
 
 Of each block of functions, and of each piece of `stack_sealed`, that holds some nobody uses the others are written
-anew. What is no longer in the hash table is never given to a landing again; a sweep that ends between the two
+anew. What is no longer in the hash table is never given to a ingestion again; a sweep that ends between the two
 leaves functions that the next one deletes.
 """
 
@@ -26,13 +26,13 @@ from storage.dictionary_sweep.seal_stacks import (
     write_sealed,
 )
 from storage.errors import CorruptChunk
-from storage.landing.copying import copy_into
-from storage.landing.sealed_stacks import Records, records_of
+from storage.ingest.copy_in import copy_into
+from storage.ingest.sealed_stacks import Records, records_of
 from storage.schema import stack, stack_block
 
 _log = logging.getLogger(__name__)
 _BLOCKS = 40
-"""Looked at in one transaction: some 10 000 stacks, a fifth of a second in which no landing begins."""
+"""Looked at in one transaction: some 10 000 stacks, a fifth of a second in which no ingestion begins."""
 
 
 def forget_unused_stacks(
@@ -75,7 +75,7 @@ def _forget(connection: Connection, piece: Piece, highest: int, marks: Marks) ->
 
 
 def _untouched(connection: Connection, unused: Int64s) -> Int64s:
-    """Those that no landing was given since the sweep began."""
+    """Those that no ingestion was given since the sweep began."""
     touched = connection.scalars(
         text("SELECT id FROM dictionary_touched WHERE dictionary = 'stack' AND id = ANY(:ids)"),
         {"ids": unused.tolist()},
@@ -126,7 +126,7 @@ def _delete(connection: Connection, low: int, highest: int, marks: Marks) -> Non
     c = stack_block.c
     connection.execute(delete_from(stack_block).where(tuple_(c.block, c.first_id).in_(keys)))
     kept = np.flatnonzero(~gone)
-    kept = kept[np.argsort(ids[kept])]  # two blocks of landings at the same time may interleave
+    kept = kept[np.argsort(ids[kept])]  # two blocks of ingestions at the same time may interleave
     left = stack_blocks.encode(ids[kept], depth[kept], function[runs(first[kept], depth[kept])])
     rows = [(block.block, block.first_id, block.stacks, block.data) for block in left]
     copy_into(connection, stack_block, ("block", "first_id", "stacks", "data"), rows)

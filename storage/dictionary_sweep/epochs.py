@@ -1,6 +1,6 @@
 """The sweep's side of the dictionaries' epoch: to begin one, to be alone in it, to end marking.
 
-Landings only share the epoch (`storage.landing.epoch`). Whoever wants it alone waits for the landings
+Ingestions only share the epoch (`storage.ingest.dictionary_epoch`). Whoever wants it alone waits for the ingestions
 under way, and those that would begin wait behind; so he waits briefly, and tries again.
 """
 
@@ -13,15 +13,15 @@ from sqlalchemy import Connection, Engine, func, select, text, update
 
 from storage.dictionary_sweep.errors import SweepOvertaken
 from storage.errors import DatabaseBusy
-from storage.landing.epoch import hold_alone
-from storage.landing.interning import SWEPT
+from storage.ingest.dictionary_epoch import hold_alone
+from storage.ingest.interning import SWEPT
 from storage.schema import dictionary_epoch, stack_block
 from storage.stack_blocks import SPAN
 
 _LOCK = 0x666C_6565_7405
 """Advisory lock of whoever sweeps or seals."""
 _PATIENCE_MS = 1_000
-"""How long landings are held up at most by one that takes longer."""
+"""How long ingestions are held up at most by one that takes longer."""
 _TRIES = 120
 _PAUSE_S = 0.5
 """Between tries, so that what piled up gets done: together a minute or two of trying."""
@@ -36,9 +36,9 @@ def the_only_one(engine: Engine) -> Iterator[bool]:
 
 @contextmanager
 def alone(engine: Engine, epoch: int | None = None) -> Iterator[Connection]:
-    """A transaction in which nobody looks an id up or lands.
+    """A transaction in which nobody looks an id up or ingests.
 
-    Raises `SweepOvertaken` if the epoch is not `epoch` any more, `DatabaseBusy` when landings leave no gap.
+    Raises `SweepOvertaken` if the epoch is not `epoch` any more, `DatabaseBusy` when ingestions leave no gap.
     """
     with engine.connect() as connection:
         now = _patiently(connection)
@@ -57,14 +57,14 @@ def begin(engine: Engine) -> tuple[int, dict[str, int]]:
             .values(epoch=dictionary_epoch.c.epoch + 1, marking=True)
             .returning(dictionary_epoch.c.epoch)
         ).scalar_one()
-        # Noted in an epoch that is over: whoever relies on it looks up again before he lands.
+        # Noted in an epoch that is over: whoever relies on it looks up again before he ingests.
         connection.execute(text("TRUNCATE dictionary_touched"))
         highest = {
             name: int(connection.scalar(text(f'SELECT coalesce(max({key}), 0) FROM "{name}"')) or 0)  # noqa: S608 - names of the schema
             for name, (key, *_) in SWEPT.items()
             if name != "stack"
         }
-        # Of stacks there is no index by id: no landing is under way, so later ones are noted or above this.
+        # Of stacks there is no index by id: no ingestion is under way, so later ones are noted or above this.
         block = connection.scalar(select(func.max(stack_block.c.block)))
         highest["stack"] = 0 if block is None else (block + 1) * SPAN - 1
     return number, highest

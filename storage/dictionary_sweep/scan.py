@@ -8,11 +8,11 @@ import numpy as np
 from sqlalchemy import Connection, Select, Table, func, select
 
 from storage import partitions, stack_blocks
-from storage.blobs.facts import decode_lines, decode_many
+from storage.blobs.fact_blobs import decode_lines, decode_many
 from storage.dictionary_sweep.marks import Int64s, Marks
 from storage.dictionary_sweep.stream import Batch, stream
 from storage.errors import CorruptCell, CorruptChunk
-from storage.rolling import moments_codec, weighted_codec
+from storage.rollup import long_moments_codec, moments_codec
 from storage.schema import (
     DIMENSIONS,
     capture_counter,
@@ -20,9 +20,9 @@ from storage.schema import (
     function,
     line_chunk,
     profile,
-    roll,
-    roll_replaced,
-    roll_weighted,
+    rollup,
+    rollup_long,
+    rollup_retraction,
     stack_block,
 )
 
@@ -58,9 +58,9 @@ class Scan:
             self._stacks(select(profile.c.facts, chunk.c.data).where(mine))
             self._lines(select(line_chunk.c.facts, line_chunk.c.data).where(line_chunk.c.day == day))
             self._labels(profile, profile.c.day == day)
-        self._stacks(select(roll_replaced.c.facts, roll_replaced.c.data))
-        self._labels(roll_replaced)
-        for table, decode in ((roll, _of_moments), (roll_weighted, _of_weighted)):
+        self._stacks(select(rollup_retraction.c.facts, rollup_retraction.c.data))
+        self._labels(rollup_retraction)
+        for table, decode in ((rollup, _of_moments), (rollup_long, _of_weighted)):
             self._stacks(select(table.c.facts, table.c.data))
             self._moments(select(table.c.moments).where(table.c.moments.is_not(None)), decode)
             self._read(select(table.c.k1, table.c.k2), lambda batch: self._use("dim_value", batch, 0, 1))
@@ -149,4 +149,4 @@ def _of_moments(blobs: Blobs, _: Int64s) -> Int64s:
 
 
 def _of_weighted(blobs: Blobs, _: Int64s) -> Int64s:
-    return weighted_codec.decode(blobs).function
+    return long_moments_codec.decode(blobs).function

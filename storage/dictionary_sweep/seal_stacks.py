@@ -2,7 +2,7 @@
 
 All of `stack_sealed` is written anew, a piece of it in each transaction, and vacuumed in between, so that it grows by
 one piece and not to twice its size. A stack is in both tables until all have moved; then `stack` is truncated, alone
-(`storage.dictionary_sweep.epochs`): no landing has looked a stack up and not inserted it yet. Killed at any point it
+(`storage.dictionary_sweep.epochs`): no ingestion has looked a stack up and not inserted it yet. Killed at any point it
 leaves stacks in both, with the same ids.
 """
 
@@ -18,10 +18,10 @@ from sqlalchemy import ColumnElement, Connection, Engine, delete, func, select, 
 
 from storage.dictionary_sweep.epochs import alone, the_only_one
 from storage.errors import DatabaseBusy
-from storage.landing import sealed_stacks
-from storage.landing.copying import HEADER, TRAILER, copy_into, copy_stream
-from storage.landing.sealed_stacks import RECORDS, Records
-from storage.landing.stack_rows import ROW, binary_rows
+from storage.ingest import sealed_stacks
+from storage.ingest.copy_in import HEADER, TRAILER, copy_into, copy_stream
+from storage.ingest.sealed_stacks import RECORDS, Records
+from storage.ingest.stack_rows import ROW, binary_rows
 from storage.schema import stack, stack_sealed
 
 LEAST = 10_000
@@ -30,7 +30,7 @@ _SHARE = 16
 _ROWS = 400
 """Of `stack_sealed` in a piece: 45 000 stacks, some 50 ms."""
 _LOCK_MS = 1000
-"""For the lock of `stack`, on which landings wait meanwhile: a dump keeps it for hours."""
+"""For the lock of `stack`, on which ingestions wait meanwhile: a dump keeps it for hours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def pieces_of(connection: Connection) -> list[Piece]:
 
 
 def read_fresh(connection: Connection, piece: Piece | None = None) -> npt.NDArray[np.void]:
-    """The rows of `stack` in a piece, None: all; of `storage.landing.stack_rows.ROW`."""
+    """The rows of `stack` in a piece, None: all; of `storage.ingest.stack_rows.ROW`."""
     where = "" if piece is None else f" WHERE hash >= '{piece.begin}'"
     where += "" if piece is None or piece.end is None else f" AND hash < '{piece.end}'"
     buffer = io.BytesIO()

@@ -13,22 +13,22 @@ import numpy as np
 from sqlalchemy import Connection
 
 from storage.arrays import Bool, Int64
-from storage.landing.markers import Kind
-from storage.landing.resolved import Status
+from storage.ingest.marker_frames import Kind
+from storage.ingest.symbolized import Status
+from storage.query.access_path import CellPlan
 from storage.query.cells.blocks import FunctionSums
-from storage.query.cells.evidence import Merged
-from storage.query.cells.functions import sums_of, together
-from storage.query.cells.gathered import CannotTell, Gathered, gather
-from storage.query.cells.samples import by_application
-from storage.query.facts.scan import SampleType, campaign_of
-from storage.query.planner import CellPlan
+from storage.query.cells.cell_evidence import Merged
+from storage.query.cells.cell_samples import by_application
+from storage.query.cells.function_sums import sums_of, together
+from storage.query.cells.rollup_scan import NotInRollup, RollupScan, scan_rollup
+from storage.query.estimation.visit_evidence import Seen
+from storage.query.facts.visit_scan import SampleType, campaign_of
 from storage.query.samples import SampleSource
 from storage.query.selections.selection import Selection
 from storage.query.stacks import node_marks
-from storage.query.stacks.functions import Functions, Naming
+from storage.query.stacks.function_names import Functions, Naming
 from storage.query.stacks.stack_tree import Shape
-from storage.query.unseen import bounded
-from storage.query.weighing.evidence import Seen
+from storage.query.zero_count_bounds import zero_count_bound
 
 _Found = TypeVar("_Found")
 _NONE = np.zeros(0, np.int64)
@@ -78,33 +78,33 @@ def read_functions(
 ) -> _Found | None:
     """What is made of a selection by cells for rows that are functions. None: cells cannot tell.
 
-    Raises `CannotTell` where their stacks can, `TooMuch`, `BudgetExceeded`.
+    Raises `NotInRollup` where their stacks can, `TooMuch`, `BudgetExceeded`.
     """
-    gathered = gathered_sums(source, connection, selection, kind, plan)
-    if gathered is None:
+    scanned = scanned_sums(source, connection, selection, kind, plan)
+    if scanned is None:
         return None
-    told = tell(source, connection, gathered, merging=True)
-    loose = gathered.loose.facts
-    seen = Seen(loose.visit[loose.profile], told.shape.leaf, loose.values, loose.units, _NONE)
-    evidence = bounded(
-        gathered.evidence(told.canonical),
+    told = tell(source, connection, scanned, merging=True)
+    delta = scanned.delta.facts
+    seen = Seen(delta.visit[delta.profile], told.shape.leaf, delta.values, delta.units, _NONE)
+    evidence = zero_count_bound(
+        scanned.evidence(told.canonical),
         connection,
         selection,
         kind,
         cache=source.cache,
         planner=source.planner,
     )
-    return make(FunctionSamples(kind, told.sums, told.shape, seen, evidence, gathered.units, told.quality))
+    return make(FunctionSamples(kind, told.sums, told.shape, seen, evidence, scanned.units, told.quality))
 
 
-def gathered_sums(
+def scanned_sums(
     source: SampleSource, connection: Connection, selection: Selection, kind: SampleType, plan: CellPlan
-) -> Gathered | None:
+) -> RollupScan | None:
     """A selection's cells and the visits beside them; None: cells cannot tell. Raises as `read_functions`."""
     campaign_id = campaign_of(connection, selection)
     if campaign_id is None:
         return None
-    return gather(connection, selection, kind, campaign_id, plan, source.cache)
+    return scan_rollup(connection, selection, kind, campaign_id, plan, source.cache)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,26 +119,26 @@ class Told:
     quality: Quality
 
 
-def tell(source: SampleSource, connection: Connection, gathered: Gathered, *, merging: bool) -> Told:
+def tell(source: SampleSource, connection: Connection, scanned: RollupScan, *, merging: bool) -> Told:
     """The sums by function of what was gathered without stacks, and how good it is.
 
-    Raises `CannotTell`, among others if two of the functions that have become one may stand in one stack; not if rows are not
+    Raises `NotInRollup`, among others if two of the functions that have become one may stand in one stack; not if rows are not
     functions, so that they are not `merging`.
     """
-    sums = sums_of(gathered)
+    sums = sums_of(scanned)
     if sums is None:
-        raise CannotTell
-    functions, loose = source.functions, gathered.loose.facts
+        raise NotInRollup
+    functions, delta = source.functions, scanned.delta.facts
     functions.load(connection, sums.function)
     functions.look_again(connection, functions.canonical(sums.function))
     observed: tuple[Int64, Int64] | None = None
     while True:
-        shape, naming = source.shape(connection, loose.stack)
-        found = together(sums, naming.canonical, shape, gathered.loose)
+        shape, naming = source.shape(connection, delta.stack)
+        found = together(sums, naming.canonical, shape, scanned.delta)
         unsure = _Unsure.of(functions, naming, sums, found)
         quality = Quality(unsure.no_code, unsure.no_code, 0)
         if unsure.nameless or (merging and len(unsure.became_one)):
-            observed = observed or gathered.observed()
+            observed = observed or scanned.observed()
             stacks, units = observed
             state = source.covering(connection, stacks)
             # Another query has found new names meanwhile, and what was read since has them already, or the tree has forgotten some.
@@ -146,7 +146,7 @@ def tell(source: SampleSource, connection: Connection, gathered: Gathered, *, me
                 continue
             told = source.marks.of(state)
             if merging and told.any_nested(unsure.became_one):
-                raise CannotTell
+                raise NotInRollup
             marks = told.of(state.leaves(stacks))
             without_names = (marks & (node_marks.UNNAMED | node_marks.NO_CODE)) > 0
             quality = Quality(
@@ -206,19 +206,19 @@ def read_applications(
     make: Callable[[ApplicationSamples], _Found],
 ) -> _Found | None:
     """What is made of a selection by cells for rows that are applications; else as `read_functions`."""
-    gathered = gathered_sums(source, connection, selection, kind, plan)
-    if gathered is None:
+    scanned = scanned_sums(source, connection, selection, kind, plan)
+    if scanned is None:
         return None
-    told = tell(source, connection, gathered, merging=False)
-    loose = gathered.loose.facts
-    application = loose.application[loose.profile]
-    seen = Seen(loose.visit[loose.profile], told.shape.leaf, loose.values, loose.units, application)
-    evidence = bounded(
-        by_application(gathered, told.canonical),
+    told = tell(source, connection, scanned, merging=False)
+    delta = scanned.delta.facts
+    application = delta.application[delta.profile]
+    seen = Seen(delta.visit[delta.profile], told.shape.leaf, delta.values, delta.units, application)
+    evidence = zero_count_bound(
+        by_application(scanned, told.canonical),
         connection,
         selection,
         kind,
         cache=source.cache,
         planner=source.planner,
     )
-    return make(ApplicationSamples(kind, seen, evidence, gathered.units, told.quality))
+    return make(ApplicationSamples(kind, seen, evidence, scanned.units, told.quality))

@@ -1,7 +1,7 @@
 """One moment of the store, as the shapes of answers read it, whatever it is kept in.
 
-PostgreSQL answers from merged cells and chunks (`storage.query.reader.StoreReading`), segments from Parquet files
-(`storage.segments.reading.SegmentReading`). Weights, moments and intervals are made by the same code of what either reads:
+PostgreSQL answers from merged cells and chunks (`storage.query.store_reading.StoreReading`), segments from Parquet files
+(`storage.segments.segment_reading.SegmentReading`). Weights, moments and intervals are made by the same code of what either reads:
 
 | a reading gives | of | by |
 |---|---|---|
@@ -19,20 +19,20 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from storage.arrays import Int64
-from storage.query.builds import Builds
-from storage.query.facts.scan import Profiles, SampleType
+from storage.query.binary_builds import Builds
+from storage.query.estimation.sampling_design import VisitWeights
+from storage.query.estimation.visit_evidence import Visits
+from storage.query.estimation.visit_times import DrawnVisits, VisitTimes
+from storage.query.facts.visit_scan import Profiles, SampleType
 from storage.query.function_samples import ApplicationSamples, FunctionSamples
-from storage.query.lined import LinedSamples
+from storage.query.line_samples import LinedSamples
 from storage.query.samples import Samples
 from storage.query.selections.selection import Selection
 from storage.query.stacks.definitions import Definition
-from storage.query.stacks.functions import Functions
-from storage.query.weighing.design import VisitWeights
-from storage.query.weighing.evidence import Visits
-from storage.query.weighing.visit_times import DrawnVisits, VisitTimes
+from storage.query.stacks.function_names import Functions
 
 if TYPE_CHECKING:
-    from storage.query.reader import StoreReading
+    from storage.query.store_reading import StoreReading
 
 _Answer_co = TypeVar("_Answer_co", covariant=True)
 _Found = TypeVar("_Found")

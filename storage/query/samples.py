@@ -11,10 +11,16 @@ from sqlalchemy import Connection
 
 from storage.arrays import Bool, Float, Int64, distinct, group_starts, sorting, sum_at
 from storage.errors import CorruptChunk
-from storage.query.cells.evidence import Merged
-from storage.query.cells.gathered import gather
-from storage.query.cells.samples import CellSamples, samples_of
-from storage.query.facts.scan import (
+from storage.query.access_path import CellPlan, Planner
+from storage.query.cells.cell_evidence import Merged
+from storage.query.cells.cell_samples import CellSamples, samples_of
+from storage.query.cells.rollup_scan import scan_rollup
+from storage.query.estimation import visit_totals
+from storage.query.estimation.covered_time import draws
+from storage.query.estimation.sampling_design import Design, VisitWeights, read_design
+from storage.query.estimation.visit_evidence import Seen, SummedFacts, VisitFacts, Visits
+from storage.query.estimation.visit_totals import PerVisit
+from storage.query.facts.visit_scan import (
     MAX_BYTES,
     WHOLE,
     Facts,
@@ -27,22 +33,16 @@ from storage.query.facts.scan import (
     sample_type_of,
     scan,
 )
-from storage.query.planner import CellPlan, Planner
 from storage.query.selections.selection import Selection
 from storage.query.stack_filter import filter_stacks
-from storage.query.stacks.functions import Functions, Naming
-from storage.query.stacks.names import names_of
+from storage.query.stacks.function_names import Functions, Naming
+from storage.query.stacks.name_table import names_of
 from storage.query.stacks.node_marks import NodeMarks
 from storage.query.stacks.stack_file import StackFile, stack_file_of
 from storage.query.stacks.stack_tree import NO_STACKS, Shape, Stacks, StackTree, State
-from storage.query.unseen import bounded
-from storage.query.weighing import by_visit
-from storage.query.weighing.by_visit import ByVisit
-from storage.query.weighing.covered import draws
-from storage.query.weighing.design import Design, VisitWeights, read_design
-from storage.query.weighing.evidence import Seen, SummedFacts, VisitFacts, Visits
+from storage.query.zero_count_bounds import zero_count_bound
 from storage.schema import visit
-from storage.snapshots import budget
+from storage.snapshots import query_budget
 from storage.snapshots.copy_binary import TooMuch
 from storage.snapshots.decoded_cache import DecodedCache
 from storage.snapshots.stack_reading import read_stacks
@@ -61,7 +61,7 @@ class Samples:
     """Units of the fleet that each fact stands for."""
     shape: Shape
     evidence: Visits | Merged
-    loose: Seen | None = None
+    delta: Seen | None = None
     """Facts that merged cells do not have; None: they come from the visits one by one."""
     summed: SummedFacts | None = None
     """Where `facts` are sums over all visits by group of profiles and stack: what visits brought to them."""
@@ -97,19 +97,21 @@ class Samples:
         """The facts there are visit by visit, one by one. Raises `TypeError` where only their sums are known."""
         if self.summed is not None:
             raise TypeError("facts that are summed are not known one by one")
-        if self.loose is not None:
-            return self.loose
+        if self.delta is not None:
+            return self.delta
         facts = self.facts
         visit = self.evidence.of_profile[facts.profile]
         return Seen(visit, self.shape.leaf, facts.samples, facts.units, _NONE)
 
-    def of_groups(self, row: Int64, *, rows: int) -> ByVisit:
+    def of_groups(self, row: Int64, *, rows: int) -> PerVisit:
         """What each visit brought to rows 0…rows−1 of profiles; `row` is the row of each profile, -1: none."""
         visits = len(self.evidence)
         if self.summed is not None:
             return self.summed.of_groups(row, rows=rows, visits=visits)
         seen = self.seen
-        return by_visit.of_pairs(row[self.facts.profile], seen.visit, seen.units, rows=rows, visits=visits)
+        return visit_totals.of_pairs(
+            row[self.facts.profile], seen.visit, seen.units, rows=rows, visits=visits
+        )
 
     def in_groups(self, group: Int64, count: int) -> list["Samples"]:
         """The samples split by a number 0…count−1 for each profile; the profiles stay as they are."""
@@ -120,7 +122,7 @@ class Samples:
         bounds = np.searchsorted(of[order], np.arange(count + 1))
         parts = []
         for a, b in itertools.pairwise(bounds.tolist()):
-            budget.checkpoint()  # 0.3 ms a group of a large tree, and 20,000 groups
+            query_budget.checkpoint()  # 0.3 ms a group of a large tree, and 20,000 groups
             part = self.of(np.sort(order[a:b]))
             parts.append(replace(part, shape=part.shape.above_its_leaves()))
         return parts
@@ -150,7 +152,7 @@ def of_fewer(read: Callable[[int], _Read], parts: int) -> _Read:
     """
     while True:
         try:
-            with budget.given_back():
+            with query_budget.given_back():
                 return read(parts)
         except TooMuch:
             if parts == 1:
@@ -166,7 +168,7 @@ class ArchivedNames(Protocol):
         ...
 
     def functions(self, ids: Int64) -> Sequence[Any]:
-        """As `storage.query.stacks.functions.Archived`."""
+        """As `storage.query.stacks.function_names.Archived`."""
         ...
 
 
@@ -188,14 +190,14 @@ class SampleSource:
         self.stacks = StackTree(file.state)
         self.marks = NodeMarks(self.functions, file.marks)
 
-    def beside(self, archived: "ArchivedNames", cells_from: int) -> "SampleSource":
+    def beside(self, archived: "ArchivedNames", cells_horizon: int) -> "SampleSource":
         """The same stacks, functions and caches for one question, with what `archived` has of the stacks and functions that were swept.
 
-        `cells_from` as of `Planner`.
+        `cells_horizon` as of `Planner`.
         """
         made = copy(self)
         made.archived = archived
-        made.planner = replace(self.planner, cells_from=cells_from)
+        made.planner = replace(self.planner, cells_horizon=cells_horizon)
         return made
 
     def read(self, connection: Connection, selection: Selection, labels: tuple[str, ...] = ()) -> Samples:
@@ -206,7 +208,7 @@ class SampleSource:
         """
         kind = sample_type_of(connection, selection)
         try:
-            with budget.given_back():
+            with query_budget.given_back():
                 return self.read_part(connection, selection, kind, labels, WHOLE)
         except TooMuch:
             parts = parts_to_read(connection, selection, kind)
@@ -237,7 +239,9 @@ class SampleSource:
         shape, _ = self.shape(connection, facts.stack)
         visits = visits_of(design, weights, profiles, facts)
         if parts == WHOLE:
-            visits = bounded(visits, connection, selection, kind, cache=self.cache, planner=self.planner)
+            visits = zero_count_bound(
+                visits, connection, selection, kind, cache=self.cache, planner=self.planner
+            )
         weighted = facts.units * visits.weight[profiles.visit[facts.profile]]
         samples = Samples(kind, profiles, facts, weighted, shape, visits)
         return filtered(self.functions, samples, selection)
@@ -249,11 +253,11 @@ class SampleSource:
         campaign_id = campaign_of(connection, selection)
         if campaign_id is None:
             return None
-        gathered = gather(connection, selection, kind, campaign_id, plan, self.cache)
+        gathered = scan_rollup(connection, selection, kind, campaign_id, plan, self.cache)
         if gathered is None:
             return None
         samples = self.merged(connection, kind, plan, samples_of(gathered))
-        evidence = bounded(
+        evidence = zero_count_bound(
             samples.evidence, connection, selection, kind, cache=self.cache, planner=self.planner
         )
         return replace(samples, evidence=evidence)
@@ -261,13 +265,13 @@ class SampleSource:
     def merged(self, connection: Connection, kind: SampleType, plan: CellPlan, cells: CellSamples) -> Samples:
         """The samples that these sums by stack are."""
         shape, naming = self.shape(connection, cells.stack)
-        loose = cells.of.loose.facts
+        delta = cells.of.delta.facts
         seen = Seen(
-            visit=loose.visit[loose.profile],
-            leaf=shape.leaf[cells.loose],
-            samples=loose.values,
-            units=loose.units,
-            application=loose.application[loose.profile] if plan.by_application else _NONE,
+            visit=delta.visit[delta.profile],
+            leaf=shape.leaf[cells.delta],
+            samples=delta.values,
+            units=delta.units,
+            application=delta.application[delta.profile] if plan.by_application else _NONE,
         )
         one = np.zeros(len(cells.stack), np.int64)
         return Samples(
@@ -284,10 +288,10 @@ class SampleSource:
         """Their part of the tree, and what functions are called in it."""
         used_stacks, which = distinct(stacks)
         while True:
-            budget.checkpoint()
+            query_budget.checkpoint()
             state = self._covering(connection, used_stacks)
             shape = state.shape(used_stacks)
-            budget.take(_NODE_BYTES * len(shape))
+            query_budget.take(_NODE_BYTES * len(shape))
             used, _ = distinct(shape.function)
             self._load(connection, used)
             self.functions.look_again(connection, used)

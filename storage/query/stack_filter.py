@@ -21,10 +21,10 @@ from storage.query.selections import patterns
 from storage.query.selections.matchers import SELF
 from storage.query.selections.selection import Selection
 from storage.query.stacks import prefix_tree
-from storage.query.stacks.functions import Functions
+from storage.query.stacks.function_names import Functions
 from storage.query.stacks.prefix_tree import ROOT
 from storage.query.stacks.stack_tree import Shape
-from storage.snapshots import budget
+from storage.snapshots import query_budget
 
 Test = Callable[[str], bool]
 _TOGETHER = 1000
@@ -92,7 +92,7 @@ def merged(shape: Shape, shown: Bool) -> Shape:
     names, name = distinct(shape.function)  # few: the keys below stay small, and are sorted fast
     parents, functions, firsts = [np.array([-1])], [np.array([0])], [0, 1]
     for low, high in itertools.pairwise([*group_starts(depths).tolist(), len(nodes)]):
-        budget.checkpoint()
+        query_budget.checkpoint()
         keys = (number[above[low:high]] - firsts[-2]) * len(names) + name[nodes[low:high]]
         order = sorting(keys)
         starts = group_starts(keys[order])
@@ -170,7 +170,7 @@ class _Frames:
         """Which functions in use have a name that passes."""
         found = [np.zeros(0, np.bool_)]
         for low in range(0, len(self._used), _TOGETHER):
-            budget.checkpoint()  # the worst patterns take 0.1 ms a name
+            query_budget.checkpoint()  # the worst patterns take 0.1 ms a name
             found.append(self._functions.matching(self._used[low : low + _TOGETHER], test))
         return np.concatenate(found)
 

@@ -9,7 +9,7 @@ from storage.arrays import Bool, Int64, distinct
 from storage.errors import BadSelection
 from storage.query.selections.grammar import parse_matchers
 from storage.query.selections.matchers import FRAME_KEYS, Matcher, Operator
-from storage.query.stacks.functions import Functions
+from storage.query.stacks.function_names import Functions
 
 _MOST_ID = 1 << 31
 

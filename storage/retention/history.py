@@ -7,8 +7,8 @@ from datetime import UTC, date, datetime, time, timedelta
 
 from sqlalchemy import Connection, and_, delete, or_, select
 
-from storage.rolling import days
-from storage.rolling.cubes import DAY, HOUR, HOURS_A_DAY, WEIGHTED_LEVELS, bucket_days, day_number
+from storage.rollup import rollup_days
+from storage.rollup.cubes import DAY, HOUR, HOURS_A_DAY, WEIGHTED_LEVELS, bucket_days, day_number
 from storage.schema import (
     campaign,
     capture,
@@ -20,9 +20,9 @@ from storage.schema import (
     coverage,
     covered_time,
     exposure,
-    roll,
-    roll_built,
-    roll_weighted,
+    rollup,
+    rollup_long,
+    rollup_long_built,
     visit,
 )
 
@@ -45,23 +45,23 @@ def drop_cells(connection: Connection, before: date) -> int:
     first = day_number(before)
     merged = [
         and_(table.c.level == level, table.c.bucket < first // bucket_days(level))
-        for table in (roll_weighted, roll_built)
+        for table in (rollup_long, rollup_long_built)
         for level in WEIGHTED_LEVELS
     ]
     half = len(WEIGHTED_LEVELS)
     statements = (
-        delete(roll_weighted).where(or_(*merged[:half])),
-        delete(roll_built).where(or_(*merged[half:])),
-        delete(roll).where(
+        delete(rollup_long).where(or_(*merged[:half])),
+        delete(rollup_long_built).where(or_(*merged[half:])),
+        delete(rollup).where(
             or_(
-                and_(roll.c.level == DAY, roll.c.bucket < first),
-                and_(roll.c.level == HOUR, roll.c.bucket < first * HOURS_A_DAY),
+                and_(rollup.c.level == DAY, rollup.c.bucket < first),
+                and_(rollup.c.level == HOUR, rollup.c.bucket < first * HOURS_A_DAY),
             )
         ),
         *(delete(table).where(table.c.day < before) for table in (exposure, coverage)),
         delete(covered_time).where(covered_time.c.ends <= datetime.combine(before, time(), UTC)),
     )
-    return sum(connection.execute(statement).rowcount for statement in statements) + days.forget(
+    return sum(connection.execute(statement).rowcount for statement in statements) + rollup_days.forget(
         connection, first
     )
 
@@ -83,8 +83,8 @@ def drop_visits(connection: Connection, before: date, *, limit: int = BATCH) -> 
             .with_for_update(skip_locked=True, of=visit)
         ).all()
         if ids:
-            brought = (capture_segment, capture_binary, capture_cpu, capture_counter, capture_system)
-            for table in (*brought, capture, visit):
+            contributions = (capture_segment, capture_binary, capture_cpu, capture_counter, capture_system)
+            for table in (*contributions, capture, visit):
                 connection.execute(delete(table).where(table.c.visit_id.in_(ids)))
             return len(ids)
     return 0

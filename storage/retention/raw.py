@@ -16,11 +16,11 @@ class DroppedCaptures:
     """Of one batch, or of several."""
 
     captures: int = 0
-    never_landed: int = 0
-    """Of those: nothing of them was ever landed, and now never will be (`capture.expired`)."""
+    never_ingested: int = 0
+    """Of those: nothing of them was ever ingested, and now never will be (`capture.expired`)."""
 
     def __add__(self, other: "DroppedCaptures") -> "DroppedCaptures":
-        return DroppedCaptures(self.captures + other.captures, self.never_landed + other.never_landed)
+        return DroppedCaptures(self.captures + other.captures, self.never_ingested + other.never_ingested)
 
 
 def drop_captures(
@@ -28,12 +28,12 @@ def drop_captures(
 ) -> DroppedCaptures:
     """Delete up to `limit` raw captures of the days before `before`.
 
-    Their rows stay and say what became of them, but nothing is to be landed from them any more. Call
+    Their rows stay and say what became of them, but nothing is to be ingested from them any more. Call
     it, each time in a transaction of its own, until nothing is left. After a crash in between a row
     names a blob that is gone until the next call; the other way round the blob would stay for good.
     """
     old = connection.execute(
-        select(capture.c.visit_id, capture.c.blob, capture.c.landed)
+        select(capture.c.visit_id, capture.c.blob, capture.c.ingested)
         .where(capture.c.day < before, capture.c.blob != "")
         .order_by(capture.c.day)
         .limit(limit)
@@ -50,13 +50,13 @@ def drop_captures(
         .where(capture.c.visit_id.in_(ids))
         .values(
             blob="",
-            expired=capture.c.expired | (capture.c.landed == 0),
-            landed=capture.c.wanted,
+            expired=capture.c.expired | (capture.c.ingested == 0),
+            ingested=capture.c.wanted,
             leased_until=None,
             failure=case(
-                (capture.c.landed == 0, func.coalesce(capture.c.set_aside, capture.c.failure)), else_=""
+                (capture.c.ingested == 0, func.coalesce(capture.c.quarantined, capture.c.failure)), else_=""
             ),
-            set_aside=None,
+            quarantined=None,
         )
     )
-    return DroppedCaptures(len(old), sum(row.landed == 0 for row in old))
+    return DroppedCaptures(len(old), sum(row.ingested == 0 for row in old))

@@ -10,10 +10,10 @@ from sqlalchemy import Engine
 from storage import partitions
 from storage.archive import Archive
 from storage.errors import DatabaseBusy
-from storage.retention.facts import OldDay, drop_oldest
+from storage.retention.fact_days import OldDay, drop_oldest
 from storage.retention.history import drop_cells, drop_visits, kept_from
 from storage.retention.raw import DroppedCaptures, drop_captures
-from storage.symbols.retain import RetainedSymbols, retain_symbols
+from storage.symbols.symbol_retention import RetainedSymbols, retain_symbols
 
 HOPELESS_DAYS = 14
 """Facts that nobody merged into cells this long after their time go all the same."""
@@ -34,11 +34,11 @@ class Keep:
     fetched_bytes: int = 1 << 30
     """Of sources that were fetched for readers; retention makes room within them."""
 
-    def facts_from(self, today: date) -> date:
+    def facts_horizon(self, today: date) -> date:
         """The first day whose facts and raw captures are kept."""
         return today - timedelta(days=self.facts_days)
 
-    def cells_from(self, today: date) -> date:
+    def cells_horizon(self, today: date) -> date:
         """The first day whose cells and visits are kept, if no facts are kept back."""
         return kept_from(today - timedelta(days=max(self.cells_days, self.facts_days)))
 
@@ -47,8 +47,8 @@ class Keep:
 class Retained:
     """What one round of retention did."""
 
-    facts_from: date
-    cells_from: date
+    facts_horizon: date
+    cells_horizon: date
     """No later than the bucket of the oldest day whose facts are still there."""
     dropped: tuple[OldDay, ...] = ()
     """Days whose facts went, ascending."""
@@ -76,15 +76,15 @@ def retain(
     Raises `ArchiveError` when raw captures or symbols cannot be deleted, which comes after facts and cells,
     and `DatabaseError`; done again, it goes on. Several may run at once.
     """
-    done = _drop_facts(engine, Retained(keep.facts_from(today), keep.cells_from(today)), stopping)
+    done = _drop_facts(engine, Retained(keep.facts_horizon(today), keep.cells_horizon(today)), stopping)
     with engine.connect() as connection:
         facts = partitions.oldest(connection)
-    raw_from = min(done.facts_from, facts or done.facts_from)
+    raw_from = min(done.facts_horizon, facts or done.facts_horizon)
     # What is merged of a day that was kept back goes into cells, and is weighed by its coverage.
-    done = replace(done, cells_from=min(done.cells_from, kept_from(raw_from)))
+    done = replace(done, cells_horizon=min(done.cells_horizon, kept_from(raw_from)))
     if not stopping():
         with engine.begin() as connection:
-            done = replace(done, cells=drop_cells(connection, done.cells_from))
+            done = replace(done, cells=drop_cells(connection, done.cells_horizon))
     while not stopping():
         with engine.begin() as connection:
             batch = drop_captures(connection, archive, raw_from)
@@ -93,7 +93,7 @@ def retain(
         done = replace(done, raw=done.raw + batch)
     while not stopping():
         with engine.begin() as connection:
-            visits = drop_visits(connection, done.cells_from)
+            visits = drop_visits(connection, done.cells_horizon)
         if not visits:
             break
         done = replace(done, visits=done.visits + visits)
@@ -106,12 +106,12 @@ def retain(
 
 
 def _drop_facts(engine: Engine, done: Retained, stopping: Callable[[], bool]) -> Retained:
-    hopeless = done.facts_from - timedelta(days=HOPELESS_DAYS)
+    hopeless = done.facts_horizon - timedelta(days=HOPELESS_DAYS)
     tries = 0
     while not stopping():
         try:
             with engine.begin() as connection:
-                old = drop_oldest(connection, done.facts_from, hopeless=hopeless)
+                old = drop_oldest(connection, done.facts_horizon, hopeless=hopeless)
         except DatabaseBusy:
             tries += 1
             if tries == _TRIES:

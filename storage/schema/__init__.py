@@ -31,15 +31,6 @@ from storage.schema.facts import (
     profile,
 )
 from storage.schema.fleet import calibration, campaign, experiment_run, experiment_set, machine, stratum
-from storage.schema.merged import (
-    exposure,
-    roll,
-    roll_built,
-    roll_day,
-    roll_queue,
-    roll_replaced,
-    roll_weighted,
-)
 from storage.schema.observations import (
     capture_binary,
     capture_counter,
@@ -47,10 +38,19 @@ from storage.schema.observations import (
     capture_segment,
     capture_system,
 )
+from storage.schema.rollups import (
+    exposure,
+    rollup,
+    rollup_day,
+    rollup_long,
+    rollup_long_built,
+    rollup_queue,
+    rollup_retraction,
+)
 from storage.schema.symbols import (
     debug_file,
-    relanding,
-    relanding_capture,
+    reprocessing,
+    reprocessing_capture,
     source_file,
     source_path,
     symbol_absence,
@@ -94,14 +94,14 @@ __all__ = [
     "machine",
     "metadata",
     "profile",
-    "relanding",
-    "relanding_capture",
-    "roll",
-    "roll_built",
-    "roll_day",
-    "roll_queue",
-    "roll_replaced",
-    "roll_weighted",
+    "reprocessing",
+    "reprocessing_capture",
+    "rollup",
+    "rollup_day",
+    "rollup_long",
+    "rollup_long_built",
+    "rollup_queue",
+    "rollup_retraction",
     "sample_type",
     "source_file",
     "source_path",

@@ -78,7 +78,7 @@ function = Table(
     Column("binary_name", Text, nullable=False),
     Column("start_line", Integer, nullable=False, server_default="0", comment="0: not known"),
     Column("status", SmallInteger, nullable=False, comment="3 full, 2 symtab, 1 binary_only, 0 unknown"),
-    Column("binary_key", Text, comment="set for a function landed without a name"),
+    Column("binary_key", Text, comment="set for a function ingested without a name"),
     Column(
         "start",
         BigInteger,
@@ -100,7 +100,7 @@ function = Table(
 stack = Table(
     "stack",
     metadata,
-    Column("hash", Uuid, primary_key=True, comment="of its function ids (storage/landing/stack_hash.py)"),
+    Column("hash", Uuid, primary_key=True, comment="of its function ids (storage/ingest/stack_hash.py)"),
     Column("stack_id", Integer, Identity(always=True), nullable=False),
     comment="which id a stack has that has not moved to stack_sealed yet; its functions are in stack_block",
 )
@@ -118,7 +118,7 @@ stack_sealed = Table(
         "data",
         LargeBinary,
         nullable=False,
-        comment="ascending (80 bits of the hash, stack id) (storage/landing/sealed_stacks.py)",
+        comment="ascending (80 bits of the hash, stack id) (storage/ingest/sealed_stacks.py)",
     ),
     comment="which id a stack has, of those that moved here from stack",
 )
@@ -164,7 +164,7 @@ dictionary_epoch = Table(
     Column("marking", Boolean, nullable=False, comment="a sweep is under way: ids in use are noted"),
     Column("swept_at", utc, comment="end of the last sweep; NULL: none yet"),
     CheckConstraint('"only"', name="only"),
-    comment="locked in share by every landing, so that no row goes that one is about to use",
+    comment="locked in share by every ingestion, so that no row goes that one is about to use",
 )
 
 dictionary_touched = Table(
@@ -172,5 +172,5 @@ dictionary_touched = Table(
     metadata,
     Column("dictionary", Text, primary_key=True, comment="stack, function, …"),
     Column("id", Integer, primary_key=True, autoincrement=False),
-    comment="rows that landings found again while a sweep marked: they stay",
+    comment="rows that ingestions found again while a sweep marked: they stay",
 )

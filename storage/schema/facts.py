@@ -73,7 +73,9 @@ chunk = Table(
     metadata,
     Column("day", Date, primary_key=True),
     Column("profile_id", BigInteger, primary_key=True, autoincrement=False),
-    Column("data", LargeBinary, nullable=False, comment="(stack id, samples) pairs, storage/blobs/facts.py"),
+    Column(
+        "data", LargeBinary, nullable=False, comment="(stack id, samples) pairs, storage/blobs/fact_blobs.py"
+    ),
     postgresql_partition_by="RANGE (day)",
 )
 

@@ -59,7 +59,7 @@ stratum = Table(
         SmallInteger,
         nullable=False,
         server_default="0",
-        comment="times its visits were halved because captures waited to be landed; 0: as planned",
+        comment="times its visits were halved because captures waited to be ingested; 0: as planned",
     ),
     Column(
         "visits_per_hour",

@@ -40,7 +40,7 @@ capture_binary = Table(
     Column("unresolved_cpu_ns", BigInteger, nullable=False, server_default="0"),
     Index(None, "visit_id"),
     Index(None, "day", postgresql_using="brin"),  # rows come in the order of days, and are many
-    comment="which captures hold which binary, so that an upload finds what to land again",
+    comment="which captures hold which binary, so that an upload finds what to reprocess",
 )
 
 capture_segment = Table(

@@ -1,4 +1,4 @@
-"""Where symbols come from, what is built of them, who is asked, and what is landed again for them."""
+"""Where symbols come from, what is built of them, who is asked, and what is reprocessed for them."""
 
 from sqlalchemy import (
     ARRAY,
@@ -203,42 +203,42 @@ symbol_answer = Table(
     comment="what machines' gateways gave for a binary last, as digests: two must say the same for the fleet",
 )
 
-relanding = Table(
-    "relanding",
+reprocessing = Table(
+    "reprocessing",
     metadata,
-    Column("relanding_id", Integer, Identity(always=True), primary_key=True),
+    Column("reprocessing_id", Integer, Identity(always=True), primary_key=True),
     Column("binary_key", Text, nullable=False),
     Column("why", Text, nullable=False, comment="a sentence, e.g. which file was uploaded"),
     Column("nameless", Boolean, nullable=False, comment="true: only captures with frames that have no name"),
     Column("asked_at", utc, nullable=False, server_default=now),
     Column("renamed", Integer, nullable=False, server_default="0", comment="functions named in place"),
-    Column("captures", Integer, nullable=False, server_default="0", comment="to be landed again"),
+    Column("captures", Integer, nullable=False, server_default="0", comment="to be reprocessed"),
     Column(
         "failed",
         Integer,
         nullable=False,
         server_default="0",
-        comment="of them, set aside or no longer archived; counted at the end",
+        comment="of them, quarantined or no longer archived; counted at the end",
     ),
     Column("finished_at", utc),
-    Index("ix_relanding_open", "binary_key", postgresql_where=text("finished_at is null")),
+    Index("ix_reprocessing_open", "binary_key", postgresql_where=text("finished_at is null")),
     Index(None, "asked_at"),
-    comment="captures that are landed again because a binary's symbols have become better",
+    comment="captures that are reprocessed because a binary's symbols have become better",
 )
 
-relanding_capture = Table(
-    "relanding_capture",
+reprocessing_capture = Table(
+    "reprocessing_capture",
     metadata,
     Column(
-        "relanding_id",
+        "reprocessing_id",
         Integer,
-        ForeignKey("relanding.relanding_id", ondelete="CASCADE"),
+        ForeignKey("reprocessing.reprocessing_id", ondelete="CASCADE"),
         primary_key=True,
         autoincrement=False,
     ),
     Column("visit_id", Uuid, primary_key=True),
-    Column("day", Date, nullable=False, comment="the visit's; the newest are landed again first"),
-    Column("generation", Integer, comment="it shall be landed as; NULL: its turn has not come"),
-    Index("ix_relanding_capture_waiting", "day", postgresql_where=text("generation is null")),
-    comment="what a relanding under way is about; its rows go when it is finished",
+    Column("day", Date, nullable=False, comment="the visit's; the newest are reprocessed first"),
+    Column("generation", Integer, comment="to be ingested as; NULL: not queued yet"),
+    Index("ix_reprocessing_capture_waiting", "day", postgresql_where=text("generation is null")),
+    comment="what a reprocessing under way is about; its rows go when it is finished",
 )

@@ -61,7 +61,7 @@ visit = Table(
         Text,
         nullable=False,
         server_default="",
-        comment="the machine's at the draw: what is landed again later keeps it",
+        comment="the machine's at the draw: what is reprocessed later keeps it",
     ),
     Column(
         "kernel",
@@ -129,56 +129,62 @@ capture = Table(
         comment="captures of one need the same binaries: hash of the program with most samples",
     ),
     Column("archived_at", utc, nullable=False, server_default=now),
-    Column("wanted", Integer, nullable=False, server_default="1", comment="generation that should be landed"),
     Column(
-        "landed", Integer, nullable=False, server_default="0", comment="generation that is landed; 0: none"
+        "wanted", Integer, nullable=False, server_default="1", comment="generation that should be ingested"
     ),
-    Column("landed_at", utc),
+    Column(
+        "ingested",
+        Integer,
+        nullable=False,
+        server_default="0",
+        comment="generation that is ingested; 0: none",
+    ),
+    Column("ingested_at", utc),
     Column(
         "expired",
         Boolean,
         nullable=False,
         server_default=text("false"),
-        comment="its day's partitions were dropped before `landed` could land; no facts",
+        comment="its day's partitions were dropped before generation `wanted` was ingested; no facts",
     ),
-    Column("attempts", Integer, nullable=False, server_default="0", comment="landings tried for `wanted`"),
+    Column("attempts", Integer, nullable=False, server_default="0", comment="ingestions tried for `wanted`"),
     Column("leased_until", utc, comment="a worker has it, or it rests after a failure, until then"),
     Column(
         "failure", Text, nullable=False, server_default="", comment="why the last attempt failed, a sentence"
     ),
-    Column("set_aside", Text, comment="why it is no longer tried; NULL: it is"),
+    Column("quarantined", Text, comment="why it is no longer tried; NULL: it is"),
     Column(
         "newer_format",
         Integer,
-        comment="it was set aside because its layout is this one, newer than the program; NULL: not for that",
+        comment="it was quarantined because its layout is this one, newer than the program; NULL: not for that",
     ),
     Index(None, "day"),
-    Index(None, "landed_at"),
+    Index(None, "ingested_at"),
     Index(None, "archived_at", postgresql_using="brin"),  # rows come in that order, and are many
     Index("ix_capture_kept", "day", postgresql_where=text("blob <> ''")),
     Index(
         "ix_capture_fresh",
         "archived_at",
-        postgresql_where=text("landed = 0 and landed < wanted and set_aside is null"),
+        postgresql_where=text("ingested = 0 and ingested < wanted and quarantined is null"),
     ),
     Index(
         "ix_capture_fresh_partition",
         "partition",
         "archived_at",
-        postgresql_where=text("landed = 0 and landed < wanted and set_aside is null"),
+        postgresql_where=text("ingested = 0 and ingested < wanted and quarantined is null"),
     ),
     Index(
         "ix_capture_again",
         "archived_at",
-        postgresql_where=text("landed > 0 and landed < wanted and set_aside is null"),
+        postgresql_where=text("ingested > 0 and ingested < wanted and quarantined is null"),
     ),
     Index(
         "ix_capture_again_partition",
         "partition",
         "archived_at",
-        postgresql_where=text("landed > 0 and landed < wanted and set_aside is null"),
+        postgresql_where=text("ingested > 0 and ingested < wanted and quarantined is null"),
     ),
-    Index("ix_capture_set_aside", "newer_format", postgresql_where=text("set_aside is not null")),
+    Index("ix_capture_quarantined", "newer_format", postgresql_where=text("quarantined is not null")),
     comment="a raw capture in the archive, and what remains to be done with it",
 )
 

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from storage.arrays import Int64
-from storage.query.facts.scan import SampleType, chosen_type, known_campaign
+from storage.query.facts.visit_scan import SampleType, chosen_type, known_campaign
 from storage.query.selections import label_names
 from storage.query.selections.label_names import MACHINE, Choice
 from storage.query.selections.matchers import Matcher

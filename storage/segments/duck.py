@@ -12,11 +12,11 @@ import duckdb
 import pyarrow as pa
 
 from storage.segments.errors import LakeBusy, LakeChanged, LakeDamaged, LakeError
+from storage.segments.location import Lake
 from storage.segments.manifest import Manifest
-from storage.segments.place import Lake
 from storage.segments.session import Columns, first_line
 from storage.segments.tables import NEWEST, TABLES
-from storage.snapshots import budget
+from storage.snapshots import query_budget
 from storage.snapshots.copy_binary import TooMuch
 
 _LOOK_S = 0.2
@@ -136,7 +136,7 @@ def translated() -> Iterator[None]:
     try:
         yield
     except duckdb.InterruptException as error:
-        budget.checkpoint()  # the question may be over for reasons of its own
+        query_budget.checkpoint()  # the question may be over for reasons of its own
         raise LakeBusy("DuckDB took too long and was stopped.") from error
     except duckdb.OutOfMemoryException as error:
         raise TooMuch(

@@ -18,19 +18,19 @@ from storage import identity, partitions
 from storage.arrays import Int64
 from storage.database import snapshot
 from storage.errors import PartitionMissing
+from storage.query.estimation.sampling_design import Ids, read_design
 from storage.query.selections.selection import Selection
-from storage.query.weighing.design import Ids, read_design
 from storage.schema import campaign, capture_segment, coverage, covered_time, profile, sample_type, visit
-from storage.segments import dictionaries, landed, manifest
-from storage.segments.dictionaries import columns_of
+from storage.segments import export_dictionaries, ingested_days, manifest
 from storage.segments.duck import DEFAULT, Limits
+from storage.segments.due_days import reason_to_keep
 from storage.segments.errors import LakeAhead, LakeDamaged, LakeDiffers, LakeError
-from storage.segments.facts import Weights, write_facts
+from storage.segments.export_dictionaries import columns_of
+from storage.segments.export_facts import Weights, write_facts
+from storage.segments.location import Lake, folder_of
 from storage.segments.manifest import Covered, Manifest
-from storage.segments.place import Lake, folder_of
 from storage.segments.tables import TABLES
 from storage.segments.verify import faults
-from storage.segments.waiting import reason_to_keep
 from storage.segments.writer import ROWS_A_FILE, TableWriter
 from storage.snapshots.copy_binary import read_fixed
 
@@ -141,7 +141,7 @@ class _Day:
     def write(self, on_facts: Callable[[int], None]) -> Manifest:
         connection, day, open_table = self._connection, self._day, self._writers.__getitem__
         # First, and put at once: a lake that cannot be written is not to be noticed after millions of facts.
-        for name in dictionaries.write_small(connection, open_table):
+        for name in export_dictionaries.write_small(connection, open_table):
             self._writers[name].close()
         ids, machines = self._write_visits()
         self._write_segments(ids)
@@ -155,16 +155,16 @@ class _Day:
             on_facts=on_facts,
         )
         met.machines.add(machines)
-        dictionaries.write_stacks(connection, open_table, met.stacks)
-        dictionaries.write_values(connection, open_table("values"), met.values)
-        dictionaries.write_label_sets(connection, open_table("label_sets"), met.label_sets)
-        dictionaries.write_machines(connection, open_table("machines"), met.machines)
+        export_dictionaries.write_stacks(connection, open_table, met.stacks)
+        export_dictionaries.write_values(connection, open_table("values"), met.values)
+        export_dictionaries.write_label_sets(connection, open_table("label_sets"), met.label_sets)
+        export_dictionaries.write_machines(connection, open_table("machines"), met.machines)
         return Manifest(
             day=day,
             database=self._database,
             stamp=self._stamp,
-            landed=landed.landed(connection, day),
-            totals=landed.totals(connection, day),
+            ingested=ingested_days.ingested(connection, day),
+            totals=ingested_days.totals(connection, day),
             tables={name: writer.close() for name, writer in self._writers.items()},
             begun=self._begun(),
             covered=self._covered(),

@@ -13,7 +13,7 @@ from datetime import date, datetime
 from typing import Any
 
 from storage.segments.errors import LakeDamaged
-from storage.segments.place import Lake, folder_of
+from storage.segments.location import Lake, folder_of
 from storage.segments.tables import TABLES
 
 FORMAT = 3
@@ -38,13 +38,13 @@ class File:
 
 
 @dataclass(frozen=True, slots=True)
-class Landed:
+class Ingested:
     """What PostgreSQL had of a day: another value, and the day is to be exported again."""
 
     captures: int
-    """Landed at least once."""
+    """Ingested at least once."""
     generations: int
-    """Sum over the captures: landing one again adds one."""
+    """Sum over the captures: ingestion one again adds one."""
     visits: int
     """Drawn."""
     ended: int
@@ -77,7 +77,7 @@ class Manifest:
     """Whose ids it has (`storage.identity`): those of days of another database mean something else."""
     stamp: str
     """Begins the names of its files; later exports have greater ones."""
-    landed: Landed
+    ingested: Ingested
     totals: tuple[TypeTotals, ...]
     """Ascending."""
     tables: Mapping[str, tuple[File, ...]]
@@ -130,7 +130,7 @@ def render(manifest: Manifest) -> str:
         "day": manifest.day.isoformat(),
         "database": manifest.database,
         "stamp": manifest.stamp,
-        "landed": asdict(manifest.landed),
+        "ingested": asdict(manifest.ingested),
         "totals": [asdict(total) for total in manifest.totals],
         "tables": {name: [asdict(file) for file in files] for name, files in manifest.tables.items()},
         "begun": {str(campaign): hour for campaign, hour in manifest.begun.items()},
@@ -148,7 +148,7 @@ def parse(text: str, day: date) -> Manifest:
             day=date.fromisoformat(document["day"]),
             database=str(document["database"]),
             stamp=str(document["stamp"]),
-            landed=Landed(**document["landed"]),
+            ingested=Ingested(**document["ingested"]),
             totals=tuple(TypeTotals(**total) for total in document["totals"]),
             tables={name: tuple(map(_file, document["tables"][name])) for name in TABLES},
             begun={int(campaign): int(hour) for campaign, hour in document["begun"].items()},

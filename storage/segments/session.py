@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from storage.arrays import Int32, Int64
-from storage.snapshots import budget
+from storage.snapshots import query_budget
 from storage.snapshots.copy_binary import Rows, TooMuch
 
 Columns = Mapping[str, Any]
@@ -66,9 +66,9 @@ class Session:
         return _numpy(found.column(0)).astype(np.int64), values, lengths
 
     def _table(self, sql: str, given: Sequence[Any], tables: Mapping[str, Columns]) -> pa.Table:
-        budget.checkpoint()
+        query_budget.checkpoint()
         found = self._statements.table(sql, given, tables)
-        budget.take(found.nbytes)
+        query_budget.take(found.nbytes)
         return found
 
 

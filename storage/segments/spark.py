@@ -22,11 +22,11 @@ from sqlglot import exp
 
 from storage.segments.duck import Limits
 from storage.segments.errors import LakeBusy, LakeChanged, LakeError, LakeUnavailable
+from storage.segments.location import Lake
 from storage.segments.manifest import Manifest
-from storage.segments.place import Lake
 from storage.segments.session import Columns, first_line
 from storage.segments.tables import NEWEST, TABLES
-from storage.snapshots import budget
+from storage.snapshots import query_budget
 
 _LOCAL = re.compile(r"local(\[(\d+|\*)\])?")
 _GROUPS = count()
@@ -165,7 +165,7 @@ def _errors() -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JError) as error:
-        budget.checkpoint()  # the question may be over for reasons of its own
+        query_budget.checkpoint()  # the question may be over for reasons of its own
         text = first_line(error)
         if "PATH_NOT_FOUND" in text or "FileNotFound" in str(error):
             raise LakeChanged(f"A file of the lake is not there any more, or not readable: {text}") from error

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from storage.arrays import Bool, Int64, group_starts, sorting, sum_at
+from storage.query.estimation import visit_totals
+from storage.query.estimation.visit_totals import Contributions
 from storage.query.stacks.stack_tree import Shape
-from storage.query.weighing import by_visit
-from storage.query.weighing.by_visit import Brought
-from storage.snapshots import budget
+from storage.snapshots import query_budget
 from storage.snapshots.copy_binary import Rows
 
 _NONE = np.zeros(0, np.int64)
@@ -48,7 +48,7 @@ class StackClasses:
         of_stack[counted] = which
         return cls(of_stack, pairs // (len(row) + 1) - 1, pairs % (len(row) + 1) - 1, row, outer)
 
-    def brought(self, found: Rows, *, rows: int, visits: int) -> Brought:
+    def contributions(self, found: Rows, *, rows: int, visits: int) -> Contributions:
         """What visits brought to the rows, from sums by class and visit: columns `class`, `visit`, `samples`, `units`."""
         class_, visit, samples, units = (found.ints(name) for name in ("class", "visit", "samples", "units"))
         own = self.own[class_]
@@ -57,18 +57,18 @@ class StackClasses:
         left = np.arange(len(found))
         at = self.path[class_]
         while len(left):
-            budget.checkpoint()
+            query_budget.checkpoint()
             left, at = left[at >= 0], at[at >= 0]
             parts.append((self.row[at], visit[left], samples[left], units[left]))
             at = self.outer[at]
         row, of_visit, of_samples, of_units = (
             np.concatenate(columns) for columns in zip(*parts, strict=True)
         )
-        return Brought(
+        return Contributions(
             sum_at(own[there], samples[there], rows),
             sum_at(row, of_samples, rows),
-            by_visit.of_pairs(own, visit, units, rows=rows, visits=visits),
-            by_visit.of_pairs(row, of_visit, of_units, rows=rows, visits=visits),
+            visit_totals.of_pairs(own, visit, units, rows=rows, visits=visits),
+            visit_totals.of_pairs(row, of_visit, of_units, rows=rows, visits=visits),
         )
 
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from storage.arrays import Float, Int64
-from storage.query.facts.scan import Facts, Profiles, no_profiles
+from storage.query.estimation import visit_totals
+from storage.query.estimation.visit_evidence import Visits
+from storage.query.estimation.visit_totals import Contributions, PerVisit
+from storage.query.facts.visit_scan import Facts, Profiles, no_profiles
 from storage.query.stacks.stack_tree import Shape
-from storage.query.weighing import by_visit
-from storage.query.weighing.by_visit import Brought, ByVisit
-from storage.query.weighing.evidence import Visits
-from storage.segments.selected import Selected
+from storage.segments.segment_scan import Selected
 from storage.segments.session import Columns, Session
 from storage.segments.stack_classes import StackClasses
 
@@ -75,7 +75,7 @@ def _weighed(selected: Selected, visits: Visits) -> Columns:
 
 @dataclass(frozen=True, slots=True)
 class FactsInFiles:
-    """The facts of a selection, as `storage.query.weighing.evidence.SummedFacts`: they stay in the files, and DuckDB adds them up."""
+    """The facts of a selection, as `storage.query.estimation.visit_evidence.SummedFacts`: they stay in the files, and DuckDB adds them up."""
 
     session: Session
     selected: Selected
@@ -89,10 +89,10 @@ class FactsInFiles:
         """With a fact."""
         return int((self.selected.profiles.facts > 0).sum())
 
-    def of_groups(self, row: Int64, *, rows: int, visits: int) -> ByVisit:
+    def of_groups(self, row: Int64, *, rows: int, visits: int) -> PerVisit:
         """As `VisitFacts.of_groups`, of the combinations of labels."""
         profiles = self.selected.profiles
-        return by_visit.of_pairs(
+        return visit_totals.of_pairs(
             row[self.groups.number], profiles.visit, profiles.units, rows=rows, visits=visits
         )
 
@@ -100,7 +100,7 @@ class FactsInFiles:
         """Facts."""
         return int(self.selected.profiles.facts.sum())
 
-    def brought(
+    def contributions(
         self,
         shape: Shape,
         own_row: Int64,
@@ -109,8 +109,8 @@ class FactsInFiles:
         rows: int,
         visits: int,
         totals: bool = True,
-    ) -> Brought:
-        """As `VisitFacts.brought`; `shape` is the one of these stacks."""
+    ) -> Contributions:
+        """As `VisitFacts.contributions`; `shape` is the one of these stacks."""
         if not totals:
             total_row = np.full(len(shape), -1, np.int64)
         classes = StackClasses.of(shape, own_row, total_row)
@@ -120,9 +120,11 @@ class FactsInFiles:
             wanted=_weighed(self.selected, self.visits),
             classes={"stack_id": self.stacks[counted], "class": classes.of_stack[counted].astype(np.int32)},
         )
-        brought = classes.brought(found, rows=rows, visits=visits)
+        contributions = classes.contributions(found, rows=rows, visits=visits)
         return (
-            brought
+            contributions
             if totals
-            else Brought(brought.self_samples, brought.self_samples, brought.own, brought.own)
+            else Contributions(
+                contributions.self_samples, contributions.self_samples, contributions.own, contributions.own
+            )
         )

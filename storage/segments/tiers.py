@@ -22,7 +22,18 @@ from sqlalchemy import Connection
 from storage import identity
 from storage.arrays import Int64
 from storage.errors import BadSelection
-from storage.query.facts.scan import (
+from storage.query.estimation.covered_time import HOUR_S, Span, cells_horizon, facts_horizon
+from storage.query.estimation.sampling_design import (
+    Coverage,
+    Design,
+    VisitWeights,
+    random_design,
+    read_watched,
+)
+from storage.query.estimation.strata import Strata, read_strata
+from storage.query.estimation.visit_evidence import Visits
+from storage.query.estimation.visit_times import DrawnVisits, VisitTimes, read_drawn, read_visit_times
+from storage.query.facts.visit_scan import (
     WHOLE,
     Facts,
     Profiles,
@@ -36,37 +47,32 @@ from storage.query.facts.scan import (
     scan,
     scan_profiles,
 )
-from storage.query.reader import StoreReading
 from storage.query.samples import Samples, SampleSource, filtered, of_fewer, visits_of
 from storage.query.selections import label_names
 from storage.query.selections.label_names import Choice
 from storage.query.selections.selection import Selection
 from storage.query.stacks.definitions import Definition
-from storage.query.unseen import bounded_by_visits, visits_of_event
-from storage.query.weighing.covered import HOUR_S, Span, cells_from, facts_from
-from storage.query.weighing.design import Coverage, Design, VisitWeights, random_design, read_watched
-from storage.query.weighing.evidence import Visits
-from storage.query.weighing.strata import Strata, read_strata
-from storage.query.weighing.visit_times import DrawnVisits, VisitTimes, read_drawn, read_visit_times
+from storage.query.store_reading import StoreReading
+from storage.query.zero_count_bounds import visits_of_event, zero_count_bound_by_visits
 from storage.schema import visit
-from storage.segments import joined, manifest
+from storage.segments import concatenation, manifest
 from storage.segments.catalogue import Catalogue
-from storage.segments.days import KnownDays, OpenEngine
-from storage.segments.design import Designs
-from storage.segments.dictionary import StoredNames, definitions
 from storage.segments.duck import DEFAULT, DuckStatements, Limits
+from storage.segments.location import Lake
 from storage.segments.manifest import Manifest
-from storage.segments.place import Lake
-from storage.segments.selected import read_facts, read_profiles
+from storage.segments.name_cache import StoredNames, definitions
+from storage.segments.open_days import KnownDays, OpenEngine
+from storage.segments.segment_design import Designs
+from storage.segments.segment_scan import read_facts, read_profiles
 from storage.segments.session import Session
-from storage.snapshots import budget
+from storage.snapshots import query_budget
 from storage.snapshots.copy_binary import TooMuch
 
 _NONE = np.zeros(0, np.int64)
 
 
 class SegmentTier:
-    """Segments beside a PostgreSQL of which they are; a `storage.query.engine.OlderDays`. Safe to share between threads."""
+    """Segments beside a PostgreSQL of which they are; a `storage.query.query_engine.OlderDays`. Safe to share between threads."""
 
     def __init__(
         self, lake: Lake, limits: Limits = DEFAULT, open_engine: OpenEngine = DuckStatements
@@ -85,8 +91,8 @@ class SegmentTier:
             yield StoreReading(connection, source)
             return
         with self._known.of(manifests).session() as session:
-            files = _Files(session, manifests, facts_from(connection))
-            from_hour = int(cells_from(connection).timestamp() // HOUR_S)
+            files = _Files(session, manifests, facts_horizon(connection))
+            from_hour = int(cells_horizon(connection).timestamp() // HOUR_S)
             yield TieredReading(connection, source.beside(StoredNames(session), from_hour), files)
 
     def close(self) -> None:
@@ -95,7 +101,7 @@ class SegmentTier:
 
     def _manifests(self, connection: Connection, selections: Sequence[Selection]) -> list[Manifest]:
         """Of the days asked for that PostgreSQL has no facts of; those of other databases are as if they were not there."""
-        until = facts_from(connection).date()
+        until = facts_horizon(connection).date()
         wanted = [
             day
             for day in manifest.days(self._lake)
@@ -126,7 +132,7 @@ class _Files:
         """The parts of [start, end) that the files do not have."""
         first = start.astimezone(UTC).date()
         days = (first + timedelta(days=n) for n in range((end.astimezone(UTC).date() - first).days + 1))
-        return joined.spans((day for day in days if day not in self.days), start, end)
+        return concatenation.spans((day for day in days if day not in self.days), start, end)
 
 
 class _Split(NamedTuple):
@@ -154,7 +160,7 @@ class TieredReading(StoreReading):
             return super().visits(selection, labels)
         kind = sample_type_of(self.connection, selection)
         try:
-            with budget.given_back():
+            with query_budget.given_back():
                 return self._read(split, kind, labels, WHOLE)
         except TooMuch:
             parts = self._parts(split, kind)
@@ -193,7 +199,7 @@ class TieredReading(StoreReading):
         found = self.files.designs.drawn(campaign_id, split.earlier.start, split.earlier.end)
         if split.later is None:
             return found
-        return joined.drawn(found, read_drawn(self.connection, campaign_id, split.later.start, end))
+        return concatenation.drawn(found, read_drawn(self.connection, campaign_id, split.later.start, end))
 
     def visit_times(self, selection: Selection) -> VisitTimes:
         """When the visits of the selection's time and campaign were drawn, and which of its time is covered."""
@@ -205,7 +211,7 @@ class TieredReading(StoreReading):
         if split.later is None:
             return found
         later = read_visit_times(self.connection, campaign_id, split.later.start, split.later.end)
-        return joined.visit_times(found, later)
+        return concatenation.visit_times(found, later)
 
     def label_values(self, label: str, ids: Int64) -> Sequence[str]:
         """What the stored ids of a label mean, in their order: values that PostgreSQL has swept the files have."""
@@ -249,13 +255,15 @@ class TieredReading(StoreReading):
             found.append(
                 scan(self.connection, split.later, kind, labels, parts=parts, cache=self.source.cache)
             )
-        profiles, facts = joined.profiles(found)
+        profiles, facts = concatenation.profiles(found)
         check_size(profiles.facts)
         design, weights = self._design(split, kind, profiles.stacks, parts)
         shape, _ = self.source.shape(self.connection, facts.stack)
         visits = visits_of(design, weights, profiles, facts)
         if parts == WHOLE:
-            visits = bounded_by_visits(visits, split.whole, lambda event: self.event_visits(event, kind))
+            visits = zero_count_bound_by_visits(
+                visits, split.whole, lambda event: self.event_visits(event, kind)
+            )
         weighted = facts.units * visits.weight[profiles.visit[facts.profile]]
         samples = Samples(kind, profiles, facts, weighted, shape, visits)
         return filtered(self.functions, samples, split.whole)
@@ -268,7 +276,7 @@ class TieredReading(StoreReading):
         if split.later is not None:
             found.append(scan_profiles(self.connection, split.later, kind, labels))
         none = Facts(_NONE, _NONE, _NONE, _NONE)
-        return joined.profiles([(profiles, none) for profiles in found])[0]
+        return concatenation.profiles([(profiles, none) for profiles in found])[0]
 
     def _choices(self, selection: Selection, labels: Iterable[str]) -> list[Choice]:
         """What its matchers ask, in ids of both; raises `BadSelection` for a label that neither knows."""
@@ -292,7 +300,7 @@ class TieredReading(StoreReading):
     def _design(
         self, split: _Split, kind: SampleType, stacks: bool | None, parts: int = WHOLE
     ) -> tuple[Design, VisitWeights | None]:
-        """As `storage.query.weighing.design.read_design`, of so many of the `WHOLE` parts of the visits."""
+        """As `storage.query.estimation.sampling_design.read_design`, of so many of the `WHOLE` parts of the visits."""
         campaign_id = campaign_of(self.connection, split.whole)
         strata = None if campaign_id is None else self._strata(split, campaign_id)
         asked_s = (split.whole.end - split.whole.start).total_seconds()
@@ -309,7 +317,7 @@ class TieredReading(StoreReading):
                 stacks=stacks,
                 only=None if parts == WHOLE else in_part(visit.c.visit_id, parts),
             )
-            watched = joined.watched(watched, later)
+            watched = concatenation.watched(watched, later)
         strata = replace(strata, asked_s=asked_s, missing=missing)
         return random_design(strata, watched, approximate=parts < WHOLE, gauge=kind.gauge)
 
@@ -318,7 +326,7 @@ class TieredReading(StoreReading):
         found = self.files.designs.strata(campaign_id, earlier.start, earlier.end)
         if later is None:
             return found
-        return joined.strata(found, read_strata(self.connection, campaign_id, later.start, later.end))
+        return concatenation.strata(found, read_strata(self.connection, campaign_id, later.start, later.end))
 
     def _parts(self, split: _Split, kind: SampleType) -> int:
         """How many of the `WHOLE` parts of both times hold about as much as is read for one answer."""

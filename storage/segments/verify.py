@@ -6,9 +6,9 @@ from dataclasses import replace
 import duckdb
 
 from storage.segments.duck import DEFAULT, Limits, opened, table_of, translated
-from storage.segments.facts import DIMENSIONS
+from storage.segments.export_facts import DIMENSIONS
+from storage.segments.location import Lake
 from storage.segments.manifest import Manifest, TypeTotals
-from storage.segments.place import Lake
 
 _TOTALS = """
 SELECT c.name, t.event, t.unit, p.stacks, p.profiles, coalesce(s.facts, 0), coalesce(s.samples, 0), coalesce(s.units, 0)

@@ -14,8 +14,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from storage.segments.location import Lake, folder_of
 from storage.segments.manifest import File
-from storage.segments.place import Lake, folder_of
 from storage.segments.tables import TABLES
 
 ROWS_A_FILE = 4_000_000

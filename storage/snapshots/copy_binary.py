@@ -37,7 +37,7 @@ from sqlalchemy.types import TypeEngine
 
 from storage.arrays import Int64
 from storage.errors import BadSelection
-from storage.snapshots import budget
+from storage.snapshots import query_budget
 
 _HEADER = 19
 """Signature, flags and an empty extension (PostgreSQL documentation, COPY, Binary Format)."""
@@ -152,7 +152,7 @@ class _Bounded(io.BytesIO):
                 hint='Choose a shorter time range or add a matcher, e.g. application="…".',
             )
         more = self._size - self._taken + _AT_A_TIME
-        budget.take(more)
+        query_budget.take(more)
         self._taken += more
 
 
@@ -183,7 +183,7 @@ def copy_out(
     A statement that is made once, and executed with `parameters`, costs a third of one that is made each time.
     Raises `BadSelection` past `limit` bytes, `storage.errors.DatabaseError`.
     """
-    budget.checkpoint()
+    query_budget.checkpoint()
     buffer = _Bounded(limit)
     # Executed as any other, so that it is compiled once: that took longer than the rows of a small question.
     connection.execute(statement, parameters, execution_options={_INTO: buffer}).close()

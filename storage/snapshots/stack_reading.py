@@ -6,7 +6,7 @@ from sqlalchemy import Connection, select
 
 from storage import stack_blocks
 from storage.schema import stack_block
-from storage.snapshots import budget
+from storage.snapshots import query_budget
 from storage.snapshots.copy_binary import among, read_rows
 
 _TOGETHER = 2048
@@ -30,7 +30,7 @@ def read_stacks(
     first, stacks = rows.ints("first_id"), rows.ints("stacks")
     parts = []
     for low in range(0, len(rows), _TOGETHER):
-        budget.checkpoint()
+        query_budget.checkpoint()
         some = slice(low, low + _TOGETHER)
         found, function, lengths = stack_blocks.decode(
             first[some], stacks[some], rows.blobs.views(low, low + _TOGETHER)

@@ -11,9 +11,9 @@
 | `absences` | where symbols are known not to be |
 | `asks` | whom the collector asks for symbols that nobody has |
 | `missing` | what has no names yet, and how much it hides |
-| `relanding` | captures that are landed again because symbols became better |
+| `reprocessing` | captures that are reprocessed because symbols became better |
 | `news` | which binaries' symbols changed lately |
-| `improved` | which binaries' captures were landed with worse symbols than there are |
+| `improved` | which binaries' captures were ingested with worse symbols than there are |
 | `retain` | what goes when |
 
 A binary is its key, as in `storage.schema.binary.key`; it need not have been seen in any capture yet.

@@ -24,13 +24,13 @@ from sqlalchemy import Connection, Select, and_, func, select, text
 from sqlalchemy.dialects.postgresql import insert
 
 from storage.schema import binary, capture, capture_binary, debug_file, machine, symbol_answer, visit
-from storage.symbols import asks, candidates, relanding
+from storage.symbols import candidates, reprocessing, requests
 from storage.symbols.keys import checked
 
 LOOK_BACK: Final = timedelta(hours=24)
-"""The first look for binaries that a second machine runs takes in what landed since then."""
+"""The first look for binaries that a second machine runs takes in what ingested since then."""
 OVERLAP: Final = timedelta(minutes=2)
-"""A landing becomes visible when its transaction ends, later than the moment it is noted with."""
+"""A ingestion becomes visible when its transaction ends, later than the moment it is noted with."""
 _LOCK: Final = 0x666C_7961_7301
 
 
@@ -136,8 +136,8 @@ def weigh(connection: Connection, said: Answer) -> Verdict:
 def withdraw(connection: Connection, since: datetime | None) -> tuple[list[Withdrawn], datetime]:
     """Use files of one machine no more whose binaries another machine runs by now; and when to look from next time.
 
-    Looks at captures that landed since the moment that the last call gave; None: those of the last day. What
-    the files named is landed again, and the binaries are asked for once more.
+    Looks at captures that ingested since the moment that the last call gave; None: those of the last day. What
+    the files named is reprocessed, and the binaries are asked for once more.
     """
     now: datetime = connection.execute(select(func.clock_timestamp())).scalar_one()
     witness, other, sibling = machine.alias("witness"), machine.alias("other"), debug_file.alias("sibling")
@@ -162,7 +162,7 @@ def withdraw(connection: Connection, since: datetime | None) -> tuple[list[Withd
         )
         .where(
             debug_file.c.machine_id.is_not(None),
-            capture.c.landed_at > (now - LOOK_BACK if since is None else since - OVERLAP),
+            capture.c.ingested_at > (now - LOOK_BACK if since is None else since - OVERLAP),
             other.c.address != witness.c.address,
         )
         .group_by(sibling.c.debug_file_id, witness.c.name)
@@ -171,8 +171,8 @@ def withdraw(connection: Connection, since: datetime | None) -> tuple[list[Withd
     for row in rows:
         candidates.remove(connection, row.binary_key, bytes(row.sha256))
         why = f"{row.other} runs it, too: what {row.witness} alone said of it is used no more."
-        relanding.begin(connection, row.binary_key, why=why, nameless=False)
-        asks.reopen(connection, row.binary_key, why)
+        reprocessing.begin(connection, row.binary_key, why=why, nameless=False)
+        requests.reopen(connection, row.binary_key, why)
     return [Withdrawn(row.binary_key, row.witness, row.other) for row in rows], now
 
 

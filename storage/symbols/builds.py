@@ -31,10 +31,10 @@ from sqlalchemy.dialects.postgresql import insert
 
 from storage.archive import Archive
 from storage.schema import debug_file, symcache
-from storage.symbols import blobs, caches
-from storage.symbols.blobs import StoredBlob
+from storage.symbols import caches, symbol_blobs
 from storage.symbols.caches import Cache
 from storage.symbols.keys import checked, sentence
+from storage.symbols.symbol_blobs import StoredBlob
 
 ATTEMPTS_LIMIT: Final = 3
 """Builds of one file that ended without a word, before it is left alone."""
@@ -158,7 +158,7 @@ def finish(
         ).rowcount
         return caches.find(connection, lease.binary_key, lease.producer) if done else None
 
-    return blobs.store(engine, archive, lambda: blobs.put_file(archive, path), note)
+    return symbol_blobs.store(engine, archive, lambda: symbol_blobs.put_file(archive, path), note)
 
 
 def fail(connection: Connection, lease: BuildLease, why: str, *, rest_s: float) -> bool:

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Engine, Row, any_, func, literal, not_, or_, 
 
 from storage.archive import Archive
 from storage.schema import debug_file, symcache
-from storage.symbols import blobs
+from storage.symbols import symbol_blobs
 from storage.symbols.kinds import FileKind, Quality
 
 TOUCH_EVERY: Final = timedelta(hours=12)
@@ -144,7 +144,7 @@ def made_of(connection: Connection, sha256: builtins.bytes) -> set[str]:
 
 def fetch(archive: Archive, cache: Cache, target: Path) -> None:
     """Write the cache to `target`, whole and verified, or not at all; raises as `blobs.fetch` does."""
-    blobs.fetch(archive, cache.sha256, target, limit=cache.raw_bytes)
+    symbol_blobs.fetch(archive, cache.sha256, target, limit=cache.raw_bytes)
 
 
 def touch(connection: Connection, cache: Cache) -> None:
@@ -191,9 +191,9 @@ def discard_damaged(engine: Engine, archive: Archive, cache: Cache) -> None:
     name lay the damaged one. Raises `ArchiveError`, `DatabaseError`.
     """
     with engine.begin() as connection:
-        blobs.hold(connection, cache.sha256)
+        symbol_blobs.hold(connection, cache.sha256)
         discard(connection, cache)
-        archive.delete(blobs.key_of(cache.sha256))
+        archive.delete(symbol_blobs.key_of(cache.sha256))
 
 
 def _cache(row: Row[Any]) -> Cache:

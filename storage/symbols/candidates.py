@@ -17,13 +17,13 @@ from sqlalchemy.dialects.postgresql import insert
 
 from storage.archive import Archive
 from storage.schema import debug_file
-from storage.symbols import blobs
+from storage.symbols import symbol_blobs
 from storage.symbols.absences import forget_absences
-from storage.symbols.blobs import MAX_FILE_BYTES, StoredBlob
+from storage.symbols.companion_files import note_completed, note_parted
 from storage.symbols.errors import UnknownDebugFile
 from storage.symbols.keys import checked, sentence
 from storage.symbols.kinds import NAMING, FileKind, Quality
-from storage.symbols.parts import note_completed, note_parted
+from storage.symbols.symbol_blobs import MAX_FILE_BYTES, StoredBlob
 
 UPLOAD: Final = "upload"
 """Origin of what a person or a build brought; an upload takes a rejection of the same file back."""
@@ -99,11 +99,11 @@ def add(engine: Engine, archive: Archive, candidate: Candidate, *, limit: int = 
     `limit` bytes), `SymbolFileChanged`, `ArchiveError`, `DatabaseError`.
     """
     checked(candidate.binary_key)
-    return blobs.store(
+    return symbol_blobs.store(
         engine,
         archive,
         # Whoever brings a file once more may do so because the stored one cannot be read.
-        lambda: blobs.put_file(archive, candidate.path, limit=limit, mend=candidate.origin == UPLOAD),
+        lambda: symbol_blobs.put_file(archive, candidate.path, limit=limit, mend=candidate.origin == UPLOAD),
         lambda connection, stored: _note(connection, candidate, stored),
     )
 
@@ -183,7 +183,7 @@ def remove(connection: Connection, binary_key: str, sha256: bytes) -> bool:
     """Forget the file; its blob goes with the next sweep. False: it was not there.
 
     What was built from it is used no more (`caches.standing`); captures keep what it named until they are
-    landed again.
+    reprocessed.
     """
     _lock(connection, binary_key)
     removed = connection.execute(delete(debug_file).where(*_is(binary_key, sha256))).rowcount
@@ -206,7 +206,7 @@ def touch(connection: Connection, file: DebugFile) -> None:
 
 def fetch(archive: Archive, file: DebugFile, target: Path) -> None:
     """Write the file to `target`, whole and verified, or not at all; raises as `blobs.fetch` does."""
-    blobs.fetch(archive, file.sha256, target, limit=file.raw_bytes)
+    symbol_blobs.fetch(archive, file.sha256, target, limit=file.raw_bytes)
 
 
 def _note(connection: Connection, candidate: Candidate, stored: StoredBlob) -> Added:

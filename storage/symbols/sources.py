@@ -13,11 +13,11 @@ from sqlalchemy.dialects.postgresql import insert
 
 from storage.archive import Archive
 from storage.schema import binary, function, source_file, source_path
-from storage.symbols import blobs
-from storage.symbols.blobs import StoredBlob
+from storage.symbols import symbol_blobs
 from storage.symbols.errors import BadKey, SymbolFileTooLarge
 from storage.symbols.keys import checked
 from storage.symbols.keys import source_path as normalised
+from storage.symbols.symbol_blobs import StoredBlob
 
 MAX_SOURCE_BYTES: Final = 16 << 20
 """SQLite's amalgamation, one of the largest there are, has 9 MB."""
@@ -69,7 +69,7 @@ def put_source(
         )
         return SourceFile(stored.sha256, stored.raw_bytes, where)
 
-    return blobs.store(engine, archive, lambda: blobs.put_bytes(archive, text), note)
+    return symbol_blobs.store(engine, archive, lambda: symbol_blobs.put_bytes(archive, text), note)
 
 
 def find_source(connection: Connection, binary_key: str, path: str) -> SourceFile | None:
@@ -98,7 +98,7 @@ def fetched_bytes(connection: Connection) -> int:
 def is_built_from(connection: Connection, binary_key: str, path: str) -> bool:
     """Whether a function of the binary, or one inlined into it, was met that its debug information has in this file.
 
-    By what landed: `path` is as answers have it, or as it is stored. Functions are of binaries by name, so it is one
+    By what ingested: `path` is as answers have it, or as it is stored. Functions are of binaries by name, so it is one
     that some build of the binary has. Raises `BadKey`.
     """
     paths = {checked(path, what="path"), normalised(path)}
@@ -114,7 +114,7 @@ def is_built_from(connection: Connection, binary_key: str, path: str) -> bool:
 
 def read_source(archive: Archive, source: SourceFile) -> bytes:
     """The text. Raises `BlobMissing`, `BlobDamaged`, `ArchiveUnavailable`."""
-    return blobs.read_bytes(archive, source.sha256, limit=source.raw_bytes)
+    return symbol_blobs.read_bytes(archive, source.sha256, limit=source.raw_bytes)
 
 
 def read_contents(

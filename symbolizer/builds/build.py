@@ -17,7 +17,7 @@ from symbolizer.sources.source import Found
 _GIB: Final = 1 << 30
 _MIB: Final = 1 << 20
 _PACKAGE_ROOT: Final = Path(__file__).resolve().parents[2]
-_BEAT_S: Final = 5.0
+_POLL_S: Final = 5.0
 _ONE_THREAD: Final = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 """Else importing numpy reserves 32 MiB of address space for each of the machine's CPUs."""
 
@@ -76,7 +76,7 @@ def build_input(debug: Found, executable: Found | None) -> BuildInput:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class BuildSucceeded:
     """A file was written, at this cost of the child."""
 
     cpu_s: float
@@ -84,7 +84,7 @@ class Made:
 
 
 @dataclass(frozen=True, slots=True)
-class NotMade:
+class BuildFailed:
     """None was written; why, as a sentence."""
 
     reason: str
@@ -93,17 +93,21 @@ class NotMade:
 
 
 @dataclass(frozen=True, slots=True)
-class Abandoned:
+class BuildAbandoned:
     """The build was stopped because it is not this process's any more."""
 
 
 def make_built_symbols(
-    source: BuildInput, output: Path, limits: BuildLimits, *, still_ours: Callable[[], bool] = lambda: True
-) -> Made | NotMade | Abandoned:
-    """Build into `output`, which exists. `still_ours` is asked every few seconds.
+    source: BuildInput,
+    output: Path,
+    limits: BuildLimits,
+    *,
+    is_still_claimed: Callable[[], bool] = lambda: True,
+) -> BuildSucceeded | BuildFailed | BuildAbandoned:
+    """Build into `output`, which exists. `is_still_claimed` is asked every few seconds.
 
     Takes up to `limits` of time and memory, in a child that dies with this process. Raises OSError
-    if no child can be started or the disk is full; whatever else ends the child is `NotMade`.
+    if no child can be started or the disk is full; whatever else ends the child is `BuildFailed`.
     """
     size = source.size.memory_bytes
     memory, seconds = limits.memory_for(size), limits.seconds_for(size)
@@ -125,25 +129,27 @@ def make_built_symbols(
     try:
         while True:
             try:
-                said, complaint = process.communicate(timeout=min(_BEAT_S, deadline - time.monotonic()))
+                output_text, complaint = process.communicate(
+                    timeout=min(_POLL_S, deadline - time.monotonic())
+                )
                 break
             except subprocess.TimeoutExpired:
                 if time.monotonic() >= deadline:
-                    return NotMade(f"{origin}: its debug data was not read within {3 * seconds} s.")
-                if not still_ours():
-                    return Abandoned()
+                    return BuildFailed(f"{origin}: its debug data was not read within {3 * seconds} s.")
+                if not is_still_claimed():
+                    return BuildAbandoned()
     finally:
         process.kill()
         process.communicate()
     if process.returncode == 0:
-        return Made(**json.loads(said))
+        return BuildSucceeded(**json.loads(output_text))
     lines = complaint.decode("utf-8", "replace").strip().splitlines()
-    why = lines[-1][:500] if lines else "it said nothing"
+    why = lines[-1][:500] if lines else "it wrote nothing"
     if process.returncode == build_child.UNABLE:
         raise OSError(f"{origin}: its symbols cannot be written to {output.parent}: {why}.")
     if process.returncode in (build_child.REFUSED, build_child.UNUSABLE):
         unusable = process.returncode == build_child.UNUSABLE
-        return NotMade(f"{origin}: its debug data cannot be used ({why}).", unusable)
+        return BuildFailed(f"{origin}: its debug data cannot be used ({why}).", unusable)
     if process.returncode < 0:
         why = f"signal {-process.returncode} within {seconds} CPU s and {memory // _MIB} MiB"
-    return NotMade(f"{origin}: reading its debug data ended early ({why}).")
+    return BuildFailed(f"{origin}: reading its debug data ended early ({why}).")

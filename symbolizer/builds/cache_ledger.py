@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import Protocol
 
 from symbolizer.builds import built_symbols
-from symbolizer.builds.build import Made
+from symbolizer.builds.build import BuildSucceeded
 from symbolizer.builds.outcome import CacheEntry, NotBuilt
 
 
 class Claim(Protocol):
     """The right to build a binary's symbols; nobody else has it meanwhile."""
 
-    def still_ours(self) -> bool:
+    def is_still_claimed(self) -> bool:
         """Renew it; False: it was taken for dead, and somebody else may have it now."""
 
-    def built(self, finished: Path, made: Made, stored: Iterable[bytes]) -> CacheEntry | None:
+    def built(self, finished: Path, made: BuildSucceeded, stored: Iterable[bytes]) -> CacheEntry | None:
         """Note a whole file, made of these `stored` ones; None: it is not ours to note any more."""
 
     def failed(self, failure: NotBuilt, *, unusable: bool) -> bool:

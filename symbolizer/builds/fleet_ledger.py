@@ -17,7 +17,7 @@ from storage.symbols import builds, caches, candidates
 from storage.symbols.builds import BuildLease
 from storage.symbols.caches import Standing
 from storage.symbols.errors import BlobDamaged
-from symbolizer.builds.build import Made
+from symbolizer.builds.build import BuildSucceeded
 from symbolizer.builds.built_symbols import FORMAT
 from symbolizer.builds.cache_ledger import producer
 from symbolizer.builds.outcome import CacheEntry, NotBuilt
@@ -128,7 +128,7 @@ class _FleetClaim:
     lease: BuildLease
     lease_s: float
 
-    def still_ours(self) -> bool:
+    def is_still_claimed(self) -> bool:
         """Renew the lease; a database that is away for a moment takes it from nobody."""
         try:
             with self.engine.begin() as connection:
@@ -136,7 +136,7 @@ class _FleetClaim:
         except DatabaseError:
             return True
 
-    def built(self, finished: Path, made: Made, stored: Iterable[bytes]) -> CacheEntry | None:
+    def built(self, finished: Path, made: BuildSucceeded, stored: Iterable[bytes]) -> CacheEntry | None:
         """Blob first, then the row."""
         cache = builds.finish(
             self.engine,

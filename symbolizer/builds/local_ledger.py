@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from symbolizer.builds.build import Made
+from symbolizer.builds.build import BuildSucceeded
 from symbolizer.builds.cache_ledger import producer
 from symbolizer.builds.outcome import CacheEntry, NotBuilt
 
@@ -95,11 +95,11 @@ class _LocalClaim:
     path: Path
     source_sha256: bytes
 
-    def still_ours(self) -> bool:
+    def is_still_claimed(self) -> bool:
         """Always: nobody else gets the lock."""
         return True
 
-    def built(self, finished: Path, made: Made, stored: Iterable[bytes]) -> CacheEntry:  # noqa: ARG002 - only a store keeps these
+    def built(self, finished: Path, made: BuildSucceeded, stored: Iterable[bytes]) -> CacheEntry:  # noqa: ARG002 - only a store keeps these
         """Note the file by its content."""
         with finished.open("rb") as file:
             sha256 = hashlib.file_digest(file, "sha256").digest()

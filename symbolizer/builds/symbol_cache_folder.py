@@ -28,7 +28,7 @@ class SymbolCacheFolder:
     """The folder, and the only way to its files."""
 
     def __init__(self, folder: Path, *, limit_bytes: int = DEFAULT_LIMIT_BYTES) -> None:
-        """Made when first written to, readable by this user only."""
+        """Created when first written to, readable by this user only."""
         self._folder = folder / "built"
         self._limit_bytes = limit_bytes
 

@@ -9,7 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from symbolizer.builds.build import Abandoned, BuildInput, BuildLimits, Made, NotMade, make_built_symbols
+from symbolizer.builds.build import (
+    BuildAbandoned,
+    BuildFailed,
+    BuildInput,
+    BuildLimits,
+    BuildSucceeded,
+    make_built_symbols,
+)
 from symbolizer.builds.built_symbols import BuiltSymbols, open_built_symbols
 from symbolizer.builds.cache_ledger import CacheLedger, Claim, producer
 from symbolizer.builds.local_ledger import LocalLedger
@@ -95,18 +102,18 @@ class SymCaches:
     def _build(self, source: BuildInput, claim: Claim) -> Built | NotBuilt:
         output = self._folder.new_file()
         try:
-            made = make_built_symbols(source, output, self._limits, still_ours=claim.still_ours)
-            if isinstance(made, Abandoned):
+            made = make_built_symbols(source, output, self._limits, is_still_claimed=claim.is_still_claimed)
+            if isinstance(made, BuildAbandoned):
                 return PENDING
-            symbols = _read_back(output) if isinstance(made, Made) else None
-            if symbols is None or not isinstance(made, Made):
+            symbols = _read_back(output) if isinstance(made, BuildSucceeded) else None
+            if symbols is None or not isinstance(made, BuildSucceeded):
                 reason = (
                     made.reason
-                    if isinstance(made, NotMade)
+                    if isinstance(made, BuildFailed)
                     else f"{source.debug.origin}: what was built from it cannot be read back."
                 )
                 failure = NotBuilt(reason, self._clock() + self._limits.failure_lifetime_s)
-                unusable = isinstance(made, NotMade) and made.unusable
+                unusable = isinstance(made, BuildFailed) and made.unusable
                 return replace(failure, rejected=claim.failed(failure, unusable=unusable))
             entry = claim.built(output, made, source.stored)
             if entry is None:

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from storage.landing.resolved import Status
+from storage.ingest.symbolized import Status
 from symbolizer.addresses import U64, ElfVaddrs, RecordedPointers
 from symbolizer.builds.built_symbols import BuiltSymbols
 from symbolizer.images.elf_image import ElfImage

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from storage.landing.resolved import FunctionName, ResolvedFrames
+from storage.ingest.symbolized import FunctionName, ResolvedFrames
 from symbolizer.images.image import Named, Statuses
 from symbolizer.tables.address_table import Indexes
 

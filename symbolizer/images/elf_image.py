@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from storage.landing.resolved import FunctionName, Status
+from storage.ingest.symbolized import FunctionName, Status
 from symbolizer.addresses import ElfVaddrs, FileOffsets, SegmentMap
 from symbolizer.demangle import demangle
 from symbolizer.errors import MalformedSymCache

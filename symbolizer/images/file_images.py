@@ -23,7 +23,7 @@ from symbolizer.tables.symbol_table import NO_SYMBOLS, SymbolTable
 log = logging.getLogger(__name__)
 
 AT_ONCE_S: Final = 3.0
-"""What is built within so many CPU seconds is built while a capture lands; larger files by a task of their own."""
+"""What is built within so many CPU seconds is built while a capture ingests; larger files by a task of their own."""
 _PATIENCE: Final = 4.0
 """Somebody else's build of a small file is waited for this many times as long as it may take."""
 
@@ -36,13 +36,13 @@ class FileImages:
         source: SymbolSource,
         caches: SymCaches,
         *,
-        wants_build: Callable[[ImageIdentity], None] | None = None,
+        request_build: Callable[[ImageIdentity], None] | None = None,
         at_once_s: float = AT_ONCE_S,
     ) -> None:
-        """`wants_build` and `at_once_s` as for `Images`."""
+        """`request_build` and `at_once_s` as for `Images`."""
         self._source = source
         self._caches = caches
-        self._wants_build = wants_build
+        self._wants_build = request_build
         self._at_once_s = at_once_s
 
     def is_built(self, identity: ImageIdentity) -> bool:
@@ -172,7 +172,7 @@ class FileImages:
 
 
 def _no_place(error: OSError) -> NotBuilt:
-    """A full or read-only disk costs frames their lines, and is said; captures land all the same."""
+    """A full or read-only disk costs frames their lines, and is said; captures ingest all the same."""
     log.warning("symbols not kept: why=%s", error)
     return NotBuilt(f"This worker cannot keep built symbols: {error.strerror or error}.")
 

@@ -11,7 +11,7 @@ from typing import Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from storage.landing.resolved import FunctionName, Status
+from storage.ingest.symbolized import FunctionName, Status
 from symbolizer.addresses import FileOffsets
 from symbolizer.demangle import demangle
 from symbolizer.kernel.kallsyms import OffsetTable

@@ -9,8 +9,9 @@ from operator import itemgetter
 from typing import Final
 
 from fleetpb import capture_pb2
-from storage.landing.resolved import Status
+from storage.ingest.symbolized import Status
 from symbolizer.builds.symcaches import PENDING, SymCaches
+from symbolizer.cache_eviction import evict_oldest
 from symbolizer.elf.symtab import read_symbols
 from symbolizer.errors import MalformedElf
 from symbolizer.identity import ImageIdentity
@@ -19,7 +20,6 @@ from symbolizer.images.file_images import AT_ONCE_S, FileImages
 from symbolizer.images.image import NO_MEMORY, Image, KallsymsImage, UnknownImage
 from symbolizer.kernel.identity import KernelIdentity
 from symbolizer.kernel.kallsyms import Kallsyms
-from symbolizer.oldest_first import forget_oldest
 from symbolizer.sources.source import Missing, SymbolSource
 
 log = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ MAX_KERNEL_BYTES: Final = 256 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class _Remembered:
+class _CachedImage:
     image: Image
     until: float
     pending: bool
@@ -60,21 +60,21 @@ class Images:
         capacity: int = DEFAULT_CAPACITY,
         names: int = MAX_NAMES,
         recheck_s: float = DEFAULT_RECHECK_S,
-        wants_build: Callable[[ImageIdentity], None] | None = None,
+        request_build: Callable[[ImageIdentity], None] | None = None,
         at_once_s: float = AT_ONCE_S,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`wants_build` is told of a binary whose symbols take longer than `at_once_s` to build.
+        """`request_build` is told of a binary whose symbols take longer than `at_once_s` to build.
 
         It is told again every `recheck_s` until they are there. None: everything is built at once.
         """
         self._source = source
-        self._files = FileImages(source, caches, wants_build=wants_build, at_once_s=at_once_s)
+        self._files = FileImages(source, caches, request_build=request_build, at_once_s=at_once_s)
         self._capacity = capacity
         self._names = names
         self._recheck_s = recheck_s
         self._clock = clock
-        self._known: OrderedDict[tuple[int, str, KernelIdentity | None], _Remembered] = OrderedDict()
+        self._known: OrderedDict[tuple[int, str, KernelIdentity | None], _CachedImage] = OrderedDict()
         self._opened = 0
         self._kernels: OrderedDict[KernelIdentity, tuple[Kallsyms | Missing, float]] = OrderedDict()
 
@@ -101,7 +101,7 @@ class Images:
                 kind == capture_pb2.Mapping.VDSO and image.status == Status.SYMTAB
             )
             until = float("inf") if final and not pending else self._clock() + self._recheck_s
-            known = _Remembered(image, until, pending)
+            known = _CachedImage(image, until, pending)
             self._known[key] = known
             self._forget_images()
         self._known.move_to_end(key)
@@ -141,8 +141,8 @@ class Images:
         for kernel in [kernel for kernel in self._kernels if _is_of(kernel, binary_key)]:
             del self._kernels[kernel]
 
-    def _is_better_now(self, known: _Remembered, identity: ImageIdentity) -> bool:
-        """Whether what was pending is built, so that what is landed again for it finds it at once."""
+    def _is_better_now(self, known: _CachedImage, identity: ImageIdentity) -> bool:
+        """Whether what was pending is built, so that what is reprocessed for it finds it at once."""
         return known.pending and self._files.is_built(identity)
 
     def _find(
@@ -195,7 +195,7 @@ class Images:
                 return symbols
         symbols = self._source.kernel(kernel)
         self._kernels[kernel] = symbols, self._clock()
-        forget_oldest(self._kernels, _memory_of, most=MAX_KERNELS, most_bytes=MAX_KERNEL_BYTES)
+        evict_oldest(self._kernels, _memory_of, most=MAX_KERNELS, most_bytes=MAX_KERNEL_BYTES)
         return symbols
 
 

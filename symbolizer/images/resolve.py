@@ -19,7 +19,7 @@ from typing import Final
 import numpy as np
 
 from fleetpb import capture_pb2
-from storage.landing.resolved import BinaryReport, FunctionName, ResolvedFrames, Status
+from storage.ingest.symbolized import BinaryReport, FunctionName, ResolvedFrames, Status
 from symbolizer.addresses import U64, FileOffsets, RecordedPointers
 from symbolizer.builds.build import BuildLimits
 from symbolizer.builds.symcaches import SymCaches, local_symcaches
@@ -61,16 +61,16 @@ class Resolver:
         caches: SymCaches | Path,
         *,
         limits: BuildLimits | None = None,
-        wants_build: Callable[[ImageIdentity], None] | None = None,
+        request_build: Callable[[ImageIdentity], None] | None = None,
     ) -> None:
         """`caches` hold what is built from debug data; a folder: this machine's own, within `limits`.
 
-        `wants_build` is told of binaries whose debug data is too large to be read meanwhile; their frames
+        `request_build` is told of binaries whose debug data is too large to be read meanwhile; their frames
         are named by symbol tables and their report says pending. None: everything is read at once.
         """
         if isinstance(caches, Path):
             caches = local_symcaches(caches, limits=limits)
-        self._images = Images(symbols, caches, wants_build=wants_build)
+        self._images = Images(symbols, caches, request_build=request_build)
 
     def forget(self, binary_key: str) -> None:
         """Look for the symbols of a binary anew: others were uploaded, or built."""

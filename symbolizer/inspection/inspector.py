@@ -35,7 +35,7 @@ class NotInspected:
     reason: str
 
 
-def inspect_apart(path: Path, *, limits: InspectionLimits | None = None) -> Inspection | NotInspected:
+def inspect_in_child(path: Path, *, limits: InspectionLimits | None = None) -> Inspection | NotInspected:
     """Inspect a file in a process of its own. Whatever is in it, this returns, within the limits.
 
     Raises OSError if the file cannot be opened.
@@ -52,7 +52,7 @@ def inspect_apart(path: Path, *, limits: InspectionLimits | None = None) -> Insp
             return Inspection.from_json(ended.output.decode())
         except (ValueError, TypeError):
             return NotInspected("What was found out about it could not be read.")
-    why = ended.said or "It said nothing."
+    why = ended.last_error or "It said nothing."
     if ended.status == inspection_child.REFUSED:
         return NotInspected(why)
     if ended.status < 0:

@@ -29,10 +29,10 @@ from storage.symbols.absences import source_kind
 from storage.symbols.errors import BadKey, BlobDamaged
 from storage.symbols.keys import source_path
 from storage.symbols.sources import MAX_SOURCE_BYTES, fetched_bytes, find_source, put_source, read_source
-from symbolizer.source_text.allowance import Allowance
+from symbolizer.source_text.fetch_quota import FetchQuota
 from symbolizer.source_text.roots import SourceRoot, open_source
-from symbolizer.sources.absence_notes import StoredAbsences
 from symbolizer.sources.debuginfod_client import DebuginfodClient, Fetched
+from symbolizer.sources.negative_cache import StoredNegativeCache
 from symbolizer.sources.source import Missing
 
 log = logging.getLogger(__name__)
@@ -92,9 +92,9 @@ class SourceTexts:
         self._folder = folder
         self._servers = tuple(servers)
         self._roots = tuple(roots)
-        self._notes = StoredAbsences(engine)
+        self._notes = StoredNegativeCache(engine)
         self._limits = limits or FetchLimits()
-        self._allowance = Allowance(self._limits.per_hour)
+        self._allowance = FetchQuota(self._limits.per_hour)
 
     def find(self, binary_key: str, path: str) -> SourceText | Missing | NotNow:
         """The text of `path` in a binary. Raises `DatabaseError`, `ArchiveUnavailable`; OSError for the folder."""

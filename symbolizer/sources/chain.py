@@ -20,20 +20,20 @@ from symbolizer.identity import ImageIdentity
 from symbolizer.kernel.identity import KernelIdentity
 from symbolizer.kernel.kallsyms import Kallsyms
 from symbolizer.sources import download_folder
-from symbolizer.sources.absence_notes import StoredAbsences
-from symbolizer.sources.complete import Complete
 from symbolizer.sources.debuginfod import Debuginfod
 from symbolizer.sources.debuginfod_client import DEFAULT_BYTES, DownloadLimits, clients
 from symbolizer.sources.download_folder import DownloadFolder
+from symbolizer.sources.joined_source import JoinedSource
 from symbolizer.sources.joining.joiner import Joiner
-from symbolizer.sources.kernel_keeping import KernelKeeper
+from symbolizer.sources.kernel_table_store import KernelTableStore
 from symbolizer.sources.local_files import DEBUG_ROOTS, LocalFiles
+from symbolizer.sources.negative_cache import StoredNegativeCache
 from symbolizer.sources.source import Found, Missing, SymbolSource
-from symbolizer.sources.uploaded import Uploaded
+from symbolizer.sources.symbol_store_source import Uploaded
 
 
 @dataclass(frozen=True, slots=True)
-class SourcePlaces:
+class SourceSettings:
     """Where symbols are looked for, and what that may take."""
 
     cache_dir: Path
@@ -49,27 +49,27 @@ class SourcePlaces:
 
 
 def make_sources(
-    places: SourcePlaces,
+    places: SourceSettings,
     engine: Engine,
     archive: Archive,
     *,
-    wants_build: Callable[[ImageIdentity], None] | None = None,
-) -> "Complete":
+    request_build: Callable[[ImageIdentity], None] | None = None,
+) -> "JoinedSource":
     """The sources of a worker. Raises ValueError for a debuginfod URL that is none.
 
-    `wants_build` as for `Complete`: given where captures are landed, None where symbols are built.
+    `request_build` as for `JoinedSource`: given where captures are ingested, None where symbols are built.
     """
     folder = DownloadFolder(places.cache_dir / "downloads", limit_bytes=places.copies_bytes)
     near: list[SymbolSource] = [
         Uploaded(engine, archive, folder),
-        LocalFiles(debug_roots=places.debug_roots, keep=KernelKeeper(engine, archive)),
+        LocalFiles(debug_roots=places.debug_roots, keep=KernelTableStore(engine, archive)),
         *places.more,
     ]
     far: list[SymbolSource] = []
     if places.debuginfod_urls:
         servers = clients(places.debuginfod_urls, DownloadLimits(bytes=places.download_bytes))
-        far.append(Debuginfod(servers, StoredAbsences(engine), folder))
-    return Complete(Chain(near, far=far), Joiner(folder), wants_build=wants_build)
+        far.append(Debuginfod(servers, StoredNegativeCache(engine), folder))
+    return JoinedSource(Chain(near, far=far), Joiner(folder), request_build=request_build)
 
 
 class Chain:

@@ -19,9 +19,9 @@ from symbolizer.files import OpenedFile
 from symbolizer.identity import ImageIdentity
 from symbolizer.kernel.identity import KernelIdentity
 from symbolizer.kernel.kallsyms import Kallsyms
-from symbolizer.sources.absence_notes import AbsenceNotes
 from symbolizer.sources.debuginfod_client import ABSENT_S, DebuginfodClient, Fetched, NotFetched
 from symbolizer.sources.download_folder import DownloadFolder, no_copy
+from symbolizer.sources.negative_cache import NegativeCache
 from symbolizer.sources.opened_elf import as_elf
 from symbolizer.sources.source import Found, Missing
 
@@ -47,7 +47,7 @@ class Debuginfod:
     """The servers, in the order in which they are asked."""
 
     def __init__(
-        self, servers: Sequence[DebuginfodClient], notes: AbsenceNotes, folder: DownloadFolder
+        self, servers: Sequence[DebuginfodClient], notes: NegativeCache, folder: DownloadFolder
     ) -> None:
         self._servers = tuple(servers)
         self._notes = notes

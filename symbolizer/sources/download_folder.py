@@ -30,7 +30,7 @@ _BUCKETS: Final = 64
 
 
 def no_copy(what: str, error: OSError) -> str:
-    """Why a full or read-only folder keeps nothing: it costs frames their names, and captures land all the same."""
+    """Why a full or read-only folder keeps nothing: it costs frames their names, and captures ingest all the same."""
     return f"This worker cannot keep a copy of {what}: {error.strerror or error}."
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from storage.symbols.candidates import DebugFile
+from symbolizer.cache_eviction import evict_oldest
 from symbolizer.errors import SymbolizerError
 from symbolizer.files import OpenedFile
 from symbolizer.kernel.identity import KernelIdentity
@@ -21,7 +22,6 @@ from symbolizer.kernel.kallsyms import (
     parse_kallsyms,
     parse_table,
 )
-from symbolizer.oldest_first import forget_oldest
 from symbolizer.sources.source import Missing
 
 log = logging.getLogger(__name__)
@@ -66,7 +66,7 @@ class KernelTables:
             if isinstance(content, Missing):
                 return None
             self._parsed[file.sha256] = _parse(content, file.binary_key)
-            forget_oldest(self._parsed, _memory_of, most=MAX_PARSED, most_bytes=MAX_PARSED_BYTES)
+            evict_oldest(self._parsed, _memory_of, most=MAX_PARSED, most_bytes=MAX_PARSED_BYTES)
         self._parsed.move_to_end(file.sha256)
         return self._parsed[file.sha256]
 

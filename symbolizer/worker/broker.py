@@ -1,12 +1,12 @@
 """The Celery application between who has work and who does it: the names of its tasks, its way to the broker.
 
     task                                  queue                         sent by
-    symbolizer.land_capture(visit id)     symbolizer.fresh.0…15,        the collector, its sweep
-                                          symbolizer.again.0…15
+    symbolizer.ingest_capture(visit id)     symbolizer.new.0…15,        the collector, its sweep
+                                          symbolizer.reprocess.0…15
     symbolizer.build_symcache(key, path)  symbolizer.builds             whoever met a debug file too large to read at once
-    symbolizer.names_for(key, why)        symbolizer.names              an upload, a gateway's answer, the sweep
+    symbolizer.name_functions(key, why)        symbolizer.names              an upload, a gateway's answer, the sweep
 
-The broker is a convenience: PostgreSQL knows what remains to be landed, and a sweep sends it again. So
+The broker is a convenience: PostgreSQL knows what remains to be ingested, and a sweep sends it again. So
 a message may be lost or come twice, and nothing is ever asked of a result.
 """
 
@@ -19,14 +19,14 @@ from kombu import Connection
 
 from storage.captures import Due
 from symbolizer.worker import routing
+from symbolizer.worker.queue_rotation import QueueRotation
 from symbolizer.worker.transport import Transport
-from symbolizer.worker.turns import Turns
 
-LAND_CAPTURE: Final = "symbolizer.land_capture"
+INGEST_CAPTURE: Final = "symbolizer.ingest_capture"
 """Task with one argument, the visit's id as text."""
 BUILD_SYMCACHE: Final = "symbolizer.build_symcache"
 """Task with one or two arguments, the binary's key and where a sampled machine has it."""
-NAMES_FOR: Final = "symbolizer.names_for"
+NAME_FUNCTIONS: Final = "symbolizer.name_functions"
 """Task with two arguments, the key of a binary whose symbols may have become better, and why, as a sentence."""
 
 LONGEST_TASK_S: Final = 1800
@@ -71,7 +71,7 @@ def make_broker(broker_url: str) -> Celery:
         worker_enable_remote_control=False,  # else the broker could stop workers and have them start processes
         task_ignore_result=True,
         task_default_queue=routing.NAMES,
-        task_routes={BUILD_SYMCACHE: {"queue": routing.BUILDS}, NAMES_FOR: {"queue": routing.NAMES}},
+        task_routes={BUILD_SYMCACHE: {"queue": routing.BUILDS}, NAME_FUNCTIONS: {"queue": routing.NAMES}},
         task_acks_late=True,
         task_acks_on_failure_or_timeout=True,
         task_reject_on_worker_lost=True,  # else a killed pool process takes its message with it
@@ -85,7 +85,7 @@ def make_broker(broker_url: str) -> Celery:
             "unacked_restore_throttle": 1,
             "socket_timeout": 30,
             "socket_connect_timeout": 5,
-            "queue_order_strategy": f"{Turns.__module__}:{Turns.__qualname__}",
+            "queue_order_strategy": f"{QueueRotation.__module__}:{QueueRotation.__qualname__}",
             "priority_steps": [0],  # one list a queue, where kombu has four
         },
     )
@@ -93,7 +93,7 @@ def make_broker(broker_url: str) -> Celery:
 
 
 def make_sender(broker_url: str) -> Callable[[Due], None]:
-    """A function that puts the landing of a capture on the queue of its partition.
+    """A function that puts the ingestion of a capture on the queue of its partition.
 
     It raises what the broker's client raises (kombu's OperationalError), at once: who calls it has a
     sweep that comes by again.
@@ -101,8 +101,8 @@ def make_sender(broker_url: str) -> Callable[[Due], None]:
     app = make_broker(broker_url)
 
     def send(due: Due) -> None:
-        queue = routing.again(due.partition) if due.again else routing.fresh(due.partition)
-        app.send_task(LAND_CAPTURE, args=[str(due.visit_id)], queue=queue, retry=False, ignore_result=True)
+        queue = routing.reprocess_queue(due.partition) if due.again else routing.new_queue(due.partition)
+        app.send_task(INGEST_CAPTURE, args=[str(due.visit_id)], queue=queue, retry=False, ignore_result=True)
 
     return send
 
@@ -116,7 +116,7 @@ def make_caller(broker_url: str) -> Callable[[str, str], None]:
     app = make_broker(broker_url)
 
     def call(key: str, why: str) -> None:
-        app.send_task(NAMES_FOR, args=[key, why], retry=False, ignore_result=True)
+        app.send_task(NAME_FUNCTIONS, args=[key, why], retry=False, ignore_result=True)
 
     return call
 

@@ -20,12 +20,12 @@ class TaskEnded:
 
 
 @dataclass(frozen=True, slots=True)
-class CapturesLanded:
-    """A transaction landed captures, or found each of them landed or expired."""
+class CapturesIngested:
+    """A transaction ingested captures, or found each of them ingested or expired."""
 
     outcomes: tuple[str, ...]
-    """Of each: landed, already, expired."""
-    again: int
+    """Of each: ingested, already, expired."""
+    reprocessed: int
     """Of them as another generation than the first."""
     samples: int
     facts: int
@@ -35,10 +35,10 @@ class CapturesLanded:
 
 @dataclass(frozen=True, slots=True)
 class CaptureFailed:
-    """A capture did not land."""
+    """A capture did not ingest."""
 
     error: Exception
-    set_aside: bool
+    quarantined: bool
     """It is not tried again by itself."""
 
 
@@ -52,21 +52,21 @@ class SymbolsBuilt:
 
 @dataclass(frozen=True, slots=True)
 class FunctionsNamed:
-    """Functions that had landed without a name got one in place."""
+    """Functions that had ingested without a name got one in place."""
 
     functions: int
 
 
-Event = TaskEnded | CapturesLanded | CaptureFailed | SymbolsBuilt | FunctionsNamed
+Event = TaskEnded | CapturesIngested | CaptureFailed | SymbolsBuilt | FunctionsNamed
 Watcher = Callable[[Event], None]
 
 
-def nobody(_event: Event) -> None:
+def ignore_event(_event: Event) -> None:
     """A watcher that does not look."""
 
 
 @contextmanager
-def told(watcher: Watcher, task: str) -> Iterator[None]:
+def report_task(watcher: Watcher, task: str) -> Iterator[None]:
     """Tell of the task's end, however it ends."""
     begun, failed = monotonic(), True
     try:

@@ -1,15 +1,15 @@
 """Which queue a task waits in, and in which order a worker looks through the queues.
 
-Captures wait by *partition*, the hash of what their machine ran most (`storage.affinity`): the worker that
+Captures wait by *partition*, the hash of what their machine ran most (`storage.work_partitions`): the worker that
 looks at a partition first has its binaries at hand. A worker takes the first message of
 
     names · fresh captures of its own partitions, and builds · fresh captures of the others · captures again
     of its own · those of the others
 
-and within each of these by turns (`symbolizer.worker.turns`), so nothing waits while somebody is idle: who has nothing of their own takes what is another's. Fresh captures
-go before those that are landed again for better symbols, and naming, which takes milliseconds and somebody
+and within each of these by turns (`symbolizer.worker.queue_rotation`), so nothing waits while somebody is idle: who has nothing of their own takes what is another's. Fresh captures
+go before those that are reprocessed for better symbols, and naming, which takes milliseconds and somebody
 waits for, before everything. The order is BRPOP's: Redis gives the first element of the first list that has
-one, and kombu asks for the lists in the order that `Turns` says.
+one, and kombu asks for the lists in the order that `QueueRotation` says.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,25 +17,25 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final
 
-from storage.affinity import PARTITIONS
-from symbolizer.errors import BadShare
+from storage.work_partitions import PARTITIONS
+from symbolizer.errors import BadPartitions
 
 NAMES: Final = "symbolizer.names"
 BUILDS: Final = "symbolizer.builds"
 
 
-def fresh(partition: int) -> str:
-    """The queue of captures that nobody has landed yet."""
-    return f"symbolizer.fresh.{partition % PARTITIONS}"
+def new_queue(partition: int) -> str:
+    """The queue of captures that nobody has ingested yet."""
+    return f"symbolizer.new.{partition % PARTITIONS}"
 
 
-def again(partition: int) -> str:
+def reprocess_queue(partition: int) -> str:
     """The queue of captures whose symbols have become better."""
-    return f"symbolizer.again.{partition % PARTITIONS}"
+    return f"symbolizer.reprocess.{partition % PARTITIONS}"
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class WorkerPartitions:
     """Which partitions a worker looks at first: those p with p mod `of` = `number` − 1."""
 
     number: int = 1
@@ -44,17 +44,17 @@ class Share:
 
     def __post_init__(self) -> None:
         if not 1 <= self.number <= self.of <= PARTITIONS:
-            raise BadShare(
+            raise BadPartitions(
                 f"Invalid partition {self.number}/{self.of}: expected N/M, e.g. 2/3 for the second of three workers; "
                 f"M is at most {PARTITIONS}."
             )
 
     @classmethod
-    def parse(cls, spelled: str) -> "Share":
-        """The share written as `2/3`. Raises `BadShare`."""
+    def parse(cls, spelled: str) -> "WorkerPartitions":
+        """The share written as `2/3`. Raises `BadPartitions`."""
         number, slash, of = spelled.partition("/")
         if not (slash and number.strip().isdecimal() and of.strip().isdecimal()):
-            raise BadShare(
+            raise BadPartitions(
                 f"Invalid partition {spelled!r}: expected N/M, e.g. 2/3 for the second of three workers."
             )
         return cls(int(number), int(of))
@@ -65,18 +65,24 @@ class Share:
         return tuple(range(self.number - 1, PARTITIONS, self.of))
 
 
-WHOLE: Final = Share()
+ALL_PARTITIONS: Final = WorkerPartitions()
 """All partitions, none before the others."""
 
 
-def queues(share: Share, name: str) -> list[str]:
+def queues(share: WorkerPartitions, name: str) -> list[str]:
     """All queues, in the order in which the worker of this name first takes from them.
 
     Workers with the same share begin at different partitions, by the hash of their names.
     """
     own = _from(share.own, name)
     others = _from((p for p in range(PARTITIONS) if p not in share.own), name)
-    return [NAMES, *map(fresh, own), BUILDS, *map(fresh, others), *map(again, (*own, *others))]
+    return [
+        NAMES,
+        *map(new_queue, own),
+        BUILDS,
+        *map(new_queue, others),
+        *map(reprocess_queue, (*own, *others)),
+    ]
 
 
 def ranks(order: Sequence[str]) -> dict[str, int]:
@@ -87,17 +93,17 @@ def ranks(order: Sequence[str]) -> dict[str, int]:
     """
     until_builds = order[: order.index(BUILDS) + 1] if BUILDS in order else order
     own = set(until_builds) - {NAMES}
-    own_again = {again(p) for p in range(PARTITIONS) if fresh(p) in own}
-    fresh_ones = {fresh(p) for p in range(PARTITIONS)}
+    own_reprocess = {reprocess_queue(p) for p in range(PARTITIONS) if new_queue(p) in own}
+    new_queues = {new_queue(p) for p in range(PARTITIONS)}
 
     def rank(queue: str) -> int:
         if queue == NAMES:
             return 0
         if queue in own:
             return 1
-        if queue in fresh_ones:
+        if queue in new_queues:
             return 2
-        return 3 if queue in own_again else 4
+        return 3 if queue in own_reprocess else 4
 
     return {queue: rank(queue) for queue in order}
 

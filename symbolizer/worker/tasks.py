@@ -10,36 +10,36 @@ from uuid import UUID
 from celery import Celery
 from sqlalchemy import Engine
 
-from storage import set_aside
+from storage import quarantine
 from storage.archive import Archive
 from storage.database import open_engine
 from storage.errors import DatabaseError
-from storage.landing.decode import NEWEST_FORMAT
-from storage.landing.interning import DEFAULT_STACK_BYTES
+from storage.ingest.decode_capture import NEWEST_FORMAT
+from storage.ingest.interning import DEFAULT_STACK_BYTES
 from symbolizer.builds.build import BuildLimits
 from symbolizer.builds.builder import SymCacheBuilder, fleet_symcaches
 from symbolizer.builds.outcome import Built, NotBuilt
 from symbolizer.builds.symbol_cache_folder import DEFAULT_LIMIT_BYTES
 from symbolizer.identity import ImageIdentity
 from symbolizer.images.resolve import Resolver
-from symbolizer.sources.chain import SourcePlaces, make_sources
-from symbolizer.worker.broker import BUILD_SYMCACHE, LAND_CAPTURE, NAMES_FOR, make_broker
-from symbolizer.worker.descriptors import allow_descriptors
-from symbolizer.worker.events import FunctionsNamed, SymbolsBuilt, Watcher, nobody, told
-from symbolizer.worker.landing import DEFAULT_TERMS, Lander, LeaseTerms
-from symbolizer.worker.renaming import Renaming
-from symbolizer.worker.routing import WHOLE, Share, queues
+from symbolizer.sources.chain import SourceSettings, make_sources
+from symbolizer.worker.broker import BUILD_SYMCACHE, INGEST_CAPTURE, NAME_FUNCTIONS, make_broker
+from symbolizer.worker.descriptor_limit import allow_descriptors
+from symbolizer.worker.events import FunctionsNamed, SymbolsBuilt, Watcher, ignore_event, report_task
+from symbolizer.worker.function_naming import FunctionNamer
+from symbolizer.worker.ingestion import DEFAULT_TERMS, Ingester, LeaseTerms
+from symbolizer.worker.routing import ALL_PARTITIONS, WorkerPartitions, queues
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Workplace:
+class WorkerResources:
     """What one process of a worker has at hand, made after the fork; for one thread."""
 
-    lander: Lander
+    ingester: Ingester
     builder: SymCacheBuilder
-    renaming: Renaming
+    namer: FunctionNamer
 
 
 def make_app(
@@ -47,12 +47,12 @@ def make_app(
     *,
     database_url: str,
     archive_url: str,
-    places: SourcePlaces,
+    places: SourceSettings,
     terms: LeaseTerms = DEFAULT_TERMS,
     limits: BuildLimits | None = None,
     cache_bytes: int = DEFAULT_LIMIT_BYTES,
     stack_bytes: int = DEFAULT_STACK_BYTES,
-    watcher: Watcher = nobody,
+    watcher: Watcher = ignore_event,
 ) -> Celery:
     """The application with the tasks of `symbolizer.worker.broker`.
 
@@ -61,7 +61,7 @@ def make_app(
     `stack_bytes` what each process remembers of stacks.
     """
     app = make_broker(broker_url)
-    at: dict[int, Workplace] = {}
+    at: dict[int, WorkerResources] = {}
 
     def send(task: str, *arguments: str) -> None:
         try:
@@ -69,55 +69,55 @@ def make_app(
         except Exception as error:  # noqa: BLE001 - kombu and redis have no common base class; the sweep does it later
             log.warning("not sent: task=%s binary=%s why=%s", task, arguments[0], error)
 
-    def wants_build(identity: ImageIdentity) -> None:
+    def request_build(identity: ImageIdentity) -> None:
         send(BUILD_SYMCACHE, identity.key, identity.path)
 
-    def has_better(key: str) -> None:
-        send(NAMES_FOR, key, "")
+    def announce_better(key: str) -> None:
+        send(NAME_FUNCTIONS, key, "")
 
-    def here() -> Workplace:
+    def here() -> WorkerResources:
         process = os.getpid()
         if process not in at:
             at.clear()  # a parent's, if this process was forked from one that worked itself
             engine = open_engine(database_url, application="worker", pool_size=2)
             archive = Archive(archive_url)
             _retry_readable(engine)
-            source = make_sources(places, engine, archive, wants_build=wants_build)
+            source = make_sources(places, engine, archive, request_build=request_build)
             patient = make_sources(places, engine, archive)
             folder = places.cache_dir
             caches = fleet_symcaches(engine, archive, folder, limits=limits, folder_bytes=cache_bytes)
-            resolver = Resolver(source, caches, wants_build=wants_build)
-            at[process] = Workplace(
-                Lander(
+            resolver = Resolver(source, caches, request_build=request_build)
+            at[process] = WorkerResources(
+                Ingester(
                     engine,
                     archive,
                     resolver,
                     terms=terms,
                     stack_bytes=stack_bytes,
-                    has_better=has_better,
+                    announce_better=announce_better,
                     watcher=watcher,
                 ),
                 SymCacheBuilder(engine, archive, patient, folder, limits, folder_bytes=cache_bytes),
-                Renaming(engine, source, caches, wants_build=wants_build),
+                FunctionNamer(engine, source, caches, request_build=request_build),
             )
         return at[process]
 
-    @app.task(name=LAND_CAPTURE)
-    def land_capture(visit_id: str) -> None:
-        with told(watcher, LAND_CAPTURE):
-            here().lander.land(UUID(visit_id))
+    @app.task(name=INGEST_CAPTURE)
+    def ingest_capture(visit_id: str) -> None:
+        with report_task(watcher, INGEST_CAPTURE):
+            here().ingester.ingest(UUID(visit_id))
 
     @app.task(name=BUILD_SYMCACHE)
     def build_symcache(key: str, path: str = "") -> None:
-        with told(watcher, BUILD_SYMCACHE):
+        with report_task(watcher, BUILD_SYMCACHE):
             watcher(SymbolsBuilt(_outcome(here().builder.build(key, path))))
             # Also if it failed: then by the symbol table.
-            watcher(FunctionsNamed(here().renaming.names_for(key).functions))
+            watcher(FunctionsNamed(here().namer.name_functions(key).functions))
 
-    @app.task(name=NAMES_FOR)
-    def names_for(key: str, why: str = "") -> None:
-        with told(watcher, NAMES_FOR):
-            watcher(FunctionsNamed(here().renaming.names_for(key, why).functions))
+    @app.task(name=NAME_FUNCTIONS)
+    def name_functions(key: str, why: str = "") -> None:
+        with report_task(watcher, NAME_FUNCTIONS):
+            watcher(FunctionsNamed(here().namer.name_functions(key, why).functions))
 
     return app
 
@@ -129,7 +129,7 @@ def worker_main(
     pool: Literal["prefork", "solo"] = "prefork",
     log_level: str = "INFO",
     name: str = "worker",
-    share: Share = WHOLE,
+    share: WorkerPartitions = ALL_PARTITIONS,
 ) -> None:
     """Run a worker of the application until SIGTERM or SIGINT, which let running tasks finish.
 
@@ -162,8 +162,8 @@ def _retry_readable(engine: Engine) -> None:
     """What an older program could not read this one may: it tries that again when it begins."""
     try:
         with engine.begin() as connection:
-            again = set_aside.retry_readable(connection, NEWEST_FORMAT)
-    except DatabaseError as error:  # the first landing meets it too; the collector asks once an hour
+            again = quarantine.retry_readable(connection, NEWEST_FORMAT)
+    except DatabaseError as error:  # the first ingestion meets it too; the collector asks once an hour
         log.warning("not looked for captures of newer formats: why=%s", error)
         return
     if again:

@@ -1,4 +1,4 @@
-"""Chromium in front of the real API over a real PostgreSQL with landed captures."""
+"""Chromium in front of the real API over a real PostgreSQL with ingested captures."""
 
 import shutil
 import socket
@@ -16,11 +16,11 @@ from sqlalchemy import Engine
 
 from services.api.app import create_app
 from services.api.auth import Access, mint_login_url
-from services.symbols.desk import SymbolDesk
+from services.symbols.symbol_service import SymbolService
 from storage.archive import Archive
 from storage.database import open_engine
-from storage.query.engine import QueryEngine
-from tests.browser.landed import LandedFleet
+from storage.query.query_engine import QueryEngine
+from tests.browser.ingested import IngestedFleet
 
 ROOT = Path(__file__).parents[2]
 NO_NODE = 3
@@ -89,9 +89,9 @@ def server(database_url: str, tmp_path: Path, built_pages: None) -> Iterator[Ser
     queries = QueryEngine(engine)
     listening = socket.create_server(("127.0.0.1", 0))
     state_dir = tmp_path / "state"
-    desk = SymbolDesk(engine, Archive(str(tmp_path / "archive")))
+    service = SymbolService(engine, Archive(str(tmp_path / "archive")))
     app = create_app(
-        queries, Access(state_dir), price_per_core_hour=PRICE, symbols=desk, uploads=tmp_path / "uploads"
+        queries, Access(state_dir), price_per_core_hour=PRICE, symbols=service, uploads=tmp_path / "uploads"
     )
     running = uvicorn.Server(
         uvicorn.Config(app, log_config=None, access_log=False, ws="none", timeout_graceful_shutdown=2)
@@ -107,9 +107,9 @@ def server(database_url: str, tmp_path: Path, built_pages: None) -> Iterator[Ser
 
 
 @pytest.fixture
-def fleet(engine: Engine) -> LandedFleet:
+def fleet(engine: Engine) -> IngestedFleet:
     """Machines and a campaign; nothing has been sampled."""
-    return LandedFleet(engine)
+    return IngestedFleet(engine)
 
 
 @dataclass

@@ -11,9 +11,9 @@ from playwright.sync_api import Page, expect
 from sqlalchemy import Engine
 
 from analysis.convergence import Curve
-from tests.browser.asking import answer_to
 from tests.browser.conftest import Visitor
-from tests.browser.landed import LandedFleet, Seen
+from tests.browser.fetch_answers import answer_to
+from tests.browser.ingested import IngestedFleet, Seen
 from tests.browser.test_results import expect_place, row, rows
 from tests.browser.test_states import violations
 
@@ -24,9 +24,9 @@ VISITS = 9
 
 
 @pytest.fixture
-def fleet(engine: Engine) -> LandedFleet:
+def fleet(engine: Engine) -> IngestedFleet:
     """Two releases of `search`; the new one spends twice as much in `malloc`, the less in its caller, and one old visit saw `rare`."""
-    fleet = LandedFleet(engine, 1000)
+    fleet = IngestedFleet(engine, 1000)
     for k in range(VISITS):
         ago = timedelta(seconds=60 + 5 * k)
         fleet.visit(f"old-{k}", ago=ago, seen=Seen(malloc=20 + k, version=OLD, rare=2 if k == 0 else 0))
@@ -34,7 +34,7 @@ def fleet(engine: Engine) -> LandedFleet:
     return fleet
 
 
-def test_two_versions_are_compared_from_their_row(visitor: Visitor, fleet: LandedFleet):
+def test_two_versions_are_compared_from_their_row(visitor: Visitor, fleet: IngestedFleet):
     page = visitor.open("?by=version&view=table")
     row(page, NEW).click(button="right")
     page.get_by_role("menuitem", name=f"Compare with {OLD}").click()
@@ -70,7 +70,7 @@ def test_two_versions_are_compared_from_their_row(visitor: Visitor, fleet: Lande
     expect_place(page, mark=re.compile("^function:"))
 
 
-def test_a_base_without_samples_is_said(visitor: Visitor, fleet: LandedFleet):
+def test_a_base_without_samples_is_said(visitor: Visitor, fleet: IngestedFleet):
     page = visitor.open("?view=diff&from=now-15m")
     expect(page.get_by_text("There are no samples to compare with.")).to_be_visible()
     page.get_by_role("button", name="Other base…").click()
@@ -82,13 +82,13 @@ def test_a_base_without_samples_is_said(visitor: Visitor, fleet: LandedFleet):
     expect(rows(page).first).to_be_visible()
 
 
-def test_nothing_is_judged_without_a_base(visitor: Visitor, fleet: LandedFleet):
+def test_nothing_is_judged_without_a_base(visitor: Visitor, fleet: IngestedFleet):
     page = visitor.open('?view=diff&base_select={version="none"}')
     expect(page.get_by_text("There are no samples to compare with.")).to_be_visible()
     expect(page.get_by_text("rows differ by more than chance explains")).to_have_count(0)
 
 
-def test_the_profile_says_how_many_visits_it_needs(visitor: Visitor, fleet: LandedFleet):
+def test_the_profile_says_how_many_visits_it_needs(visitor: Visitor, fleet: IngestedFleet):
     page = visitor.open("?view=reliability")
     expect(page.locator(".plot")).to_be_visible()
     answer = answer_to(page, "reliability")
@@ -96,9 +96,9 @@ def test_the_profile_says_how_many_visits_it_needs(visitor: Visitor, fleet: Land
     expect(page.locator(".cards")).to_contain_text(f"{answer['manhattan']['value']:.3f}")
     fit = answer["fit"]
     page.get_by_role("button", name="±2 %").click()
-    landed = answer["totals"]["visits_landed"]
-    assert fit["visits"] == landed == 2 * VISITS
-    more = needed_visits(fit, 0.02) - landed
+    ingested = answer["totals"]["visits_ingested"]
+    assert fit["visits"] == ingested == 2 * VISITS
+    more = needed_visits(fit, 0.02) - ingested
     assert more > 0
     expect(page.locator(".convergence figcaption")).to_contain_text(
         f"{more:,} more visits of the campaign for ±2 %"
@@ -106,12 +106,12 @@ def test_the_profile_says_how_many_visits_it_needs(visitor: Visitor, fleet: Land
     expect(page.locator(".plot .point")).to_have_count(len(fit["points"]))
 
 
-def test_only_visits_that_have_the_selection_say_what_is_known(visitor: Visitor, fleet: LandedFleet):
+def test_only_visits_that_have_the_selection_say_what_is_known(visitor: Visitor, fleet: IngestedFleet):
     page = visitor.open(f'?view=reliability&select={{version="{NEW}"}}')
     expect(page.locator(".plot")).to_be_visible()
     answer = answer_to(page, "reliability", select=f'{{version="{NEW}"}}')
-    fit, landed = answer["fit"], answer["totals"]["visits_landed"]
-    assert (fit["visits"], landed) == (VISITS, 2 * VISITS)
+    fit, ingested = answer["fit"], answer["totals"]["visits_ingested"]
+    assert (fit["visits"], ingested) == (VISITS, 2 * VISITS)
     left = Curve(fit["scale"], fit["bend"]).distance(VISITS * fit["samples_per_visit"])
     caption = page.locator(".convergence figcaption")
     expect(caption).to_contain_text(f"the 9 of 18 visits that have it leave ±{100 * left:.1f} %")
@@ -128,7 +128,9 @@ def needed_visits(fit: dict[str, Any], distance: float) -> int:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_everybody_can_read_comparisons(new_visitor: Callable[..., Visitor], fleet: LandedFleet, scheme: str):
+def test_everybody_can_read_comparisons(
+    new_visitor: Callable[..., Visitor], fleet: IngestedFleet, scheme: str
+):
     select = f'{{version="{NEW}"}}&base_select={{version="{OLD}"}}'
     page: Page = new_visitor(color_scheme=scheme).open(f"?view=diff&select={select}")
     row(page, "rare").hover()

@@ -9,9 +9,9 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 from sqlalchemy import Engine
 
-from tests.browser.asking import answer_to
 from tests.browser.conftest import PRICE, Visitor
-from tests.browser.landed import LandedFleet, Seen
+from tests.browser.fetch_answers import answer_to
+from tests.browser.ingested import IngestedFleet, Seen
 from tests.browser.test_results import expect_place, row
 from tests.browser.test_states import violations
 
@@ -20,9 +20,9 @@ VISITS = 14
 
 
 @pytest.fixture
-def fleet(engine: Engine) -> LandedFleet:
+def fleet(engine: Engine) -> IngestedFleet:
     """A thousand machines, 14 of which were visited; each saw `malloc` differently, one of them `rare`."""
-    fleet = LandedFleet(engine, POPULATION)
+    fleet = IngestedFleet(engine, POPULATION)
     for k in range(VISITS):
         seen = Seen(malloc=30 + 3 * (k % 7), rare=5 if k == 0 else 0)
         fleet.visit(f"web-{k:02}", ago=timedelta(seconds=30 + 5 * k), seen=seen)
@@ -30,7 +30,7 @@ def fleet(engine: Engine) -> LandedFleet:
 
 
 @pytest.fixture
-def page(visitor: Visitor, fleet: LandedFleet) -> Page:
+def page(visitor: Visitor, fleet: IngestedFleet) -> Page:
     opened = visitor.open()
     expect(row(opened, "malloc")).to_be_visible()
     return opened
@@ -73,17 +73,17 @@ def test_the_headline_says_what_stands_behind_the_numbers(page: Page):
     cores = round(totals["cores"]["value"])
     expect(headline(page)).to_contain_text(f"≈ {cores:,} cores")
     expect(headline(page)).to_contain_text("over 1 h on 1,000 machines")
-    expect(headline(page)).to_contain_text(f"{VISITS} visits drawn, {VISITS} landed")
+    expect(headline(page)).to_contain_text(f"{VISITS} visits drawn, {VISITS} ingested")
     expect(headline(page).locator(".warn")).to_contain_text("of the asked time covered")
 
 
 def test_rows_that_few_visits_decide_are_marked_and_explained(page: Page):
     rare = row(page, "rare")
-    expect(rare.locator(".badge.few")).to_be_visible()
+    expect(rare.locator(".badge.low_confidence")).to_be_visible()
     expect(self_cell(page, "rare").locator(".sr-only")).to_contain_text(
         "Most of this row comes from one or two visits"
     )
-    expect(row(page, "malloc").locator(".badge.few")).to_have_count(0)
+    expect(row(page, "malloc").locator(".badge.low_confidence")).to_have_count(0)
     rare.hover()
     expect(page.locator(".row-details .warn")).to_contain_text("one or two visits")
 
@@ -124,7 +124,7 @@ def test_frames_have_the_design_effect_of_their_function(page: Page):
     expect(page.locator("section.flame [aria-live=polite]")).to_contain_text("95 % interval")
 
 
-def test_visits_by_hand_claim_nothing_for_the_fleet(visitor: Visitor, fleet: LandedFleet):
+def test_visits_by_hand_claim_nothing_for_the_fleet(visitor: Visitor, fleet: IngestedFleet):
     fleet.visit("web-01", by_hand=True)
     page = visitor.open("?campaign=by-hand")
     expect(headline(page)).to_contain_text("1 visit asked for by hand, not drawn at random")
@@ -134,7 +134,7 @@ def test_visits_by_hand_claim_nothing_for_the_fleet(visitor: Visitor, fleet: Lan
     expect(measures.locator("option:not([disabled])")).to_have_text(["share", "samples", "core-seconds"])
 
 
-def test_values_beyond_those_sent_are_found(visitor: Visitor, fleet: LandedFleet):
+def test_values_beyond_those_sent_are_found(visitor: Visitor, fleet: IngestedFleet):
     for k in range(40):  # more than the 50 that are sent, with the 14
         fleet.visit(f"db-{k:02}")
     page = visitor.open()
@@ -151,7 +151,7 @@ def test_values_beyond_those_sent_are_found(visitor: Visitor, fleet: LandedFleet
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_everybody_can_read_how_sure_it_is(
-    new_visitor: Callable[..., Visitor], fleet: LandedFleet, scheme: str
+    new_visitor: Callable[..., Visitor], fleet: IngestedFleet, scheme: str
 ):
     page = new_visitor(color_scheme=scheme).open("?measure=cores&sort=-total")
     expect(row(page, "malloc")).to_be_visible()

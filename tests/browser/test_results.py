@@ -1,4 +1,4 @@
-"""Table and flame graph over landed samples: the same numbers, one selection, everything in the URL."""
+"""Table and flame graph over ingested samples: the same numbers, one selection, everything in the URL."""
 
 import re
 from collections.abc import Callable
@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
-from tests.browser.landed import LandedFleet
+from tests.browser.ingested import IngestedFleet
 
 
 def rows(page: Page) -> Locator:
@@ -47,7 +47,7 @@ def figure(page: Page, name: str) -> Locator:
 
 
 @pytest.fixture
-def page(visitor, fleet: LandedFleet) -> Page:
+def page(visitor, fleet: IngestedFleet) -> Page:
     fleet.visit("web-01")
     fleet.visit("web-02")
     opened = visitor.open()
@@ -55,7 +55,7 @@ def page(visitor, fleet: LandedFleet) -> Page:
     return opened
 
 
-def test_the_table_is_sorted_and_its_shares_are_those_landed(page: Page):
+def test_the_table_is_sorted_and_its_shares_are_those_ingested(page: Page):
     expect(rows(page)).to_have_count(8)
     expect(rows(page).locator(".name .text").first).to_have_text("index.<lambda>")
     expect(row(page, "malloc")).to_contain_text("26.67 %")  # 40 of 150, self and total
@@ -79,7 +79,7 @@ def test_figures_say_what_stands_behind_the_numbers(page: Page):
     expect(figure(page, "Symbolized")).to_contain_text("86.6 %")  # 130 of 150, rounded down
     expect(figure(page, "Complete stacks")).to_contain_text("100 %")
     expect(figure(page, "Campaign fleet")).to_contain_text("running")
-    expect(figure(page, "Waiting to land")).to_contain_text("0 captures")
+    expect(figure(page, "PendingCaptures to ingest")).to_contain_text("0 captures")
 
 
 def test_a_row_lights_up_its_frames(page: Page):
@@ -291,7 +291,7 @@ def test_the_table_works_without_a_mouse(page: Page):
     expect_place(page, mark=re.compile("^function:"))
 
 
-def test_a_copied_link_has_fixed_times(new_visitor: Callable, fleet: LandedFleet):
+def test_a_copied_link_has_fixed_times(new_visitor: Callable, fleet: IngestedFleet):
     fleet.visit()
     visitor = new_visitor(permissions=["clipboard-read", "clipboard-write"])
     page = visitor.open("?find=malloc")
@@ -307,7 +307,7 @@ def test_a_copied_link_has_fixed_times(new_visitor: Callable, fleet: LandedFleet
     expect(page.get_by_role("button", name="Go live")).to_be_visible()
 
 
-def test_a_live_page_shows_what_lands_and_never_goes_blank(new_visitor: Callable, fleet: LandedFleet):
+def test_a_live_page_shows_what_ingests_and_never_goes_blank(new_visitor: Callable, fleet: IngestedFleet):
     fleet.visit()
     visitor = new_visitor()
     visitor.page.clock.install()
@@ -330,7 +330,7 @@ def test_a_live_page_shows_what_lands_and_never_goes_blank(new_visitor: Callable
     assert page.evaluate("window.blanks") == 0
 
 
-def test_labels_are_sharp_on_dense_screens(new_visitor: Callable, fleet: LandedFleet):
+def test_labels_are_sharp_on_dense_screens(new_visitor: Callable, fleet: IngestedFleet):
     fleet.visit()
     page = new_visitor(device_scale_factor=2).open("?view=flame")
     expect(page.locator("canvas")).to_be_visible()

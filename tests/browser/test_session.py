@@ -12,11 +12,11 @@ from playwright.sync_api import Page, expect
 
 from services.api.sessions import SESSION_HEADER
 from tests.browser.conftest import Server, Visitor
-from tests.browser.landed import LandedFleet
+from tests.browser.ingested import IngestedFleet
 
 
 @pytest.fixture
-def signed_in(new_visitor: Callable[..., Visitor], fleet: LandedFleet) -> Visitor:
+def signed_in(new_visitor: Callable[..., Visitor], fleet: IngestedFleet) -> Visitor:
     """By a link, as it is printed."""
     fleet.visit()
     visitor = new_visitor(logged_in=False)

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 from sqlalchemy import make_url
 
-from tests.browser.landed import LandedFleet
+from tests.browser.ingested import IngestedFleet
 
 AXE = Path(__file__).parents[2] / "webui" / "node_modules" / "axe-core" / "axe.min.js"
 LIGHT = "rgb(244, 245, 247)"  # --bg of webui/src/styles/tokens.css
@@ -53,18 +53,20 @@ def unreachable_database(postgres_url: str, database_url: str) -> Callable[[], C
     return shut
 
 
-def test_before_the_first_capture_has_landed_the_page_says_so_and_fills_itself(visitor, fleet: LandedFleet):
+def test_before_the_first_capture_has_ingested_the_page_says_so_and_fills_itself(
+    visitor, fleet: IngestedFleet
+):
     visit_id = fleet.draw()
     fleet.bring_back(visit_id)
     page = visitor.open()
-    expect(page.get_by_text("The first captures are being landed")).to_be_visible()
+    expect(page.get_by_text("The first captures are being ingested")).to_be_visible()
     expect(page.get_by_text("1 answered")).to_be_visible()
-    expect(page.get_by_text("1 waiting to land")).to_be_visible()
-    fleet.land(visit_id)
+    expect(page.get_by_text("1 waiting to ingest")).to_be_visible()
+    fleet.ingest(visit_id)
     expect(page.get_by_role("grid")).to_contain_text("malloc")
 
 
-def test_an_empty_result_names_the_filter_and_takes_it_away(visitor, fleet: LandedFleet):
+def test_an_empty_result_names_the_filter_and_takes_it_away(visitor, fleet: IngestedFleet):
     fleet.visit()
     page = visitor.open('?select={application="search",team="db"}&focus=parse')
     expect(
@@ -75,7 +77,7 @@ def test_an_empty_result_names_the_filter_and_takes_it_away(visitor, fleet: Land
     expect(page.get_by_role("grid")).to_contain_text("malloc")
 
 
-def test_old_samples_are_one_click_away(visitor, fleet: LandedFleet):
+def test_old_samples_are_one_click_away(visitor, fleet: IngestedFleet):
     fleet.visit(ago=timedelta(hours=3))
     page = visitor.open()
     expect(page.get_by_text("The newest samples are 3 h old.")).to_be_visible()
@@ -83,7 +85,7 @@ def test_old_samples_are_one_click_away(visitor, fleet: LandedFleet):
     expect(page.get_by_role("grid")).to_contain_text("malloc")
 
 
-def test_a_stopped_campaign_is_said_loudly_with_the_way_back(visitor, fleet: LandedFleet):
+def test_a_stopped_campaign_is_said_loudly_with_the_way_back(visitor, fleet: IngestedFleet):
     fleet.visit()
     fleet.stop("11 of the last 20 visits failed, more than the allowed half")
     page = visitor.open()
@@ -95,7 +97,7 @@ def test_a_stopped_campaign_is_said_loudly_with_the_way_back(visitor, fleet: Lan
 
 
 def test_an_error_speaks_the_servers_words_and_is_passing(
-    new_visitor: Callable, fleet: LandedFleet, unreachable_database: Callable
+    new_visitor: Callable, fleet: IngestedFleet, unreachable_database: Callable
 ):
     fleet.visit()
     visitor = new_visitor()
@@ -112,7 +114,7 @@ def test_an_error_speaks_the_servers_words_and_is_passing(
 
 
 def test_a_failed_refresh_keeps_the_last_answer(
-    new_visitor: Callable, fleet: LandedFleet, unreachable_database: Callable
+    new_visitor: Callable, fleet: IngestedFleet, unreachable_database: Callable
 ):
     fleet.visit()
     visitor = new_visitor()
@@ -126,7 +128,7 @@ def test_a_failed_refresh_keeps_the_last_answer(
     reopen()
 
 
-def test_a_mistake_in_the_matchers_is_pointed_at(new_visitor: Callable, fleet: LandedFleet):
+def test_a_mistake_in_the_matchers_is_pointed_at(new_visitor: Callable, fleet: IngestedFleet):
     fleet.visit()
     page = new_visitor().open('?select={application="search" x}')
     expect(page.locator(".pointer")).to_have_text('{application="search" x}\n' + " " * 22 + "↑")
@@ -135,7 +137,7 @@ def test_a_mistake_in_the_matchers_is_pointed_at(new_visitor: Callable, fleet: L
     expect(page.get_by_role("grid")).to_contain_text("malloc")
 
 
-def test_a_filter_that_is_at_fault_alone_is_taken_away(new_visitor: Callable, fleet: LandedFleet):
+def test_a_filter_that_is_at_fault_alone_is_taken_away(new_visitor: Callable, fleet: IngestedFleet):
     fleet.visit()
     page = new_visitor().open('?select={application="search"}&focus=(&view=table')
     expect(page.get_by_role("alert")).to_contain_text("The regular expression '(' is not valid")
@@ -147,7 +149,7 @@ def test_a_filter_that_is_at_fault_alone_is_taken_away(new_visitor: Callable, fl
     expect(page.locator(".chip", has_text="application = search")).to_be_visible()
 
 
-def test_an_unknown_campaign_costs_no_filter(new_visitor: Callable, fleet: LandedFleet):
+def test_an_unknown_campaign_costs_no_filter(new_visitor: Callable, fleet: IngestedFleet):
     fleet.visit()
     page = new_visitor().open('?select={application="search"}&campaign=nightly&view=table')
     alert = page.get_by_role("alert")
@@ -158,7 +160,7 @@ def test_an_unknown_campaign_costs_no_filter(new_visitor: Callable, fleet: Lande
     expect(page.locator(".chip", has_text="application = search")).to_be_visible()
 
 
-def test_newest_samples_within_the_range_are_not_to_blame(visitor, fleet: LandedFleet):
+def test_newest_samples_within_the_range_are_not_to_blame(visitor, fleet: IngestedFleet):
     fleet.visit()
     page = visitor.open("?focus=no+such+function")
     expect(page.get_by_text("Keeping only stacks with")).to_be_visible()
@@ -173,7 +175,7 @@ def test_an_address_without_a_page_says_so(visitor):
     expect(page.get_by_role("heading", name="Symbols")).to_be_visible()
 
 
-def test_an_old_answer_does_not_pass_for_that_of_a_slow_question(visitor, fleet: LandedFleet):
+def test_an_old_answer_does_not_pass_for_that_of_a_slow_question(visitor, fleet: IngestedFleet):
     fleet.visit()
     page = visitor.open("?view=table")
     expect(page.get_by_role("grid")).to_contain_text("malloc")
@@ -187,7 +189,7 @@ def test_an_old_answer_does_not_pass_for_that_of_a_slow_question(visitor, fleet:
 
 
 @pytest.mark.parametrize("view", ["both", "diff", "reliability"])
-def test_a_telephone_shows_all_of_the_width(new_visitor: Callable, fleet: LandedFleet, view: str):
+def test_a_telephone_shows_all_of_the_width(new_visitor: Callable, fleet: IngestedFleet, view: str):
     fleet.visit()
     page = new_visitor().open(f"?view={view}")
     page.set_viewport_size({"width": 360, "height": 780})
@@ -216,7 +218,7 @@ def test_who_is_not_logged_in_learns_how(new_visitor: Callable):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_everybody_can_read_it(new_visitor: Callable, fleet: LandedFleet, scheme: str):
+def test_everybody_can_read_it(new_visitor: Callable, fleet: IngestedFleet, scheme: str):
     fleet.visit()
     fleet.stop("too many visits failed")
     visitor = new_visitor(color_scheme=scheme)
@@ -243,7 +245,7 @@ def test_everybody_can_read_it(new_visitor: Callable, fleet: LandedFleet, scheme
     assert violations(page) == []
 
 
-def test_the_theme_follows_the_system_until_somebody_chooses(new_visitor: Callable, fleet: LandedFleet):
+def test_the_theme_follows_the_system_until_somebody_chooses(new_visitor: Callable, fleet: IngestedFleet):
     fleet.visit()
     page = new_visitor(color_scheme="dark").open()
     html = page.locator("html")

@@ -10,12 +10,12 @@ from playwright.sync_api import Page, expect
 from sqlalchemy import Engine, update
 
 from storage.schema import capture
-from storage.symbols import relanding
-from tests.browser.landed import LandedFleet
+from storage.symbols import reprocessing
+from tests.browser.ingested import IngestedFleet
 from tests.browser.test_states import violations
 
 LIBZ = "aa" * 20
-"""Build-id of the library that `LandedFleet` has no names for."""
+"""Build-id of the library that `IngestedFleet` has no names for."""
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def drop(page: Page, file: Path) -> None:
     page.locator(".drop").dispatch_event("drop", {"dataTransfer": transfer})
 
 
-def test_a_row_without_a_name_leads_to_what_would_name_it(visitor, fleet: LandedFleet):
+def test_a_row_without_a_name_leads_to_what_would_name_it(visitor, fleet: IngestedFleet):
     fleet.visit()
     page = visitor.open()
     page.get_by_role("link", name="no symbols").click()
@@ -63,7 +63,7 @@ def test_a_row_without_a_name_leads_to_what_would_name_it(visitor, fleet: Landed
 
 
 def test_a_dropped_file_is_recognised_and_its_consequences_are_followed(
-    visitor, fleet: LandedFleet, engine: Engine, debug_file: Path
+    visitor, fleet: IngestedFleet, engine: Engine, debug_file: Path
 ):
     fleet.visit("web-01")
     fleet.visit("web-02")
@@ -74,15 +74,15 @@ def test_a_dropped_file_is_recognised_and_its_consequences_are_followed(
     expect(uploads).to_contain_text("debug file of aaaaaaaaaaaa…, names and lines")
     expect(uploads).to_contain_text("Its functions are being named")
     with engine.begin() as connection:  # as a worker does
-        relanding.begin(connection, LIBZ, why="libz.so.debug was uploaded.", nameless=True, renamed=3)
-        (visit_id, *_) = relanding.feed(connection)
-    expect(uploads).to_contain_text("3 functions named at once, 0 of 2 captures landed again")
+        reprocessing.begin(connection, LIBZ, why="libz.so.debug was uploaded.", nameless=True, renamed=3)
+        (visit_id, *_) = reprocessing.feed(connection)
+    expect(uploads).to_contain_text("3 functions named at once, 0 of 2 captures reprocessed")
     with engine.begin() as connection:
-        landed = update(capture).where(capture.c.visit_id == visit_id).values(landed=capture.c.wanted)
-        connection.execute(landed)
-    expect(uploads).to_contain_text("1 of 2 captures landed again")
+        ingested = update(capture).where(capture.c.visit_id == visit_id).values(ingested=capture.c.wanted)
+        connection.execute(ingested)
+    expect(uploads).to_contain_text("1 of 2 captures reprocessed")
     expect(uploads.get_by_role("progressbar")).to_have_attribute("aria-valuenow", "50")
-    expect(page.get_by_role("row", name="libz.so")).to_contain_text("1 of 2 captures landed again")
+    expect(page.get_by_role("row", name="libz.so")).to_contain_text("1 of 2 captures reprocessed")
     uploads.get_by_role("button", name="Details").click()
     details = page.get_by_role("table", name="Stored files")
     expect(details).to_contain_text("libz.so.debug")
@@ -93,7 +93,7 @@ def test_a_dropped_file_is_recognised_and_its_consequences_are_followed(
 
 
 def test_what_is_of_no_use_is_refused_in_words_and_stops_no_other(
-    visitor, fleet: LandedFleet, tmp_path: Path, debug_file: Path
+    visitor, fleet: IngestedFleet, tmp_path: Path, debug_file: Path
 ):
     text = tmp_path / "notes.txt"
     text.write_text("no symbols here")
@@ -111,7 +111,7 @@ def test_what_is_of_no_use_is_refused_in_words_and_stops_no_other(
     visitor.complaints.clear()  # the browser itself reports every request that was refused
 
 
-def test_binaries_are_found_and_sorted(visitor, fleet: LandedFleet):
+def test_binaries_are_found_and_sorted(visitor, fleet: IngestedFleet):
     fleet.visit()
     page = visitor.open("symbols?show=all")
     rows = page.locator("tr.binary")
@@ -127,7 +127,7 @@ def test_binaries_are_found_and_sorted(visitor, fleet: LandedFleet):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_everybody_can_read_the_page(
-    new_visitor: Callable, fleet: LandedFleet, debug_file: Path, scheme: str
+    new_visitor: Callable, fleet: IngestedFleet, debug_file: Path, scheme: str
 ):
     fleet.visit()
     visitor = new_visitor(color_scheme=scheme)

@@ -8,17 +8,17 @@ import pytest
 from analysis.smt.capacity import Capacity
 from analysis.smt.served_work import ServedWork
 from analysis.stability import Badge
-from services.simulate.fleet import Fleet
-from services.simulate.truth import Wanted, truth
+from simulation.fleet import Fleet
+from simulation.ground_truth import Wanted, truth
 from storage.errors import BadSelection
-from storage.query.engine import QueryEngine
 from storage.query.models.apu import ApuQuestion
 from storage.query.models.capacity import CapacityQuestion
 from storage.query.models.feature import FeatureQuestion
 from storage.query.models.load_test import LoadTestQuestion
 from storage.query.models.machine_types import MachineRates, MachineTypesQuestion
+from storage.query.models.no_answer import Unavailable
 from storage.query.models.stability import StabilityQuestion
-from storage.query.models.told import Unsaid
+from storage.query.query_engine import QueryEngine
 from storage.query.selections.grammar import parse_matchers
 from storage.query.selections.selection import Selection
 from storage.query.shapes.row_order import Page, Sort
@@ -28,7 +28,7 @@ _HOURS = 12
 
 
 def check_audits(queries: QueryEngine, fleet: Fleet, whole: Selection) -> None:
-    """Hold what audits answer about a landed past of twelve hours to what is true of it."""
+    """Hold what audits answer about a ingested past of twelve hours to what is true of it."""
     own: dict[str, float] = {}
     true = truth(fleet, Wanted(whole.start.timestamp(), whole.end.timestamp()))
     for (name, _), found in true.functions.items():
@@ -62,7 +62,7 @@ def _check_feature(queries: QueryEngine, whole: Selection, own: dict[str, float]
 
 def _check_badge(queries: QueryEngine, whole: Selection, own: dict[str, float]) -> None:
     found = queries.ask(StabilityQuestion(whole))
-    assert found.unsaid is None
+    assert found.unavailable is None
     judged = found.stability
     assert judged is not None
     assert judged.misplaced is not None
@@ -77,7 +77,7 @@ def _check_badge(queries: QueryEngine, whole: Selection, own: dict[str, float]) 
     misplaced = sum(abs(seen.get(name, 0.0) - own.get(name, 0.0)) for name in seen.keys() | own.keys()) / 2
     assert misplaced <= 2 * judged.misplaced.hi
     few = queries.ask(StabilityQuestion(replace(whole, matchers=parse_matchers('{application="none"}'))))
-    assert few.unsaid is not None
+    assert few.unavailable is not None
     assert few.stability is None
 
 
@@ -102,13 +102,13 @@ def _check_load_test(queries: QueryEngine, whole: Selection) -> None:
         unlike.rows[-1].test - unlike.rows[-1].production
     )
     nobody = replace(whole, matchers=parse_matchers('{application="none"}'))
-    assert queries.ask(LoadTestQuestion(nobody, whole)).unsaid is not None
+    assert queries.ask(LoadTestQuestion(nobody, whole)).unavailable is not None
 
 
 def _check_capacity(queries: QueryEngine, whole: Selection) -> None:
     nothing = queries.ask(CapacityQuestion(whole, (None,) * _HOURS))
-    assert nothing.unsaid is not None
-    assert nothing.unsaid.reason == "too_little"
+    assert nothing.unavailable is not None
+    assert nothing.unavailable.reason == "too_little"
     loads = [step.utilisation for step in nothing.steps]
     known = [None if load is None else load.value for load in loads]
     assert len(known) == _HOURS
@@ -119,9 +119,9 @@ def _check_capacity(queries: QueryEngine, whole: Selection) -> None:
     assert isinstance(found.by_utilisation, Capacity)
     assert found.by_utilisation.limit.value == pytest.approx(980)
     assert found.by_utilisation.intercept == pytest.approx(0.02)
-    assert isinstance(found.by_apu, Unsaid)
+    assert isinstance(found.by_apu, Unavailable)
     assert "calibrate" in found.by_apu.detail
-    assert found.unsaid is None
+    assert found.unavailable is None
     # With OC 1 APU is utilisation; above, the same requests fill the cores sooner.
     alike, sooner = (queries.ask(CapacityQuestion(whole, rates, coefficient=oc)).by_apu for oc in (1.0, 1.6))
     assert isinstance(alike, Capacity)
@@ -146,8 +146,8 @@ def _check_types(queries: QueryEngine, whole: Selection) -> None:
     assert dear.by_apu == "old"
     _check_types_at_equal_load(queries, whole, old.value, new.value)
     gone = queries.ask(MachineTypesQuestion(whole, old.value, "Z80", 1.0, 1.0, 1.4))
-    assert gone.unsaid is not None
-    assert "Z80" in gone.unsaid.detail
+    assert gone.unavailable is not None
+    assert "Z80" in gone.unavailable.detail
     assert gone.old == old
     assert np.isfinite(gone.old.apu.hi)
 
@@ -177,7 +177,7 @@ def _check_types_at_equal_load(queries: QueryEngine, whole: Selection, old: str,
         queries.ask(MachineTypesQuestion(whole, old, new, 1.0, 1.5, 1.4, few))
     assert refused.value.parameter == "old_rates"
     none = MachineRates((None,) * _HOURS, rates[1])
-    unsaid = queries.ask(MachineTypesQuestion(whole, old, new, 1.0, 1.5, 1.4, none)).unsaid
-    assert unsaid is not None
-    assert unsaid.reason == "too_little"
-    assert unsaid.detail.startswith(old)
+    unavailable = queries.ask(MachineTypesQuestion(whole, old, new, 1.0, 1.5, 1.4, none)).unavailable
+    assert unavailable is not None
+    assert unavailable.reason == "too_little"
+    assert unavailable.detail.startswith(old)

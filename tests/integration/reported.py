@@ -31,7 +31,7 @@ _NO_ANSWER = 3
 
 
 def check_reports(whole: Selection, platforms: tuple[str, ...], folder: Path) -> None:
-    """Ask every report for all of a landed past with these two platforms; `FLEETPROF_DATABASE_URL` says where it is."""
+    """Ask every report for all of a ingested past with these two platforms; `FLEETPROF_DATABASE_URL` says where it is."""
     asking = _Asking(("--from", format_time(whole.start), "--to", format_time(whole.end)))
     shown = asking.told(ratios.RatioAnswer, "cpi", "--by", "platform")
     assert "cycles / instructions" in shown
@@ -66,17 +66,17 @@ def check_reports(whole: Selection, platforms: tuple[str, ...], folder: Path) ->
     )
     served = (*types, "--old-rates", str(rates), "--new-rates", str(rates))
     # Nothing of the simulated fleet's load comes of requests: that is said of each type, by each measure.
-    assert f"{platforms[0]}: Load does not rise" in asking.unsaid(*served)
+    assert f"{platforms[0]}: Load does not rise" in asking.unavailable(*served)
     assert "Give either" in asking.said(2, *types, "--old-rates", str(rates))
     rates.write_text("".join(f"{whole.start.timestamp() + 3600 * hour},100\n" for hour in range(12)))
-    assert "request rates do not vary" in asking.unsaid("capacity", "--rates", str(rates)).lower()
+    assert "request rates do not vary" in asking.unavailable("capacity", "--rates", str(rates)).lower()
     rates.write_text("time,rate\n1,2\nnow,3\n")
     assert "Line 3: invalid time" in asking.refused("capacity", "--rates", str(rates))
 
-    assert "Z80" in asking.unsaid("machine-types", platforms[0], "Z80", "--coefficient", "1.4")
-    assert "calibrate" in asking.unsaid("apu")
-    assert "calibrate" in asking.unsaid("frequency")
-    assert "Z80" in asking.unsaid("platforms", platforms[0], "Z80")
+    assert "Z80" in asking.unavailable("machine-types", platforms[0], "Z80", "--coefficient", "1.4")
+    assert "calibrate" in asking.unavailable("apu")
+    assert "calibrate" in asking.unavailable("frequency")
+    assert "Z80" in asking.unavailable("platforms", platforms[0], "Z80")
     assert "Match machine" in asking.refused("cpi", '{compiler="gcc"}')
     assert "'serach' is pinned" in asking.refused("affinity", "--pin", "serach")
     assert "--step 1h" in asking.refused("cpi", "--step", "soon")
@@ -98,13 +98,13 @@ def check_sharing_reports(whole: Selection, target: str, neighbour: str, peak_gb
     assert "Cannot say, too_little: Nobody knows how much kubelet presses" in asking.said(
         3, *one, "--beside", "kubelet"
     )
-    assert "to itself" in asking.unsaid("interference", "kubelet")
+    assert "to itself" in asking.unavailable("interference", "kubelet")
     assert "select machines only" in asking.refused("interference", target, '{application="x"}')
     programs = ("placement", f"{target}:10,{neighbour}", "--machines")
     shown = asking.told(placement_advice.PlacementAnswer, *programs, "2", "--peak-gbs", str(peak_gbs))
     assert "1 of 1 limits are kept" in shown
-    asking.unsaid(*programs, "1", "--slots", "1")
-    assert "kubelet" in asking.unsaid("placement", "kubelet,nobody", "--machines", "2")
+    asking.unavailable(*programs, "1", "--slots", "1")
+    assert "kubelet" in asking.unavailable("placement", "kubelet,nobody", "--machines", "2")
 
 
 def check_events_report(whole: Selection, application: str, planted: tuple[str, ...], tune: str) -> None:
@@ -113,7 +113,7 @@ def check_events_report(whole: Selection, application: str, planted: tuple[str, 
     shown = asking.told(events.EventsAnswer, "events", application, "--rows", "2")
     assert all(name in shown for name in planted)
     assert f"the setting that moves them most: {tune}" in shown
-    assert "less of the machine" in asking.unsaid("events", application, "--least-share", "0.95")
+    assert "less of the machine" in asking.unavailable("events", application, "--least-share", "0.95")
 
 
 class _Asking:
@@ -127,7 +127,7 @@ class _Asking:
         model.model_validate(json.loads(answer))
         return self._run(0, *words)
 
-    def unsaid(self, *words: str) -> str:
+    def unavailable(self, *words: str) -> str:
         """Why there is no answer, in JSON and printed alike."""
         because: dict[str, Any] = json.loads(self._run(_NO_ANSWER, *words, "--json"))["because"]
         shown = self._run(_NO_ANSWER, *words)

@@ -30,9 +30,9 @@ from services.api.analysis.stability import StabilityAnswer
 from services.api.answer import Answer
 from services.api.app import create_app
 from services.api.auth import Access, parse_tokens
-from storage.query.engine import QueryEngine
-from tests.counting_fleet import STEPS, rate, write_counting_fleet
+from storage.query.query_engine import QueryEngine
 from tests.golden_answers import check_golden, close
+from tests.hardware_counter_fleet import STEPS, rate, write_counting_fleet
 
 pytestmark = pytest.mark.integration
 

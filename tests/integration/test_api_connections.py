@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from symbolizer.worker.descriptors import allow_descriptors
+from symbolizer.worker.descriptor_limit import allow_descriptors
 from tests.api_process import DEADLINE_S, answers, free_port, running
+from tests.polling import until
 from tests.self_signed import self_signed
-from tests.until import until
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(120)]
 

@@ -8,7 +8,7 @@ from starlette.testclient import TestClient
 
 from services.api.app import create_app
 from services.api.auth import Access, parse_tokens
-from storage.query.engine import QueryEngine
+from storage.query.query_engine import QueryEngine
 
 pytestmark = pytest.mark.integration
 

@@ -10,12 +10,12 @@ from anyio import CapacityLimiter
 from fastapi import FastAPI, Request, Response
 
 from services.api.formats.forms import Form, Forms
-from services.api.profiles.asker import Asker
+from services.api.profiles.query_handler import Asker
 from services.api.response_cache import ResponseCache
-from storage.query.engine import QueryEngine
-from storage.snapshots.budget import Budget, Limits
-from tests.listening import listening
-from tests.until import until
+from storage.query.query_engine import QueryEngine
+from storage.snapshots.query_budget import Budget, Limits
+from tests.polling import until
+from tests.threaded_server import listening
 
 pytestmark = pytest.mark.integration
 _FILES = 4

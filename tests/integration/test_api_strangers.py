@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 from services.api.problems import MEDIA_TYPE, ProblemDocument
 from storage.database import open_engine
-from tests.api_strangers import BASE, ask_everything, kind_of, operations, whole_app
+from tests.api_fuzzing import BASE, ask_everything, kind_of, operations, whole_app
 
 pytestmark = [
     pytest.mark.integration,

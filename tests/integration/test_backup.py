@@ -23,21 +23,21 @@ from sqlalchemy import Engine, func, select, text, update
 from sqlalchemy.engine import make_url
 
 from collector.sweep import adopt
-from services.backup import dump, restore
+from services.deployment.backup import dump, restore
 from services.embedded.postgres import EmbeddedPostgres
-from services.embedded.programs import program_folders
+from services.embedded.server_programs import program_folders
 from services.errors import BackupFailed
 from storage import captures, identity, migrate, visits
 from storage.archive import Archive, capture_key
 from storage.captures import NewCapture
-from storage.condition import is_empty, server_version
 from storage.database import open_engine
+from storage.database_health import is_empty, server_version
 from storage.errors import DatabaseError
-from storage.query.engine import QueryEngine
+from storage.query.query_engine import QueryEngine
 from storage.query.selections.selection import Selection
 from storage.query.shapes.row_order import Page
 from storage.query.shapes.table import TableQuestion
-from storage.schema import Outcome, campaign, capture, machine, roll_queue, visit
+from storage.schema import Outcome, campaign, capture, machine, rollup_queue, visit
 from storage.visits import DrawnVisit
 from tests.integration.exactly_once import library, roles
 from tests.integration.exactly_once.answers import WINDOWS, Answers
@@ -110,13 +110,13 @@ class Lateness:
 
 def remaining(engine: Engine) -> list[int]:
     with engine.connect() as connection:
-        behind = select(func.count()).select_from(capture).where(capture.c.landed < capture.c.wanted)
-        queued = select(func.count()).select_from(roll_queue)
+        behind = select(func.count()).select_from(capture).where(capture.c.ingested < capture.c.wanted)
+        queued = select(func.count()).select_from(rollup_queue)
         return [connection.execute(count).scalar_one() for count in (behind, queued)]
 
 
 def applications(engine: Engine) -> list[tuple[str, float]]:
-    """What the fleet's applications cost; functions depend on the symbols a landing happened to have (`check`)."""
+    """What the fleet's applications cost; functions depend on the symbols a ingestion happened to have (`check`)."""
     queries = QueryEngine(engine)
     try:
         start, end = WINDOWS[0]
@@ -144,7 +144,7 @@ def names_nothing_that_is_missing(engine: Engine, archive: Archive, folder: Path
 def dumped_while_leased(url: str, engine: Engine, crew: Crew, file: Path) -> UUID:
     """A capture whose worker dies with everything else: in the dump its lease has an hour to go.
 
-    Only one that is landed can be taken, else a worker may have it, whose landing ends every lease. Whoever wants
+    Only one that is ingested can be taken, else a worker may have it, whose ingestion ends every lease. Whoever wants
     captures again may have looked before it was taken, and ends the lease, too: then the dump is of no use.
     """
     held: list[UUID] = []
@@ -168,11 +168,11 @@ def dumped_while_leased(url: str, engine: Engine, crew: Crew, file: Path) -> UUI
 
 
 def leased(engine: Engine) -> list[UUID]:
-    """Lease a capture that is landed already, to be landed again; none while all are waiting or being landed."""
+    """Lease a capture that is ingested already, to be reprocessed; none while all are waiting or being ingested."""
     with engine.begin() as connection:
         found = connection.scalars(
             select(capture.c.visit_id)
-            .where(capture.c.landed == capture.c.wanted)
+            .where(capture.c.ingested == capture.c.wanted)
             .limit(1)
             .with_for_update(skip_locked=True)
         ).all()
@@ -193,10 +193,10 @@ def test_what_was_backed_up_at_work_is_restored_whole(
     stage = Stage(database_url, world, archive, Journal(tmp_path / "journal"), generations=GENERATIONS)
     late = Lateness(engine, archive)
     with Crew(stage, 1) as crew:
-        for role in (roles.worker, roles.uploader, roles.symbolist, roles.roller):
+        for role in (roles.worker, roles.uploader, roles.symbolist, roles.writer):
             crew.start(role)
         crew.until(lambda: library.built(engine, archive, tmp_path) is not None, "symbols are built")
-        crew.until(lambda: len(stage.journal.landings()) >= VISITS // 2, "half is landed")
+        crew.until(lambda: len(stage.journal.ingestions()) >= VISITS // 2, "half is ingested")
         under_way = late.draw("fleet")
         held = dumped_while_leased(database_url, engine, crew, tmp_path / "fleetprof.dump")
         late.finish(under_way, late.archive(under_way))
@@ -266,19 +266,19 @@ def fresh_database(postgres_url: str) -> Iterator[str]:
 
 
 def finished(url: str, stage: Stage, world: World, engine: Engine) -> None:
-    """Land and merge all that waits, out of the archive alone; then every visit is there once, and answers are so."""
+    """Ingest and merge all that waits, out of the archive alone; then every visit is there once, and answers are so."""
     stage = replace(stage, world=world, generations=1)
     with Crew(stage, 2) as crew:
-        for role in (roles.worker, roles.feeder, roles.roller):
+        for role in (roles.worker, roles.feeder, roles.writer):
             crew.start(role)
-        crew.until(lambda: remaining(engine) == [0, 0], "all is landed and merged")
+        crew.until(lambda: remaining(engine) == [0, 0], "all is ingested and merged")
     with moment(engine) as (connection, _):
         checked = check(connection, world)
     assert checked.wrong == ()
-    assert set(checked.landed) == set(world.visits)
+    assert set(checked.ingested) == set(world.visits)
     with engine.connect() as connection:
         assert (
-            connection.scalars(select(capture.c.set_aside).where(capture.c.set_aside.is_not(None))).all()
+            connection.scalars(select(capture.c.quarantined).where(capture.c.quarantined.is_not(None))).all()
             == []
         )
     asking = open_engine(url, application="answers")
@@ -369,8 +369,8 @@ WHEEL = [folder for folder in program_folders() if folder not in {*Path("/usr/li
 def test_an_older_server_takes_what_newer_programs_dumped(
     state_dirs: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("services.embedded.programs._postgres_folders", lambda *_: iter(OLDER[:1]))
-    monkeypatch.setattr("services.backup.program_folders", lambda: iter(WHEEL))
+    monkeypatch.setattr("services.embedded.server_programs._postgres_folders", lambda *_: iter(OLDER[:1]))
+    monkeypatch.setattr("services.deployment.backup.program_folders", lambda: iter(WHEEL))
     monkeypatch.setenv("PATH", str(tmp_path))
     server = EmbeddedPostgres(state_dirs[0] / "postgres", options={"fsync": "off"})
     server.start()
@@ -415,7 +415,7 @@ def test_an_older_pg_dump_than_the_server_is_not_taken(
     old = tmp_path / "pg_dump"
     old.write_text("#!/bin/sh\necho 'pg_dump (PostgreSQL) 13.4'\n")
     old.chmod(0o755)
-    monkeypatch.setattr("services.backup.program_folders", lambda: iter([tmp_path]))
+    monkeypatch.setattr("services.deployment.backup.program_folders", lambda: iter([tmp_path]))
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(BackupFailed, match="postgresql-client-"):
         dump(database_url, tmp_path / "it.dump")

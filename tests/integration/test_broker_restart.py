@@ -10,17 +10,17 @@ import pytest
 
 from services.embedded.valkey import EmbeddedValkey
 from symbolizer.worker.broker import make_caller
-from tests.until import until
+from tests.polling import until
 
 pytestmark = pytest.mark.integration
 
 WORKER = """
 import sys, time
 from pathlib import Path
-from symbolizer.worker.broker import NAMES_FOR, make_broker
+from symbolizer.worker.broker import NAME_FUNCTIONS, make_broker
 from symbolizer.worker.tasks import worker_main
 app = make_broker(sys.argv[1])
-@app.task(name=NAMES_FOR)
+@app.task(name=NAME_FUNCTIONS)
 def wait_for_file(key, why):
     folder = Path(key)
     (folder / "begun").touch()

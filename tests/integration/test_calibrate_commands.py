@@ -12,7 +12,7 @@ import grpc
 import pytest
 
 from analysis.smt.overlap import from_throughput
-from collector.calibrating import Work
+from collector.calibration_runner import Workload
 from fleetpb import capture_pb2, gateway_pb2, gateway_pb2_grpc
 from services.cli import main
 from services.commands import calibrate as command
@@ -281,7 +281,7 @@ def test_a_figure_is_given_and_a_platform_that_no_machine_has_is_pointed_out(fle
 
 def test_the_command_line_names_every_kind_and_work():
     assert set(get_args(command.KindName)) == {kind.value for kind in Kind}
-    assert set(get_args(command.WorkName)) == {work.value for work in Work}
+    assert set(get_args(command.WorkName)) == {work.value for work in Workload}
     assert command.ANY == calibrations.ANY
 
 

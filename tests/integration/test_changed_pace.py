@@ -15,7 +15,7 @@ from alembic import command
 from scipy.stats import ttest_1samp
 from sqlalchemy import Engine, func, select, text
 
-from collector import appointments
+from collector import schedule_round
 from collector.schedule import round_at, round_start
 from storage import campaigns, inventory, migrate
 from storage.campaigns import Definition, EventPlan
@@ -25,13 +25,13 @@ from storage.query.shapes.diff import DiffQuestion
 from storage.query.shapes.flame import FlameQuestion
 from storage.query.shapes.row_order import Page
 from storage.query.shapes.table import TableQuestion
-from storage.rolling.roll import Roller
+from storage.rollup.apply_queue import RollupWriter
 from storage.schema import coverage, stratum, visit
-from storage.segments.place import Lake
+from storage.segments.location import Lake
 from storage.visits import Outcome
 from tests.access_paths import BY_CELLS, BY_VISITS, planned
-from tests.designed import Campaign
-from tests.lakes import MIDNIGHT, Store, minutes
+from tests.sampled_campaign import Campaign
+from tests.small_lake import MIDNIGHT, Store, minutes
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 
@@ -84,7 +84,7 @@ def truth(first: int, end: int) -> dict[str, float]:
 
 
 def live(engine: Engine, name: str, seed: int) -> None:
-    """A campaign's day: rounds are drawn in their time, and visits land until the next period loses those that are left."""
+    """A campaign's day: rounds are drawn in their time, and visits ingest until the next period loses those that are left."""
     random = np.random.default_rng(seed)
     with engine.begin() as connection:
         fleet = Campaign(connection, SIZES, name)
@@ -97,12 +97,12 @@ def live(engine: Engine, name: str, seed: int) -> None:
             kept_until = until if following and following.period_s != pace.period_s else at(1440)
             now = at(pace.minute)
             while now < until:
-                drawn = appointments.draw_round(connection, campaign, now, random) or []
+                drawn = schedule_round.draw_round(connection, campaign, now, random) or []
                 for each in drawn:
                     if each.visit.drawn_at < kept_until:
                         seen = {stacks[0]: serving(each.visit.drawn_at.hour), stacks[1]: WAITING}
-                        landed = fleet.land(each.visit, utilisation=0.3, seconds=SECONDS)
-                        fleet.write.profile(landed, seen, period=SAMPLE)
+                        ingested = fleet.ingest(each.visit, utilisation=0.3, seconds=SECONDS)
+                        fleet.write.profile(ingested, seen, period=SAMPLE)
                 now = round_start(round_at(now, pace.period_s) + 1, pace.period_s)
 
 
@@ -137,7 +137,7 @@ def test_estimates_of_a_day_are_unbiased_and_their_intervals_hold_the_truth(stor
 
 def test_cells_and_the_lake_weigh_as_visits_do(store: Store) -> None:
     live(store.engine, "fleet", 1)
-    while Roller(store.engine).roll().entries:
+    while RollupWriter(store.engine).roll().entries:
         pass
     store.export()
     questions = table("fleet"), table("fleet", 7, 14), FlameQuestion(minutes(0, 1440), 100)
@@ -195,7 +195,7 @@ def test_an_upgrade_leaves_the_hour_that_has_begun_its_strata(store: Store) -> N
         command.upgrade(config, "head")
         random = np.random.default_rng(1)
         for minute in (30, 60):
-            assert appointments.draw_round(connection, campaign, at(minute), random)
+            assert schedule_round.draw_round(connection, campaign, at(minute), random)
         rows = connection.execute(
             select(coverage.c.hour, coverage.c.stratum_id, stratum.c.visits_per_hour)
             .distinct()

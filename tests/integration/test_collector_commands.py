@@ -12,20 +12,20 @@ import pytest
 from sqlalchemy import select
 
 from collector import sweep
-from collector.standing import ensure_standing
+from collector.default_campaign import ensure_default_campaign
 from services.cli import main
-from storage import campaigns, captures, coverage, inventory, set_aside
+from storage import campaigns, captures, coverage, inventory, quarantine
 from storage.archive import Archive
 from storage.campaigns import Counted, EventPlan, State
-from storage.landing.decode import NEWEST_FORMAT
+from storage.ingest.decode_capture import NEWEST_FORMAT
 from storage.query.shapes.status import read_status
 from storage.schema import visit
 from symbolizer.images.resolve import Resolver
 from symbolizer.sources.local_files import LocalFiles
-from symbolizer.worker.landing import Lander
-from tests import gateways
-from tests.gateways import serving
-from tests.waiting import Waiting, a_capture
+from symbolizer.worker.ingestion import Ingester
+from tests import fake_gateways
+from tests.fake_gateways import serving
+from tests.pending_captures import PendingCaptures, a_capture
 
 pytestmark = pytest.mark.integration
 
@@ -218,7 +218,7 @@ class TestVisit:
             code, out, err = fleetprof("visit", "m1", "--for", "50ms", "--wait", "10ms", "--json")
         assert code == 1
         said = json.loads(out)
-        assert (said["outcome"], said["landed"], said["samples"]) == ("answered", False, 7)
+        assert (said["outcome"], said["ingested"], said["samples"]) == ("answered", False, 7)
         assert "No broker is configured" in err
         (plan,) = gateway.plans
         assert (plan.events[0].duration_ms, plan.events[0].rate_hz, plan.campaign) == (50, 99.0, "by-hand")
@@ -235,7 +235,7 @@ class TestVisit:
         from fleetpb.gateway_pb2 import Refusal
 
         def refuses(_plan, _context):
-            yield gateways.refusal(Refusal.NOT_ALLOWED, "the operator allows 49 Hz")
+            yield fake_gateways.refusal(Refusal.NOT_ALLOWED, "the operator allows 49 Hz")
 
         with serving(server_directory / f"{time.monotonic_ns()}", refuses) as gateway:
             fleetprof("machines", "add", "m1", gateway.address)
@@ -247,7 +247,7 @@ class TestVisit:
         code, _, err = fleetprof("visit", "m1", "--for", "2h")
         assert (code, "600 s at most" in err) == (1, True)
 
-    def test_landed_it_prints_the_table_of_that_visit_alone(self, fleetprof, server_directory, worker):
+    def test_ingested_it_prints_the_table_of_that_visit_alone(self, fleetprof, server_directory, worker):
         with serving(server_directory / f"{time.monotonic_ns()}") as gateway:
             fleetprof("machines", "add", "m1", gateway.address)
             assert fleetprof("visit", "m1", "--for", "50ms")[0] == 0
@@ -264,60 +264,60 @@ class TestVisit:
 class TestCaptures:
     def test_what_was_set_aside_is_shown_and_tried_again(self, fleetprof, engine, archive):
         assert fleetprof("captures", "list")[:2] == (0, "Every capture is ingested.\n")
-        waiting = Waiting(engine, archive)
+        waiting = PendingCaptures(engine, archive)
         bad, newer, waits = (waiting.archive() for _ in range(3))
         with engine.begin() as connection:
-            captures.set_aside(connection, bad, "It is damaged.")
-            captures.set_aside(connection, newer, "It has format 2.", newer_format=2)
-        listed = json.loads(fleetprof("captures", "list", "--set-aside", "--json")[1])
+            captures.quarantined(connection, bad, "It is damaged.")
+            captures.quarantined(connection, newer, "It has format 2.", newer_format=2)
+        listed = json.loads(fleetprof("captures", "list", "--quarantined", "--json")[1])
         assert {(one["visit_id"], one["why"], one["newer_format"]) for one in listed} == {
             (str(bad), "It is damaged.", None),
             (str(newer), "It has format 2.", 2),
         }
         assert str(waits) in fleetprof("captures", "list")[1]
-        assert str(waits) not in fleetprof("captures", "list", "--set-aside")[1]
+        assert str(waits) not in fleetprof("captures", "list", "--quarantined")[1]
         code, out, err = fleetprof("captures", "retry", str(bad), str(waits))
         assert (code, out) == (1, "Retrying 1 capture.\n")
         assert "1 of them were not quarantined" in err
         assert fleetprof("captures", "retry", "--all")[:2] == (0, "Retrying 1 capture.\n")
         assert set(waiting.due()) == {bad, newer, waits}
-        assert fleetprof("captures", "list", "--set-aside")[1] == "No capture is quarantined.\n"
+        assert fleetprof("captures", "list", "--quarantined")[1] == "No capture is quarantined.\n"
 
     @pytest.mark.parametrize("arguments", [[], ["--all", "b2f1c1de-93a4-4ad4-a1f9-111111111111"]])
     def test_what_to_try_again_is_said_in_one_way(self, fleetprof, arguments):
         assert fleetprof("captures", "retry", *arguments)[0] == 2
 
     def test_a_newer_program_tries_what_it_can_read(self, engine, archive):
-        waiting = Waiting(engine, archive)
+        waiting = PendingCaptures(engine, archive)
         damaged, second, third = (waiting.archive() for _ in range(3))
         with engine.begin() as connection:
-            captures.set_aside(connection, damaged, "It is damaged.")
+            captures.quarantined(connection, damaged, "It is damaged.")
             for visit_id, layout in ((second, 2), (third, 3)):
-                captures.set_aside(connection, visit_id, "It is too new.", newer_format=layout)
-            assert set_aside.retry_readable(connection, 1) == 0
-            assert set_aside.retry_readable(connection, 2) == 1
-            assert set_aside.retry_readable(connection, 2) == 0
+                captures.quarantined(connection, visit_id, "It is too new.", newer_format=layout)
+            assert quarantine.retry_readable(connection, 1) == 0
+            assert quarantine.retry_readable(connection, 2) == 1
+            assert quarantine.retry_readable(connection, 2) == 0
         assert waiting.due() == [second]
 
 
-def test_a_worker_of_before_an_upgrade_sets_aside_what_the_next_one_lands(engine, archive, tmp_path):
-    waiting = Waiting(engine, archive)
+def test_a_worker_of_before_an_upgrade_sets_aside_what_the_next_one_ingests(engine, archive, tmp_path):
+    waiting = PendingCaptures(engine, archive)
     message = a_capture(uuid4())
     message.format = NEWEST_FORMAT + 1
     visit_id = waiting.archive(message.SerializeToString(), visit_id=UUID(bytes=message.visit_id))
-    lander = Lander(engine, archive, Resolver(LocalFiles(), tmp_path / "symbols"))
-    assert lander.land(visit_id) is None
+    ingester = Ingester(engine, archive, Resolver(LocalFiles(), tmp_path / "symbols"))
+    assert ingester.ingest(visit_id) is None
     assert waiting.row(visit_id).newer_format == NEWEST_FORMAT + 1
     with pytest.MonkeyPatch.context() as upgraded:
-        upgraded.setattr("storage.landing.decode.NEWEST_FORMAT", NEWEST_FORMAT + 1)
+        upgraded.setattr("storage.ingest.decode_capture.NEWEST_FORMAT", NEWEST_FORMAT + 1)
         upgraded.setattr("collector.sweep.NEWEST_FORMAT", NEWEST_FORMAT + 1)
         assert sweep.retry_readable(engine) == 1
-        assert lander.land(visit_id).outcome == "landed"
+        assert ingester.ingest(visit_id).outcome == "ingested"
 
 
 def test_a_campaign_says_that_its_visits_are_thinned(fleetprof, engine):
     with engine.begin() as connection:
-        campaign = ensure_standing(connection)
+        campaign = ensure_default_campaign(connection)
         ids = inventory.stratum_ids(connection, [("", "")], thinning=2)
         coverage.note_populations(
             connection, campaign.campaign_id, {ids["", ""]: 5}, [int(time.time() // 3600)]
@@ -331,8 +331,10 @@ def test_a_campaign_says_that_its_visits_are_thinned(fleetprof, engine):
 
 @pytest.fixture
 def worker(engine, tmp_path) -> Iterator[None]:
-    """Lands what is due, as the symbolizer's worker does, without a broker."""
-    lander = Lander(engine, Archive(str(tmp_path / "archive")), Resolver(LocalFiles(), tmp_path / "symbols"))
+    """Ingests what is due, as the symbolizer's worker does, without a broker."""
+    ingester = Ingester(
+        engine, Archive(str(tmp_path / "archive")), Resolver(LocalFiles(), tmp_path / "symbols")
+    )
     stop = threading.Event()
 
     def work():
@@ -340,7 +342,7 @@ def worker(engine, tmp_path) -> Iterator[None]:
             with engine.connect() as connection:
                 due = captures.due(connection, limit=10)
             for one in due:
-                lander.land(one.visit_id)
+                ingester.ingest(one.visit_id)
 
     thread = threading.Thread(target=work)
     thread.start()

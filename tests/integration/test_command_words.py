@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 from typer.testing import CliRunner
 
 from services.cli import _expected_errors, app
-from tests.counting_fleet import write_counting_fleet
+from tests.hardware_counter_fleet import write_counting_fleet
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 

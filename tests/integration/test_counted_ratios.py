@@ -7,12 +7,12 @@ import pytest
 from sqlalchemy import Connection, Engine, insert, update
 
 from storage.errors import BadSelection
-from storage.query.engine import QueryEngine
 from storage.query.models.ratios import RatioQuestion
+from storage.query.query_engine import QueryEngine
 from storage.query.selections.grammar import parse_matchers
 from storage.query.selections.selection import Selection
 from storage.schema import capture_counter, visit
-from tests.designed import Campaign
+from tests.sampled_campaign import Campaign
 
 pytestmark = pytest.mark.integration
 
@@ -68,7 +68,7 @@ def test_another_campaigns_failures_are_not_told(queries: QueryEngine):
     assert queries.ask(RatioQuestion(HOUR, "cpi", ())).inputs.missing == ()
     deep = Selection(HOUR.start, HOUR.end, campaign="deep")
     answer = queries.ask(RatioQuestion(deep, "cpi", ()))
-    assert answer.unsaid is not None
+    assert answer.unavailable is not None
     (failure,) = answer.inputs.missing
     assert (failure.name, failure.status, failure.visits) == ("cycles", "busy", 24)
 

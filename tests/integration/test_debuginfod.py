@@ -23,14 +23,14 @@ from symbolizer.elf.file import ElfFile
 from symbolizer.identity import ImageIdentity
 from symbolizer.source_text.roots import SourceRoot
 from symbolizer.source_text.text import FetchLimits, NotNow, SourceText, SourceTexts
-from symbolizer.sources.chain import SourcePlaces, make_sources
+from symbolizer.sources.chain import SourceSettings, make_sources
 from symbolizer.sources.debuginfod import Debuginfod
 from symbolizer.sources.debuginfod_client import DebuginfodClient, DownloadLimits
 from symbolizer.sources.download_folder import DownloadFolder
 from symbolizer.sources.opened_elf import open_elf
 from symbolizer.sources.source import Found, Missing
-from tests.remembered_absences import RememberedAbsences
-from tests.until import until
+from tests.memory_negative_cache import MemoryNegativeCache
+from tests.polling import until
 
 pytestmark = pytest.mark.integration
 
@@ -133,7 +133,9 @@ def answers(url: str, process: subprocess.Popen[bytes] | None = None) -> bool:
 
 @pytest.fixture
 def source(served: Served, tmp_path: Path) -> Debuginfod:
-    return Debuginfod([DebuginfodClient(served.url)], RememberedAbsences(), DownloadFolder(tmp_path / "kept"))
+    return Debuginfod(
+        [DebuginfodClient(served.url)], MemoryNegativeCache(), DownloadFolder(tmp_path / "kept")
+    )
 
 
 def closed(found: Found | Missing) -> Found:
@@ -161,7 +163,7 @@ def test_what_was_fetched_is_at_hand_when_the_server_is_gone(
 ) -> None:
     closed(source.debug_file(served.identity(), None))
     away = Debuginfod(
-        [DebuginfodClient("http://127.0.0.1:9")], RememberedAbsences(), DownloadFolder(tmp_path / "kept")
+        [DebuginfodClient("http://127.0.0.1:9")], MemoryNegativeCache(), DownloadFolder(tmp_path / "kept")
     )
     assert closed(away.debug_file(served.identity(), None)).elf.has_dwarf
 
@@ -178,7 +180,7 @@ def test_what_dwz_moved_out_is_found_by_its_own_build_id(served: Served, source:
 def test_an_unknown_build_is_missing_and_noted_for_the_fleet(
     served: Served, engine: Engine, archive: Archive, tmp_path: Path
 ) -> None:
-    places = SourcePlaces(tmp_path, debug_roots=(), debuginfod_urls=(served.url,))
+    places = SourceSettings(tmp_path, debug_roots=(), debuginfod_urls=(served.url,))
     chain = make_sources(places, engine, archive)
     nobodys = b"\x77" * 20
     missing = chain.debug_file(ImageIdentity(nobodys.hex(), "x", "/srv/x", nobodys, ""), None)
@@ -192,7 +194,7 @@ def test_an_unknown_build_is_missing_and_noted_for_the_fleet(
 
 def test_a_download_over_the_limit_is_refused_and_nothing_kept(served: Served, tmp_path: Path) -> None:
     client = DebuginfodClient(served.url, limits=DownloadLimits(bytes=1000))
-    source = Debuginfod([client], RememberedAbsences(), DownloadFolder(tmp_path / "kept"))
+    source = Debuginfod([client], MemoryNegativeCache(), DownloadFolder(tmp_path / "kept"))
     missing = source.debug_file(served.identity(), None)
     assert isinstance(missing, Missing)
     assert "1000" in missing.reason

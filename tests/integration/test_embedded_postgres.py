@@ -20,7 +20,7 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from services.embedded.postgres import EmbeddedPostgres
-from services.embedded.process import runs
+from services.embedded.server_process import runs
 from services.errors import CannotStart
 
 pytestmark = pytest.mark.integration

@@ -10,13 +10,13 @@ from sqlalchemy import Engine, insert
 
 from services.api.analysis.events import EventsAnswer, events_document
 from storage.errors import BadSelection
-from storage.query.engine import QueryEngine
 from storage.query.models.events import EventsQuestion
+from storage.query.query_engine import QueryEngine
 from storage.query.selections.grammar import parse_matchers
 from storage.query.selections.selection import Selection
 from storage.schema import capture_counter, capture_cpu, capture_system
-from tests.designed import Campaign
 from tests.integration.reported import check_events_report
+from tests.sampled_campaign import Campaign
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(120)]
 
@@ -83,7 +83,7 @@ def test_planted_events_and_what_moves_them_are_found(
     queries: QueryEngine, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = queries.ask(EventsQuestion(WHOLE, "alone"))
-    assert found.unsaid is None
+    assert found.unavailable is None
     assert found.mined is not None
     assert {event.name for event in found.mined.ranking[:2]} == set(PLANTED)
     assert found.mined.runs == MACHINES
@@ -116,9 +116,9 @@ def _check_what_cannot_be_said(queries: QueryEngine) -> None:
         found = queries.ask(question)
         assert found.mined is None
         assert found.coupling is None
-        assert found.unsaid is not None
-        assert found.unsaid.reason == reason
-        assert said in found.unsaid.detail
+        assert found.unavailable is not None
+        assert found.unavailable.reason == reason
+        assert said in found.unavailable.detail
         EventsAnswer.model_validate(events_document(question.selection, found))
     alike = queries.ask(EventsQuestion(one_governor, "alone"))
     assert alike.mined is not None

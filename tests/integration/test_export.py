@@ -21,11 +21,11 @@ from services.api.app import create_app
 from services.api.auth import Access, parse_tokens
 from services.api.profiles.stacks import StacksAnswer
 from storage.database import open_engine
-from storage.query.engine import QueryEngine
+from storage.query.query_engine import QueryEngine
 from tests import go_pprof
 from tests.conftest import administer, sibling
-from tests.designed import Campaign
 from tests.profile_proto import read
+from tests.sampled_campaign import Campaign
 
 pytestmark = pytest.mark.integration
 
@@ -354,7 +354,7 @@ def test_no_more_files_are_sent_at_once_than_may_be(
 ) -> None:
     for _ in range(6):  # a place is given back each time
         get(client, "stacks", PPROF, limit="1")
-    monkeypatch.setattr("services.api.profiles.asker._SENT_AT_ONCE", 0)
+    monkeypatch.setattr("services.api.profiles.query_handler._SENT_AT_ONCE", 0)
     queries = QueryEngine(filled)
     access = Access(tmp_path / "state", parse_tokens([f"viewer:{TOKEN}"]))
     with TestClient(

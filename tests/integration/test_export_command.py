@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from services.cli import app
 from tests import go_pprof
-from tests.facts import FactWriter
+from tests.fact_writer import FactWriter
 
 pytestmark = pytest.mark.integration
 

@@ -17,10 +17,10 @@ from sqlalchemy import Engine
 from services.api.app import create_app
 from services.api.auth import Access, parse_tokens
 from services.api.profiles import call_graph, diff, flame, labels, reliability, stacks, status, table
-from storage.query.engine import QueryEngine
+from storage.query.query_engine import QueryEngine
 from tests import go_pprof
-from tests.designed import Campaign
-from tests.until import until
+from tests.polling import until
+from tests.sampled_campaign import Campaign
 
 pytestmark = pytest.mark.integration
 

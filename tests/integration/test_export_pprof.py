@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from services.api.formats import pprof
-from storage.landing.markers import Kind
-from storage.landing.resolved import Status
-from storage.query.stacks.functions import FunctionRow
+from storage.ingest.marker_frames import Kind
+from storage.ingest.symbolized import Status
+from storage.query.stacks.function_names import FunctionRow
 from tests import go_pprof
 from tests.stack_tables import GROUPS, Fact, Made
 

@@ -13,8 +13,8 @@ from storage.archive import Archive
 from storage.captures import Due
 from symbolizer.worker import routing
 from symbolizer.worker.broker import make_broker, make_sender
-from tests.until import until
-from tests.waiting import Waiting
+from tests.pending_captures import PendingCaptures
+from tests.polling import until
 from tests.worker_process import worker
 
 pytestmark = pytest.mark.integration
@@ -33,7 +33,7 @@ class _Touch:
 def test_forged_messages_run_nothing_and_stop_nothing(
     engine: Engine, valkey_url: str, database_url: str, tmp_path: Path
 ) -> None:
-    fleet = Waiting(engine, Archive(str(tmp_path / "archive")))
+    fleet = PendingCaptures(engine, Archive(str(tmp_path / "archive")))
     visit_id = fleet.archive()
     touched, secret = tmp_path / "touched", tmp_path / "secret"
     secret.write_text("hunter2 is the password")
@@ -50,11 +50,11 @@ def test_forged_messages_run_nothing_and_stop_nothing(
         for name in ("os.system", "symbolizer.worker.tasks.worker_main", "celery.accumulate"):
             app.send_task(name, args=[f"touch {touched}"], queue=routing.NAMES)
         app.send_task("symbolizer.build_symcache", args=["ab" * 20, str(secret)], queue=routing.BUILDS)
-        app.send_task("symbolizer.land_capture", args=["../../secret"], queue=routing.fresh(0))
+        app.send_task("symbolizer.ingest_capture", args=["../../secret"], queue=routing.new_queue(0))
         app.control.shutdown()
         app.control.pool_grow(64)
         make_sender(valkey_url)(Due(visit_id, 1, partition=visit_id.int, again=False))
-        until(lambda: fleet.landed(visit_id), "the honest task's capture ingested")
+        until(lambda: fleet.ingested(visit_id), "the honest task's capture ingested")
         assert process.poll() is None
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     assert len(children) <= 2

@@ -15,24 +15,24 @@ from analysis.dvfs.fleet_fit import FleetFit
 from services.api.analysis.frequency import FrequencyAnswer, frequency_document
 from services.api.analysis.frequency_fit import FrequencyFitAnswer, frequency_fit_document
 from services.cli import app
-from services.simulate.catalogue import APPLICATIONS, SERVICES
-from services.simulate.draws import Floats
-from services.simulate.fleet import Fleet
-from services.simulate.platforms import PLATFORMS, Platform
-from services.simulate.rates import cycles_per_instruction, waiting_s
-from services.simulate.run import FleetPlan
-from services.simulate.window import Window
+from simulation.catalogue import APPLICATIONS, SERVICES
+from simulation.fleet import Fleet
+from simulation.fleet_plan import FleetPlan
+from simulation.platforms import PLATFORMS, Platform
+from simulation.rates import cycles_per_instruction, waiting_s
+from simulation.seeded_random import Floats
+from simulation.window import Window
 from storage.archive import Archive
 from storage.campaigns import Counted, EventPlan
-from storage.query.engine import QueryEngine
 from storage.query.models.frequency import FrequencyQuestion
-from storage.query.models.frequency_asked import Wanted, memory_change
 from storage.query.models.frequency_fit import FitQuestion, FitRow
+from storage.query.models.frequency_options import Wanted, memory_change
+from storage.query.query_engine import QueryEngine
 from storage.query.selections.grammar import parse_matchers
 from storage.query.selections.selection import Selection
 from storage.query.selections.times import format_time
 from storage.schema import capture_counter, dim_value
-from tests.simulated_past import land_past
+from tests.simulated_past import ingest_past
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 
@@ -53,7 +53,7 @@ _NO_ANSWER = 3
 
 
 @dataclass(frozen=True)
-class Landed:
+class Ingested:
     queries: QueryEngine
     fleet: Fleet
     engine: Engine
@@ -69,38 +69,38 @@ def _calm(slower: Callable[[Window], Floats]) -> Callable[[Window], Floats]:
 
 
 @pytest.fixture
-def landed(
+def ingested(
     engine: Engine, archive: Archive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Landed]:
+) -> Iterator[Ingested]:
     plan = FleetPlan(MACHINES, tmp_path / "s", tmp_path / "b", seed=SEED, strata=3)
     monkeypatch.setattr(Window, "_slower", _calm(Window._slower))
     fleet = Fleet(MACHINES, seed=SEED, strata=3, services=SERVICES_RUN)
     nominal = np.array([platform.nominal_mhz for platform in PLATFORMS])[fleet.platform]
     fleet.mhz = nominal * np.resize(SPEEDS, MACHINES)
-    land_past(
+    ingest_past(
         engine, archive, monkeypatch, plan, fleet,
         events=EVENTS, counted=Counted(cgroups=16), over=WHOLE, visits=VISITS,
     )  # fmt: skip
     asked = QueryEngine(engine)
-    yield Landed(asked, fleet, engine)
+    yield Ingested(asked, fleet, engine)
     asked.close()
 
 
 def test_a_over_f_plus_b_is_that_of_the_law(
-    landed: Landed, database_url: str, monkeypatch: pytest.MonkeyPatch
+    ingested: Ingested, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    queries = landed.queries
+    queries = ingested.queries
     answer = queries.ask(FitQuestion(WHOLE, limit=100))
-    assert answer.unsaid is None
-    assert answer.inputs.used == answer.inputs.visits == answer.inputs.coverage.landed
+    assert answer.unavailable is None
+    assert answer.inputs.used == answer.inputs.visits == answer.inputs.coverage.ingested
     rows = {(row.application, row.platform): row for row in answer.rows}
     assert len(rows) == answer.rows_total
     _check_without_pressure(rows)
     _check_under_pressure(rows)
     _check_both_models_agree(queries, rows)
     _check_another_memory(queries)
-    _check_what_cannot_be_said(landed)
-    _check_one_bad_visit(landed, rows)
+    _check_what_cannot_be_said(ingested)
+    _check_one_bad_visit(ingested, rows)
     monkeypatch.setenv("FLEETPROF_DATABASE_URL", database_url)
     _check_reports()
 
@@ -211,29 +211,31 @@ def _check_another_memory(queries: QueryEngine) -> None:
     FrequencyAnswer.model_validate(frequency_document(WHOLE, one_run))
 
 
-def _check_what_cannot_be_said(landed: Landed) -> None:
-    nobody = landed.queries.ask(FitQuestion(replace(WHOLE, matchers=parse_matchers('{machine="none"}'))))
-    assert nobody.unsaid is not None
-    assert nobody.unsaid.reason == "too_little"
+def _check_what_cannot_be_said(ingested: Ingested) -> None:
+    nobody = ingested.queries.ask(FitQuestion(replace(WHOLE, matchers=parse_matchers('{machine="none"}'))))
+    assert nobody.unavailable is not None
+    assert nobody.unavailable.reason == "too_little"
     # Of machines at one frequency every row says so, and none is left out.
-    fast = "|".join(landed.fleet.name(number) for number in range(2, MACHINES, len(SPEEDS)))
-    same = landed.queries.ask(FitQuestion(replace(WHOLE, matchers=parse_matchers(f'{{machine=~"{fast}"}}'))))
+    fast = "|".join(ingested.fleet.name(number) for number in range(2, MACHINES, len(SPEEDS)))
+    same = ingested.queries.ask(
+        FitQuestion(replace(WHOLE, matchers=parse_matchers(f'{{machine=~"{fast}"}}')))
+    )
     assert same.rows
     for row in same.rows:
         assert row.fit is None
-        assert row.unsaid is not None
-        assert row.unsaid.reason in {"constant", "too_little"}
-    assert sum(row.unsaid is not None and row.unsaid.reason == "constant" for row in same.rows) > 5
+        assert row.unavailable is not None
+        assert row.unavailable.reason in {"constant", "too_little"}
+    assert sum(row.unavailable is not None and row.unavailable.reason == "constant" for row in same.rows) > 5
     FrequencyFitAnswer.model_validate(frequency_fit_document(WHOLE, same))
-    assert same.unsaid is not None
-    assert same.unsaid.reason == "constant"
+    assert same.unavailable is not None
+    assert same.unavailable.reason == "constant"
 
 
-def _check_one_bad_visit(landed: Landed, rows: Rows) -> None:
+def _check_one_bad_visit(ingested: Ingested, rows: Rows) -> None:
     """One application's cycles in one visit are a millionth: it is left out there, and told."""
     name = TARGETS[0].name
     c = capture_counter.c
-    with landed.engine.begin() as connection:
+    with ingested.engine.begin() as connection:
         id_ = connection.scalar(
             select(dim_value.c.value_id).where(dim_value.c.dim == "application", dim_value.c.value == name)
         )
@@ -241,7 +243,7 @@ def _check_one_bad_visit(landed: Landed, rows: Rows) -> None:
         one = connection.scalar(select(func.min(cast(c.visit_id, Text))).where(whose))
         bad = whose & (cast(c.visit_id, Text) == one)
         connection.execute(update(capture_counter).where(bad).values(scaled=c.scaled / 1e6))
-    found = landed.queries.ask(FitQuestion(WHOLE, limit=100))
+    found = ingested.queries.ask(FitQuestion(WHOLE, limit=100))
     assert sum(found.left_out.values()) == 1, found.left_out
     assert "10,000 MHz" in next(iter(found.left_out))
     after = {(row.application, row.platform): row for row in found.rows if row.application == name}

@@ -11,7 +11,7 @@ from services.api.profiles.callers import CallersAnswer
 from services.api.profiles.lines import LinesAnswer
 from services.api.profiles.shared_code import SharedCodeAnswer, UsersAnswer
 from services.cli import app
-from tests.facts import FactWriter
+from tests.fact_writer import FactWriter
 
 pytestmark = pytest.mark.integration
 

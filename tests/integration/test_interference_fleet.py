@@ -1,4 +1,4 @@
-"""GIVEN a simulated fleet of one chip a machine, some with one service only WHEN its past has landed THEN interference is that of its law."""
+"""GIVEN a simulated fleet of one chip a machine, some with one service only WHEN its past has ingested THEN interference is that of its law."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -12,25 +12,25 @@ from sqlalchemy import Engine
 from analysis.interference.experiments import Metric, Run
 from services.api.analysis.interference import InterferenceAnswer, interference_document
 from services.api.analysis.placement_advice import PlacementAnswer, placement_document
-from services.simulate.catalogue import SERVICES
-from services.simulate.contention import slowdown
-from services.simulate.fleet import Fleet
-from services.simulate.platforms import PLATFORMS
-from services.simulate.rates import MEMORY, units_per_core_second
-from services.simulate.run import FleetPlan
-from services.simulate.truth import Wanted, cycles_per_instruction
+from simulation.catalogue import SERVICES
+from simulation.contention import slowdown
+from simulation.fleet import Fleet
+from simulation.fleet_plan import FleetPlan
+from simulation.ground_truth import Wanted, cycles_per_instruction
+from simulation.platforms import PLATFORMS
+from simulation.rates import MEMORY, units_per_core_second
 from storage import experiments
 from storage.archive import Archive
 from storage.campaigns import Counted, EventPlan
 from storage.errors import BadSelection
 from storage.experiments import PlatformRun
-from storage.query.engine import QueryEngine
 from storage.query.models.interference import TargetQuestion
 from storage.query.models.placement import PlacementQuestion
+from storage.query.query_engine import QueryEngine
 from storage.query.selections.grammar import parse_matchers
 from storage.query.selections.selection import Selection
 from tests.integration.reported import check_sharing_reports
-from tests.simulated_past import land_past
+from tests.simulated_past import ingest_past
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 
@@ -44,51 +44,51 @@ TARGETS = SERVICES[:3]
 
 
 @dataclass(frozen=True)
-class Landed:
+class Ingested:
     engine: Engine
     queries: QueryEngine
     fleet: Fleet
 
 
 @pytest.fixture
-def landed(
+def ingested(
     engine: Engine, archive: Archive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Landed]:
+) -> Iterator[Ingested]:
     plan = FleetPlan(MACHINES, tmp_path / "s", tmp_path / "b", seed=SEED, strata=1)
     # The law is of neighbours on a chip: nobody shares a core here, which would slow down the busy too.
     fleet = Fleet(MACHINES, seed=SEED, strata=1, services=SERVICES_RUN, dedicated=0.3, smt=False)
     # One machine below the frequency of the others, as governors may keep it.
     slowed = int(np.flatnonzero(~fleet.is_dedicated & ~fleet.is_idle & (fleet.base[:, 0] == 0))[0])
     fleet.mhz[slowed] *= 0.8
-    land_past(
+    ingest_past(
         engine, archive, monkeypatch, plan, fleet,
         events=EVENTS, counted=Counted(("l2-lines-in",), 16), over=WHOLE, visits=VISITS,
     )  # fmt: skip
     asked = QueryEngine(engine)
-    yield Landed(engine, asked, fleet)
+    yield Ingested(engine, asked, fleet)
     asked.close()
 
 
 def test_interference_is_that_of_the_law(
-    landed: Landed, database_url: str, monkeypatch: pytest.MonkeyPatch
+    ingested: Ingested, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _check_targets(landed)
-    _check_a_mix(landed.queries)
-    _check_placement(landed.queries)
-    _check_what_cannot_be_said(landed.queries)
-    _check_that_experiments_do_not_mix(landed)
+    _check_targets(ingested)
+    _check_a_mix(ingested.queries)
+    _check_placement(ingested.queries)
+    _check_what_cannot_be_said(ingested.queries)
+    _check_that_experiments_do_not_mix(ingested)
     monkeypatch.setenv("FLEETPROF_DATABASE_URL", database_url)
     check_sharing_reports(WHOLE, TARGETS[1].name, TARGETS[0].name, PEAK)
 
 
-def _check_targets(landed: Landed) -> None:
+def _check_targets(ingested: Ingested) -> None:
     alone = cycles_per_instruction(
-        landed.fleet, Wanted(WHOLE.start.timestamp(), WHOLE.end.timestamp(), alone=True)
+        ingested.fleet, Wanted(WHOLE.start.timestamp(), WHOLE.end.timestamp(), alone=True)
     )
     learned = 0
     for application in TARGETS:
-        found = landed.queries.ask(TargetQuestion(WHOLE, application.name, peak_gbs=PEAK))
-        assert found.unsaid is None, (application.name, found.unsaid)
+        found = ingested.queries.ask(TargetQuestion(WHOLE, application.name, peak_gbs=PEAK))
+        assert found.unavailable is None, (application.name, found.unavailable)
         assert found.platform == PLATFORMS[0].name
         assert found.lines == "l2-lines-in"
         assert not found.peak_is_seen
@@ -104,7 +104,7 @@ def _check_targets(landed: Landed) -> None:
         assert model.error < model.baseline_error / 2
         for piece in found.pieces:
             if piece.fit is None:
-                assert piece.unsaid is not None
+                assert piece.unavailable is not None
                 continue
             learned += 1
             lines, gigabytes = piece.fit.mean.tolist()
@@ -138,8 +138,8 @@ def _check_a_mix(queries: QueryEngine) -> None:
     assert found.mix.prediction.degradation.value == pytest.approx(true, abs=0.02)
     unknown = queries.ask(replace(question, beside=(("kubelet", 1.0),))).mix
     assert unknown is not None
-    assert unknown.unsaid is not None
-    assert "kubelet" in unknown.unsaid.detail
+    assert unknown.unavailable is not None
+    assert "kubelet" in unknown.unavailable.detail
     InterferenceAnswer.model_validate(
         interference_document(WHOLE, queries.ask(replace(question, beside=(("kubelet", 1.0),))))
     )
@@ -149,18 +149,18 @@ def _check_placement(queries: QueryEngine) -> None:
     names = [application.name for application in TARGETS]
     tenants = tuple((name, 10.0) for name in (*names, names[2]))
     found = queries.ask(PlacementQuestion(WHOLE, tenants, machines=2, slots=2, peak_gbs=PEAK))
-    assert found.unsaid is None
+    assert found.unavailable is None
     assert [row.application for row in found.rows] == [name for name, _ in tenants]
     assert sorted(row.machine for row in found.rows if row.machine is not None) == [0, 0, 1, 1]
     assert all(row.kept for row in found.rows if row.degradation is not None)
     assert any(row.degradation is not None for row in found.rows)
     PlacementAnswer.model_validate(placement_document(WHOLE, found))
     crowded = queries.ask(PlacementQuestion(WHOLE, tenants, machines=1, slots=2, peak_gbs=PEAK))
-    assert crowded.unsaid is not None
-    assert crowded.unsaid.reason == "unreachable"
+    assert crowded.unavailable is not None
+    assert crowded.unavailable.reason == "unreachable"
     strange = queries.ask(PlacementQuestion(WHOLE, ((names[0], None), ("kubelet", None)), machines=1))
-    assert strange.unsaid is not None
-    assert strange.unsaid.reason == "too_little"
+    assert strange.unavailable is not None
+    assert strange.unavailable.reason == "too_little"
     assert all(row.machine is None for row in strange.rows)
     PlacementAnswer.model_validate(placement_document(WHOLE, strange))
 
@@ -175,9 +175,9 @@ def _check_what_cannot_be_said(queries: QueryEngine) -> None:
         (TargetQuestion(replace(WHOLE, end=DAY + timedelta(hours=1)), name), ""),
     ):
         found = queries.ask(question)
-        assert found.unsaid is not None, question
-        assert found.unsaid.reason == "too_little"
-        assert said in found.unsaid.detail
+        assert found.unavailable is not None, question
+        assert found.unavailable.reason == "too_little"
+        assert said in found.unavailable.detail
         assert found.model is None
         InterferenceAnswer.model_validate(interference_document(WHOLE, found))
     seen = queries.ask(TargetQuestion(WHOLE, name))
@@ -198,7 +198,7 @@ def _check_what_cannot_be_said(queries: QueryEngine) -> None:
             queries.ask(wrong)
 
 
-def _check_that_experiments_do_not_mix(landed: Landed) -> None:
+def _check_that_experiments_do_not_mix(ingested: Ingested) -> None:
     """Of one who is known by visits, and of one who never has a machine to itself."""
     known, busy = TARGETS[0].name, "kubelet"
     alone = [Run(name, (), Metric.CPI, 1.0, 5.0, 1.0, 1.0) for name in (known, busy)]
@@ -209,28 +209,28 @@ def _check_that_experiments_do_not_mix(landed: Landed) -> None:
     ]
     runs = [PlatformRun(line, PLATFORMS[0].name, run) for line, run in enumerate((*alone, *mixes), 2)]
     question = TargetQuestion(WHOLE, known, peak_gbs=PEAK)
-    before = landed.queries.ask(question)
-    with landed.engine.begin() as connection:
+    before = ingested.queries.ask(question)
+    with ingested.engine.begin() as connection:
         experiments.keep(connection, "lab", runs)
-    again = landed.queries.ask(question)
+    again = ingested.queries.ask(question)
     assert interference_document(WHOLE, again) == interference_document(WHOLE, before)
     assert (before.source.experiments, before.source.runs, before.source.instead_of) == ("", 0, None)
     assert before.model is not None
     assert before.source.visits == before.model.observations > 24
-    named = landed.queries.ask(replace(question, experiments="lab"))
+    named = ingested.queries.ask(replace(question, experiments="lab"))
     assert named.model is not None
     assert (named.source.experiments, named.source.visits, named.source.runs) == ("lab", 0, 24)
     assert named.model.baseline == pytest.approx(0.25)
     assert set(named.neighbours) == {known, busy}
     assert (named.inputs.visits, named.inputs.used) == (0, 0)
-    other = landed.queries.ask(replace(question, target=busy))
+    other = ingested.queries.ask(replace(question, target=busy))
     assert other.source.experiments == "lab"
     assert other.source.instead_of is not None
     assert "to itself" in other.source.instead_of.detail
     assert other.inputs.used == 0
     # One of the two is known by visits, but a placement has one source.
-    placed = landed.queries.ask(PlacementQuestion(WHOLE, ((known, None), (busy, None)), 1, peak_gbs=PEAK))
+    placed = ingested.queries.ask(PlacementQuestion(WHOLE, ((known, None), (busy, None)), 1, peak_gbs=PEAK))
     assert (placed.source.experiments, placed.source.runs) == ("lab", 48)
     assert placed.source.instead_of is not None
-    with landed.engine.begin() as connection:
+    with ingested.engine.begin() as connection:
         experiments.remove(connection, "lab")

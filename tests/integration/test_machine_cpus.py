@@ -9,17 +9,17 @@ import pytest
 from sqlalchemy import Connection, Engine, insert, select, text
 
 from storage.errors import BudgetExceeded
-from storage.query.engine import QueryEngine
 from storage.query.models import frequency_sums
 from storage.query.models.cross_check import CrossCheckQuestion
 from storage.query.models.frequency import FrequencyAnswer, FrequencyQuestion
 from storage.query.observed.cpus import read_cpus
 from storage.query.observed.machine_cpus import read_machine_cpus
 from storage.query.observed.machines import read_machine_visits
+from storage.query.query_engine import QueryEngine
 from storage.query.selections.selection import Selection
 from storage.schema import capture_cpu, capture_segment
-from storage.snapshots.budget import Budget, Limits
-from tests.designed import Campaign
+from storage.snapshots.query_budget import Budget, Limits
+from tests.sampled_campaign import Campaign
 
 pytestmark = pytest.mark.integration
 
@@ -98,7 +98,7 @@ def test_a_frequency_question_needs_no_room_for_every_cpu(
     small = QueryEngine(engine, limits=Limits(bytes=BUDGET))
     question = FrequencyQuestion(WHOLE, latency_ns=90.0)
     found = small.ask(question)
-    assert found.unsaid is None
+    assert found.unavailable is None
     assert found.inputs.used == DAYS * VISITS
     assert [row.application for row in found.rows] == ["web", "batch", "rare"]
     # Of what ran: 20, 5 and 40 % of the time at 2 GHz waits.
@@ -131,7 +131,11 @@ def _check_days_apart(
     assert len(ranges) == DAYS
     assert found.rows_total == whole.rows_total
     for ours, theirs in zip(found.rows, whole.rows, strict=True):
-        assert (ours.application, ours.visits, ours.few) == (theirs.application, theirs.visits, theirs.few)
+        assert (ours.application, ours.visits, ours.low_confidence) == (
+            theirs.application,
+            theirs.visits,
+            theirs.low_confidence,
+        )
         assert ours.off_chip is not None
         assert theirs.off_chip is not None
         assert (ours.off_chip.value, ours.off_chip.lo, ours.off_chip.hi) == pytest.approx(

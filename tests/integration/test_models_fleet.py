@@ -1,4 +1,4 @@
-"""GIVEN a simulated fleet whose truth is known WHEN its past has landed THEN each model's question answers with it."""
+"""GIVEN a simulated fleet whose truth is known WHEN its past has ingested THEN each model's question answers with it."""
 
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass, replace
@@ -10,15 +10,14 @@ import pytest
 from sqlalchemy import Engine
 
 from analysis.cross_check import Verdict
-from services.simulate.catalogue import APPLICATIONS
-from services.simulate.fleet import Fleet
-from services.simulate.platforms import PLATFORMS
-from services.simulate.rates import units_per_core_second
-from services.simulate.run import FleetPlan
-from services.simulate.truth import Wanted, cycles_per_instruction, truth
+from simulation.catalogue import APPLICATIONS
+from simulation.fleet import Fleet
+from simulation.fleet_plan import FleetPlan
+from simulation.ground_truth import Wanted, cycles_per_instruction, truth
+from simulation.platforms import PLATFORMS
+from simulation.rates import units_per_core_second
 from storage.archive import Archive
 from storage.campaigns import Counted, EventPlan
-from storage.query.engine import QueryEngine
 from storage.query.models.affinity import AffinityQuestion
 from storage.query.models.apu import ApuQuestion
 from storage.query.models.composition import CompositionQuestion
@@ -27,11 +26,12 @@ from storage.query.models.frequency import FrequencyQuestion
 from storage.query.models.interference import TargetQuestion
 from storage.query.models.ratios import RatioQuestion
 from storage.query.models.side_by_side import SideQuestion
+from storage.query.query_engine import QueryEngine
 from storage.query.selections.grammar import parse_matchers
 from storage.query.selections.selection import Selection
 from tests.integration.audited import check_audits
 from tests.integration.reported import check_reports
-from tests.simulated_past import land_past
+from tests.simulated_past import ingest_past
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 
@@ -44,52 +44,52 @@ WHOLE = Selection(DAY, DAY + timedelta(hours=HOURS))
 
 
 @dataclass(frozen=True)
-class Landed:
+class Ingested:
     queries: QueryEngine
     fleet: Fleet
 
 
 @pytest.fixture
-def landed(
+def ingested(
     engine: Engine, archive: Archive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Landed]:
+) -> Iterator[Ingested]:
     plan = FleetPlan(MACHINES, tmp_path / "s", tmp_path / "b", strata=6)
-    land_past(
+    ingest_past(
         engine, archive, monkeypatch, plan, plan.model(),
         events=EVENTS, counted=Counted(cgroups=16), over=WHOLE, visits=VISITS, ids=3,
     )  # fmt: skip
     asked = QueryEngine(engine)
-    yield Landed(asked, plan.model())
+    yield Ingested(asked, plan.model())
     asked.close()
 
 
 def test_models_find_what_is_true_of_the_fleet(
-    landed: Landed, database_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ingested: Ingested, database_url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    queries = landed.queries
-    _check_cpi(landed)
+    queries = ingested.queries
+    _check_cpi(ingested)
     _check_accounts(queries)
     _check_cores(queries)
     _check_platforms(queries)
     _check_frequencies(queries)
-    _check_two_platforms(landed)
-    _check_composition(landed)
+    _check_two_platforms(ingested)
+    _check_composition(ingested)
     _check_interference(queries)
-    check_audits(landed.queries, landed.fleet, WHOLE)
+    check_audits(ingested.queries, ingested.fleet, WHOLE)
     monkeypatch.setenv("FLEETPROF_DATABASE_URL", database_url)
     check_reports(WHOLE, tuple(platform.name for platform in PLATFORMS[:2]), tmp_path)
 
 
-def _check_cpi(landed: Landed) -> None:
-    queries = landed.queries
+def _check_cpi(ingested: Ingested) -> None:
+    queries = ingested.queries
     answer = queries.ask(RatioQuestion(WHOLE, "cpi", ("application", "platform")))
-    assert answer.unsaid is None
+    assert answer.unavailable is None
     start, end = WHOLE.start.timestamp(), WHOLE.end.timestamp()
     true = {
         (application, platform.name): cpi
         for platform in PLATFORMS
         for application, cpi in cycles_per_instruction(
-            landed.fleet, Wanted(start, end, platform=platform.name)
+            ingested.fleet, Wanted(start, end, platform=platform.name)
         ).items()
     }
     # Of few visits, and of what is counted only where little else runs, the mean says little of the whole.
@@ -116,15 +116,15 @@ def _check_cpi(landed: Landed) -> None:
 
 def _check_accounts(queries: QueryEngine) -> None:
     answer = queries.ask(CrossCheckQuestion(WHOLE))
-    assert answer.unsaid is None
+    assert answer.unavailable is None
     assert answer.rows
     assert all(row.found.verdict is Verdict.AGREE for row in answer.rows)
 
 
 def _check_cores(queries: QueryEngine) -> None:
     nothing = queries.ask(ApuQuestion(WHOLE))
-    assert nothing.unsaid is not None
-    assert "calibrate" in nothing.unsaid.detail
+    assert nothing.unavailable is not None
+    assert "calibrate" in nothing.unavailable.detail
     assert sum(nothing.left_out.values()) == nothing.inputs.visits
     # With OC 1 threads do not hinder each other, with 2 the second adds nothing: both ends are known measures.
     for coefficient, same in ((1.0, "utilisation"), (2.0, "thread_any")):
@@ -145,7 +145,7 @@ def _check_cores(queries: QueryEngine) -> None:
 def _check_platforms(queries: QueryEngine) -> None:
     # CPI of the simulated fleet is nearly a product of application and platform: exchanging equal work saves little.
     answer = queries.ask(AffinityQuestion(WHOLE, applications=12))
-    assert answer.unsaid is None
+    assert answer.unavailable is None
     placed = answer.placed
     assert placed is not None
     assert len(answer.platforms) > 1
@@ -168,12 +168,12 @@ def _check_platforms(queries: QueryEngine) -> None:
 
 def _check_frequencies(queries: QueryEngine) -> None:
     nothing = queries.ask(FrequencyQuestion(WHOLE))
-    assert nothing.unsaid is not None
-    assert "calibrate" in nothing.unsaid.detail
+    assert nothing.unavailable is not None
+    assert "calibrate" in nothing.unavailable.detail
     platform = PLATFORMS[0]
     one = replace(WHOLE, matchers=parse_matchers(f'{{platform="{platform.name}"}}'))
     answer = queries.ask(FrequencyQuestion(one, latency_ns=20.0))
-    assert answer.unsaid is None
+    assert answer.unavailable is None
     assert answer.base_mhz is not None
     assert answer.inputs.used > 20
     application = {each.name: each for each in APPLICATIONS}
@@ -188,8 +188,8 @@ def _check_frequencies(queries: QueryEngine) -> None:
         assert 0.85 * answer.base_mhz < row.lowest_mhz.value < 0.9 * answer.base_mhz
 
 
-def _check_two_platforms(landed: Landed) -> None:
-    queries = landed.queries
+def _check_two_platforms(ingested: Ingested) -> None:
+    queries = ingested.queries
     on: dict[str, list[str]] = {}
     for row in queries.ask(RatioQuestion(WHOLE, "cpi", ("application", "platform"))).rows:
         on.setdefault(row.key["application"], []).append(row.key["platform"])
@@ -197,12 +197,12 @@ def _check_two_platforms(landed: Landed) -> None:
     first, second = (next(p for p in PLATFORMS if p.name == name) for name in names[:2])
     one = replace(WHOLE, matchers=parse_matchers(f'{{application="{largest}"}}'))
     answer = queries.ask(SideQuestion(one, first.name, second.name))
-    assert answer.unsaid is None
+    assert answer.unavailable is None
     factor = {row.name: row for row in answer.rows}["cpi"].factor
     assert factor is not None
     start, end = WHOLE.start.timestamp(), WHOLE.end.timestamp()
     here, there = (
-        cycles_per_instruction(landed.fleet, Wanted(start, end, application=largest, platform=p.name))[
+        cycles_per_instruction(ingested.fleet, Wanted(start, end, application=largest, platform=p.name))[
             largest
         ]
         for p in (first, second)
@@ -210,23 +210,23 @@ def _check_two_platforms(landed: Landed) -> None:
     assert factor.value == pytest.approx(there / here, rel=0.1)
     assert not any(row.suspect for row in answer.rows)
     absent = queries.ask(SideQuestion(WHOLE, first.name, "Z80"))
-    assert absent.unsaid is not None
-    assert "Z80" in absent.unsaid.detail
+    assert absent.unavailable is not None
+    assert "Z80" in absent.unavailable.detail
 
 
-def _check_composition(landed: Landed) -> None:
-    answer = landed.queries.ask(CompositionQuestion(WHOLE, "platform", step_s=3 * 3600))
-    assert answer.unsaid is None
+def _check_composition(ingested: Ingested) -> None:
+    answer = ingested.queries.ask(CompositionQuestion(WHOLE, "platform", step_s=3 * 3600))
+    assert answer.unavailable is None
     held = given = 0
     for number, start in enumerate(answer.times):
         begin, end = start.timestamp(), (start + timedelta(hours=3)).timestamp()
-        whole = truth(landed.fleet, Wanted(begin, end)).units
+        whole = truth(ingested.fleet, Wanted(begin, end)).units
         points = [row.points[number].share for row in answer.rows]
         assert sum(point.value for point in points if point is not None) == pytest.approx(1)
         for row, point in zip(answer.rows, points, strict=True):
             if point is None:
                 continue
-            part = truth(landed.fleet, Wanted(begin, end, platform=row.value)).units / whole
+            part = truth(ingested.fleet, Wanted(begin, end, platform=row.value)).units / whole
             given += 1
             held += point.lo <= part <= point.hi
     assert given >= 8
@@ -243,8 +243,8 @@ def _check_interference(queries: QueryEngine) -> None:
         assert several
         assert found.left_out[several[0]] > 10
         if platform.packages > 1:
-            assert found.unsaid is not None
-            assert found.unsaid.reason == "too_little"
+            assert found.unavailable is not None
+            assert found.unavailable.reason == "too_little"
             assert found.inputs.used == 0
         else:
             assert found.inputs.used > 20

@@ -16,7 +16,7 @@ from benchmarks.agreement.programs import prepare
 from benchmarks.agreement.run import Seen, Window, look
 from benchmarks.agreement.shares import allowed, deviation, overlap, top
 from gateway.process.identity import read_identity
-from services.preflight import judge, read_facts
+from services.deployment.preflight import judge, read_facts
 from storage.archive import Archive
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]

@@ -7,12 +7,12 @@ import pytest
 from sqlalchemy import Engine, text
 
 from storage.errors import BudgetExceeded, QuestionDropped
-from storage.query.engine import QueryEngine
-from storage.query.reader import StoreReading
+from storage.query.query_engine import QueryEngine
+from storage.query.store_reading import StoreReading
 from storage.schema import campaign
-from storage.snapshots.budget import Limits, Stop, offered
 from storage.snapshots.copy_binary import copy_out
 from storage.snapshots.deadlines import Deadlines
+from storage.snapshots.query_budget import Limits, Stop, offered
 
 pytestmark = pytest.mark.integration
 _FOREVER = text("SELECT pg_sleep(600)")
@@ -57,7 +57,9 @@ def test_a_statement_ends_when_the_time_is_over(engine: Engine):
 
 
 def test_a_statement_that_the_server_ends_has_taken_too_long(engine: Engine, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("storage.snapshots.budget._DEADLINES", Deadlines(lambda: 0.0))  # its time never comes
+    monkeypatch.setattr(
+        "storage.snapshots.query_budget._DEADLINES", Deadlines(lambda: 0.0)
+    )  # its time never comes
     queries = QueryEngine(engine, limits=Limits(seconds=0.2))
     with pytest.raises(BudgetExceeded) as caught:
         queries.ask(Sleeping(threading.Event()))

@@ -11,15 +11,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from storage.query.engine import QueryEngine
+from storage.query.query_engine import QueryEngine
 from storage.query.selections.selection import Selection, parse_selection
 from storage.query.shapes.callers import Callers, CallersQuestion, CallTree
 from storage.query.shapes.table import Row
 from storage.query.subject import Subject, parse_subject
-from storage.rolling.roll import Roller
+from storage.rollup.apply_queue import RollupWriter
 from tests.access_paths import BY_CELLS, BY_VISITS
-from tests.designed import Campaign
-from tests.facts import FactWriter
+from tests.fact_writer import FactWriter
+from tests.sampled_campaign import Campaign
 
 pytestmark = pytest.mark.integration
 
@@ -228,7 +228,7 @@ def test_cells_say_what_chunks_say(engine: Engine, queries: QueryEngine, subject
     fleet(engine)
     question = CallersQuestion(around_noon(), parse_subject(function=subject))
     chunks = queries.ask(question)
-    while Roller(engine).roll().entries:
+    while RollupWriter(engine).rollup().entries:
         pass
     queries.planner = BY_CELLS
     cells = queries.ask(question)

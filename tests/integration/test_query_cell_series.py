@@ -1,4 +1,4 @@
-"""GIVEN visits landed, landed again, merged or waiting WHEN they are asked step by step THEN cells say what chunks say."""
+"""GIVEN visits ingested, reprocessed, merged or waiting WHEN they are asked step by step THEN cells say what chunks say."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine
 
 from storage import partitions
-from storage.query.engine import QueryEngine
+from storage.query.query_engine import QueryEngine
 from storage.query.selections.selection import Selection
 from storage.query.shapes.row_order import Page, Sort
 from storage.query.shapes.series import Point, SeriesAnswer, SeriesQuestion
 from storage.query.shapes.table import TableQuestion
-from storage.rolling.compact import compact
+from storage.rollup.compact import compact
 from tests.access_paths import BY_CELLS, BY_VISITS, planned
-from tests.facts import FactWriter
+from tests.fact_writer import FactWriter
 from tests.integration.test_query_cells import DAY, HOUR, MIDNIGHT, Store, a_step, a_visit, minutes
-from tests.rolled_store import Seen
+from tests.rollup_store import Seen
 
 pytestmark = pytest.mark.integration
 
@@ -80,7 +80,11 @@ def check_line(found: Sequence[Point], expected: Sequence[Point]) -> None:
         assert point.visits in {None, other.visits}
         assert numbers(point) == pytest.approx(numbers(other), rel=1e-9, abs=1e-9)
         assert (point.estimate is None) == (other.estimate is None)
-        assert point.estimate is None or other.estimate is None or point.estimate.few == other.estimate.few
+        assert (
+            point.estimate is None
+            or other.estimate is None
+            or point.estimate.low_confidence == other.estimate.low_confidence
+        )
 
 
 def numbers(point: Point) -> list[float]:
@@ -128,13 +132,13 @@ def test_cells_and_what_waits_to_be_merged_say_what_all_chunks_say(
     engine: Engine, queries: QueryEngine, first: Any, steps: Any, when: tuple[int, int, int, int]
 ) -> None:
     store = Store(engine, f"c{uuid4().hex}")
-    store.land(first)
+    store.ingest(first)
     for step, argument in steps:
         match step:
-            case "land":
-                store.land(argument)
-            case "land again":
-                store.land_again(*argument)
+            case "ingest":
+                store.ingest(argument)
+            case "reprocess":
+                store.ingest_again(*argument)
             case _:
                 store.roll(argument)
     start, hours, shift, step_s = when
@@ -172,7 +176,7 @@ def test_closed_days_say_what_all_chunks_say_and_add_up_to_the_table(
     engine: Engine, queries: QueryEngine, visits: Any, days: tuple[int, int], shift: int
 ) -> None:
     store = Store(engine, f"c{uuid4().hex}")
-    store.land(visits)
+    store.ingest(visits)
     store.roll_all()
     compact(engine, LATE, most_rows=inf)
     low, high = (day * DAY + shift for day in days)
@@ -194,7 +198,7 @@ def test_closed_days_say_what_all_chunks_say_and_add_up_to_the_table(
 
 def test_days_whose_facts_are_gone_still_have_their_steps(engine: Engine, queries: QueryEngine) -> None:
     store = Store(engine, f"c{uuid4().hex}")
-    store.land(seen(range(-8, 0)))
+    store.ingest(seen(range(-8, 0)))
     store.roll_all()
     compact(engine, LATE, most_rows=inf)
     selection = minutes(-8 * DAY, 0, campaign=store.campaign)
@@ -223,7 +227,7 @@ def test_days_whose_facts_are_gone_still_have_their_steps(engine: Engine, querie
 def test_a_part_of_a_day_whose_facts_are_gone_is_not_covered(engine: Engine, queries: QueryEngine) -> None:
     """Of so old a day there are whole days at most: what is left begins at midnight."""
     store = Store(engine, f"c{uuid4().hex}")
-    store.land(seen(range(-8, 0)))
+    store.ingest(seen(range(-8, 0)))
     store.roll_all()
     compact(engine, LATE, most_rows=inf)
     with engine.begin() as connection:
@@ -256,15 +260,15 @@ MANY_ALIKE = [
 
 
 @pytest.mark.parametrize(
-    ("visits", "days", "few"),
+    ("visits", "days", "low_confidence"),
     [(seen(range(-4, 0)), 4, None), (A_VISIT_ALONE, 1, True), (MANY_ALIKE, 1, False)],
     ids=["a few visits", "a visit alone", "many alike"],
 )
 def test_the_remainder_of_cells_has_an_interval_no_narrower_than_that_of_visits(
-    engine: Engine, queries: QueryEngine, visits: Sequence[Seen], days: int, few: bool | None
+    engine: Engine, queries: QueryEngine, visits: Sequence[Seen], days: int, low_confidence: bool | None
 ) -> None:
     store = Store(engine, f"c{uuid4().hex}")
-    store.land(visits)
+    store.ingest(visits)
     store.roll_all()
     selection = minutes(-days * DAY, 0, campaign=store.campaign)
     for limit in (1, 2):
@@ -277,8 +281,8 @@ def test_the_remainder_of_cells_has_an_interval_no_narrower_than_that_of_visits(
             assert (point.units, point.visits) == (other.units, None)
             if point.estimate is None or other.estimate is None or not other.units:
                 continue
-            assert point.estimate.few >= other.estimate.few
-            assert few in {None, point.estimate.few}
+            assert point.estimate.low_confidence >= other.estimate.low_confidence
+            assert low_confidence in {None, point.estimate.low_confidence}
             for own, theirs in (
                 (point.estimate.units, other.estimate.units),
                 (point.estimate.share, other.estimate.share),
@@ -290,7 +294,7 @@ def test_the_remainder_of_cells_has_an_interval_no_narrower_than_that_of_visits(
 def test_visits_of_functions_that_became_one_since_are_not_told(engine: Engine, queries: QueryEngine) -> None:
     """Which of them had both cells do not know, so that their sum may be more than there are."""
     store = Store(engine, f"c{uuid4().hex}")
-    store.land(
+    store.ingest(
         [Seen(-DAY + 5 + hour * HOUR, "east", 0.1, 5.0, (("a", 2, 9), ("a", 6, 5))) for hour in range(9)]
     )
     store.roll_all()
@@ -308,7 +312,7 @@ def test_visits_of_functions_that_became_one_since_are_not_told(engine: Engine, 
 def test_of_the_whole_alone_no_functions_are_unpacked(engine: Engine, queries: QueryEngine) -> None:
     """Cells of one application are not kept."""
     store = Store(engine, f"c{uuid4().hex}")
-    store.land(seen(range(-3, 0)))
+    store.ingest(seen(range(-3, 0)))
     store.roll_all()
     one = minutes(-3 * DAY, 0, campaign=store.campaign, select='{application="a"}')
     for step_s in (3600, 86_400):
@@ -318,7 +322,7 @@ def test_of_the_whole_alone_no_functions_are_unpacked(engine: Engine, queries: Q
 
 def test_what_cells_cannot_tell_comes_from_chunks(engine: Engine, queries: QueryEngine) -> None:
     store = Store(engine, f"c{uuid4().hex}")
-    store.land(seen(range(-3, 0)))
+    store.ingest(seen(range(-3, 0)))
     store.roll_all()
     whole = minutes(-3 * DAY, 0, campaign=store.campaign)
     plain = SeriesQuestion(whole, ("function",), step_s=86_400)
@@ -334,7 +338,7 @@ def test_what_cells_cannot_tell_comes_from_chunks(engine: Engine, queries: Query
 
 def test_squares_that_are_kept_serve_the_next_question(engine: Engine, queries: QueryEngine) -> None:
     store = Store(engine, f"c{uuid4().hex}")
-    store.land(seen(range(-5, 0)))
+    store.ingest(seen(range(-5, 0)))
     store.roll_all()
     question = SeriesQuestion(
         minutes(-5 * DAY, 0, campaign=store.campaign), ("function",), step_s=86_400, own=False
@@ -344,7 +348,7 @@ def test_squares_that_are_kept_serve_the_next_question(engine: Engine, queries: 
         again = queries.ask(replace(question, limit=1)).series
     check_line(again.lines[0].points, first.lines[0].points)
     check_alike(queries, question)
-    store.land_again(0, [("a", 1, 50)])
+    store.ingest_again(0, [("a", 1, 50)])
     check_alike(queries, question)
     store.roll_all()
     check_alike(queries, question)

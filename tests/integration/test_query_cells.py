@@ -1,4 +1,4 @@
-"""GIVEN visits landed, landed again, merged or waiting WHEN a selection is asked THEN cells say what chunks say."""
+"""GIVEN visits ingested, reprocessed, merged or waiting WHEN a selection is asked THEN cells say what chunks say."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, select, text
 
 from storage import partitions
-from storage.query.engine import QueryEngine
-from storage.query.planner import Planner
+from storage.query.access_path import Planner
+from storage.query.query_engine import QueryEngine
 from storage.query.selections.selection import Selection, parse_selection
 from storage.query.shapes.flame import FlameQuestion
 from storage.query.shapes.row_order import Page, Sort
 from storage.query.shapes.table import TableQuestion
-from storage.rolling.compact import compact
+from storage.rollup.compact import compact
 from storage.schema import function
 from tests.access_paths import BY_CELLS, BY_VISITS, planned
-from tests.facts import FactWriter
-from tests.rolled_store import RolledStore, Seen
+from tests.fact_writer import FactWriter
+from tests.rollup_store import RolledStore, Seen
 from tests.usable_buckets import usable_buckets
 
 pytestmark = pytest.mark.integration
@@ -47,8 +47,8 @@ a_visit = st.builds(
     facts=facts,
 )
 a_step = st.one_of(
-    st.tuples(st.just("land"), st.lists(a_visit, min_size=1, max_size=6)),
-    st.tuples(st.just("land again"), st.tuples(st.integers(0, 50), facts)),
+    st.tuples(st.just("ingest"), st.lists(a_visit, min_size=1, max_size=6)),
+    st.tuples(st.just("reprocess"), st.tuples(st.integers(0, 50), facts)),
     st.tuples(st.just("roll"), st.integers(1, 6)),
 )
 
@@ -93,7 +93,7 @@ def check_alike(queries: QueryEngine, selection: Selection, by: str, *, path: se
     for name in ("samples", "units", "visits", "profiles"):
         assert getattr(found.totals, name) == getattr(expected.totals, name), name
     assert found.totals.coverage.drawn == expected.totals.coverage.drawn
-    assert found.totals.coverage.landed == expected.totals.coverage.landed
+    assert found.totals.coverage.ingested == expected.totals.coverage.ingested
     assert found.totals.coverage.covered_s == expected.totals.coverage.covered_s
     assert found.totals.coverage.weighed_s == expected.totals.coverage.weighed_s
     assert found.totals.coverage.uncovered == pytest.approx(expected.totals.coverage.uncovered)
@@ -112,7 +112,7 @@ def check_alike(queries: QueryEngine, selection: Selection, by: str, *, path: se
             assert two is not None
             assert numbers(one.units) == pytest.approx(numbers(two.units), rel=1e-5, abs=1e-3)
             assert numbers(one.share) == pytest.approx(numbers(two.share), rel=1e-5, abs=1e-7)
-            assert one.few == two.few
+            assert one.low_confidence == two.low_confidence
     if flame is not None and expected_flame is not None:
         assert paths(flame) == pytest.approx(paths(expected_flame), rel=1e-9)
         assert flame.flame.total[0] == found.totals.units
@@ -144,13 +144,13 @@ def test_cells_and_what_waits_say_what_all_chunks_say(
     engine: Engine, queries: QueryEngine, first, steps, when: tuple[int, int, int]
 ):
     store = Store(engine, f"c{uuid4().hex}")
-    store.land(first)
+    store.ingest(first)
     for step, argument in steps:
         match step:
-            case "land":
-                store.land(argument)
-            case "land again":
-                store.land_again(*argument)
+            case "ingest":
+                store.ingest(argument)
+            case "reprocess":
+                store.ingest_again(*argument)
             case _:
                 store.roll(argument)
     merged = {"cells", "mixed"}
@@ -184,7 +184,7 @@ def test_closed_days_say_what_all_chunks_say(
     engine: Engine, queries: QueryEngine, visits, late, days: tuple[int, int]
 ):
     store = Store(engine, f"c{uuid4().hex}")
-    store.land(visits)
+    store.ingest(visits)
     store.roll_all()
     compact(engine, datetime(2027, 1, 1, tzinfo=UTC), most_rows=inf)
     selection = {"campaign": store.campaign}
@@ -199,8 +199,8 @@ def test_closed_days_say_what_all_chunks_say(
         check_alike(queries, one, "function", path={*path, "chunks"})
 
     check({"cells"})
-    store.land(late[0])
-    store.land_again(0, late[1])
+    store.ingest(late[0])
+    store.ingest_again(0, late[1])
     check({"mixed", "cells"})
     store.roll_all()
     check({"cells"})
@@ -222,7 +222,7 @@ def test_closed_days_follow_weights_that_change_behind_compaction(
     """Closed days once answered 7.8 times too much: what changed their coverage did not delete their buckets."""
     store = Store(engine, "fleet")
     days = range(-8, 8)
-    store.land(
+    store.ingest(
         [
             Seen(day * DAY + n, place, 0.3 * (n // 2), 5.0, (("a", n, 3 + day % 3), ("b", 1, 5 + n)))
             for day in days
@@ -261,13 +261,13 @@ def test_closed_days_follow_weights_that_change_behind_compaction(
 def test_few_visits_are_read_one_by_one(engine: Engine, queries: QueryEngine):
     queries.planner = Planner()
     store = Store(engine, "fleet")
-    store.land([Seen(60 * HOUR // 2 + n, "east", 0.5, 5.0, (("a", 1, 5),)) for n in range(20)])
+    store.ingest([Seen(60 * HOUR // 2 + n, "east", 0.5, 5.0, (("a", 1, 5),)) for n in range(20)])
     store.roll_all()
     one_hour = minutes(30 * HOUR, 31 * HOUR)
     assert queries.ask(TableQuestion(one_hour, ("function",), Page())).totals.path == "cells", (
         "20 visits are in one cell"
     )
-    store.land([Seen(31 * HOUR + n, "west", u, 5.0, (("a", 1, 5),)) for n, u in enumerate((0.1, 0.4, 0.6))])
+    store.ingest([Seen(31 * HOUR + n, "west", u, 5.0, (("a", 1, 5),)) for n, u in enumerate((0.1, 0.4, 0.6))])
     store.roll_all()
     assert (
         queries.ask(TableQuestion(minutes(31 * HOUR, 32 * HOUR), ("function",), Page())).totals.path
@@ -279,12 +279,12 @@ def test_more_beside_the_cells_than_is_read_is_read_from_chunks(
     engine: Engine, queries: QueryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = Store(engine, "fleet")
-    store.land([Seen(30 * HOUR, "east", 0.5, 5.0, (("a", 1, 5),))])
+    store.ingest([Seen(30 * HOUR, "east", 0.5, 5.0, (("a", 1, 5),))])
     store.roll_all()
-    store.land([Seen(30 * HOUR + n, "east", 0.5, 5.0, (("a", 1, 5),)) for n in range(1, 9)])
+    store.ingest([Seen(30 * HOUR + n, "east", 0.5, 5.0, (("a", 1, 5),)) for n in range(1, 9)])
     one_hour = minutes(30 * HOUR, 31 * HOUR)
     mixed = queries.ask(TableQuestion(one_hour, ("function",), Page())).totals
-    monkeypatch.setattr("storage.query.cells.unmerged.MAX_BYTES", 200)
+    monkeypatch.setattr("storage.query.cells.delta_visits.MAX_BYTES", 200)
     chunks = queries.ask(TableQuestion(one_hour, ("function",), Page())).totals
     assert (mixed.path, chunks.path) == ("mixed", "chunks")
     assert mixed.units == chunks.units > 0
@@ -294,7 +294,7 @@ def test_functions_that_became_one_are_one_row_with_an_interval_that_is_wide_eno
     engine: Engine, queries: QueryEngine
 ):
     store = Store(engine, "fleet")
-    store.land(
+    store.ingest(
         [Seen(30 * HOUR + n, "east", 0.5, 5.0, (("a", 1, 5 + n), ("a", 2, 7 - n % 3))) for n in range(12)]
     )
     store.roll_all()
@@ -321,7 +321,7 @@ class TestDaysWhoseFactsAreGone:
     def first_day_gone(self, engine: Engine, queries: QueryEngine) -> None:
         queries.planner = Planner()  # few visits a cell: cells would not be worth reading
         store = Store(engine, "fleet")
-        store.land([Seen(n * HOUR, "east", 0.5, 5.0, (("a", 1, 5),)) for n in range(0, 48, 3)])
+        store.ingest([Seen(n * HOUR, "east", 0.5, 5.0, (("a", 1, 5),)) for n in range(0, 48, 3)])
         store.roll_all()
         with engine.begin() as connection:
             assert partitions.drop(connection, MIDNIGHT.date() + timedelta(days=1)) == [MIDNIGHT.date()]
@@ -342,7 +342,7 @@ class TestDaysWhoseFactsAreGone:
         assert both.path == second.path == "chunks"
         assert both.coverage.asked_s == 2 * second.coverage.asked_s
         assert both.coverage.covered_s == second.coverage.covered_s > 0
-        assert both.coverage.landed == second.coverage.landed == 8
+        assert both.coverage.ingested == second.coverage.ingested == 8
         assert both.estimate == second.estimate
         gone = queries.ask(TableQuestion(minutes(0, 24 * HOUR, focus="."), ("function",), Page())).totals
         assert gone.coverage.covered_s == gone.units == 0
@@ -350,13 +350,15 @@ class TestDaysWhoseFactsAreGone:
     def test_a_part_of_an_hour_of_such_a_day_is_left_out(self, queries: QueryEngine) -> None:
         whole = queries.ask(TableQuestion(minutes(0, 24 * HOUR), ("function",), Page())).totals
         until = queries.ask(TableQuestion(minutes(0, 24 * HOUR - 30), ("function",), Page())).totals
-        assert until.coverage.landed == 0, "of the whole day there is a cell, and nothing is said of its part"
+        assert until.coverage.ingested == 0, (
+            "of the whole day there is a cell, and nothing is said of its part"
+        )
         assert until.coverage.covered_s == until.units == 0
-        assert whole.coverage.landed == 8
+        assert whole.coverage.ingested == 8
 
     def test_a_part_of_such_a_day_is_left_out(self, queries: QueryEngine) -> None:
         whole = minutes(24 * HOUR, 48 * HOUR)
-        with patch("storage.query.cells.gathered.HOURS_KEPT_DAYS", -40000):  # hour cells are gone as well
+        with patch("storage.query.cells.rollup_scan.HOURS_KEPT_DAYS", -40000):  # hour cells are gone as well
             part = queries.ask(TableQuestion(minutes(7 * HOUR + 30, 48 * HOUR), ("function",), Page())).totals
             second = queries.ask(TableQuestion(whole, ("function",), Page())).totals
         assert part.coverage.covered_s == second.coverage.covered_s

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, delete
 
-from storage.query.engine import QueryEngine
+from storage.query.query_engine import QueryEngine
 from storage.query.selections.selection import Selection, parse_selection
 from storage.query.shapes.diff import DiffQuestion
 from storage.query.shapes.reliability import ReliabilityQuestion
 from storage.query.shapes.row_order import Page
 from storage.query.shapes.table import TableQuestion
 from storage.schema import function
-from tests.designed import Campaign
+from tests.sampled_campaign import Campaign
 
 pytestmark = pytest.mark.integration
 
@@ -35,7 +35,7 @@ def hours(start: float, end: float, **more: str) -> Selection:
     return parse_selection(start=bounds[0], end=bounds[1], **more)
 
 
-def land(
+def ingest(
     engine: Engine, hour: int, rates: list[int], *, visits: int, seed: int, campaign: str = "fleet"
 ) -> None:
     """Visits in one hour, in which each function has samples at its rate, times a load of the visit."""
@@ -76,8 +76,8 @@ SAME = [100, 50, 50, 20, 20, 10, 5, 5]
 def test_what_changed_is_significant_and_what_did_not_is_not(engine: Engine, queries: QueryEngine):
     changed = [*SAME]
     changed[3] = 60
-    land(engine, 1, SAME, visits=60, seed=2)
-    land(engine, 2, changed, visits=60, seed=3)
+    ingest(engine, 1, SAME, visits=60, seed=2)
+    ingest(engine, 2, changed, visits=60, seed=3)
     answer = queries.ask(DiffQuestion(hours(2, 3), hours(1, 2), ("function",), own=True))
     first = answer.comparison.rows[0]
     assert first.key["function"] == "f3"
@@ -96,16 +96,16 @@ def test_what_changed_is_significant_and_what_did_not_is_not(engine: Engine, que
 def test_a_comparison_says_that_it_judged_chance_by_a_part(
     engine: Engine, queries: QueryEngine, monkeypatch: pytest.MonkeyPatch
 ):
-    land(engine, 1, SAME, visits=60, seed=2)
-    land(engine, 2, SAME, visits=60, seed=3)
+    ingest(engine, 1, SAME, visits=60, seed=2)
+    ingest(engine, 2, SAME, visits=60, seed=3)
     monkeypatch.setattr("analysis.diff._WORK", 1_500_000)
     answer = queries.ask(DiffQuestion(hours(2, 3), hours(1, 2), ("function",), own=True))
     assert 0 < answer.comparison.part < 1
 
 
 def test_nothing_is_significant_where_nothing_changed(engine: Engine, queries: QueryEngine):
-    land(engine, 1, SAME, visits=60, seed=4)
-    land(engine, 2, SAME, visits=30, seed=5)
+    ingest(engine, 1, SAME, visits=60, seed=4)
+    ingest(engine, 2, SAME, visits=30, seed=5)
     rows = queries.ask(DiffQuestion(hours(2, 3), hours(1, 2), ("function",))).comparison.rows
     assert not any(row.evidence is None or row.evidence.significant for row in rows)
     swapped = queries.ask(DiffQuestion(hours(1, 2), hours(2, 3), ("function",))).comparison.rows
@@ -114,15 +114,15 @@ def test_nothing_is_significant_where_nothing_changed(engine: Engine, queries: Q
 
 
 def test_a_selection_differs_from_itself_by_nothing(engine: Engine, queries: QueryEngine):
-    land(engine, 1, SAME, visits=20, seed=6)
+    ingest(engine, 1, SAME, visits=20, seed=6)
     rows = queries.ask(DiffQuestion(hours(1, 2), hours(1, 2), ("function",))).comparison.rows
     assert {row.delta for row in rows} == {0.0}
     assert not any(row.evidence is None or row.evidence.significant for row in rows)
 
 
 def test_rows_that_one_side_lacks_have_no_share_there(engine: Engine, queries: QueryEngine):
-    land(engine, 1, SAME, visits=20, seed=8)
-    land(engine, 2, [100, 0, 50, 20, 20, 10, 5, 5], visits=20, seed=9)
+    ingest(engine, 1, SAME, visits=20, seed=8)
+    ingest(engine, 2, [100, 0, 50, 20, 20, 10, 5, 5], visits=20, seed=9)
     rows = {
         r.key["function"]: r
         for r in queries.ask(DiffQuestion(hours(2, 3), hours(1, 2), ("function",))).comparison.rows
@@ -137,7 +137,7 @@ def test_rows_that_one_side_lacks_have_no_share_there(engine: Engine, queries: Q
 
 def test_functions_of_one_name_are_rows_of_their_own(engine: Engine, queries: QueryEngine):
     """Functions that are gone from the dictionary are all called alike; so are files and binaries of several labels."""
-    land(engine, 1, SAME, visits=20, seed=12)
+    ingest(engine, 1, SAME, visits=20, seed=12)
     with engine.begin() as connection:
         connection.execute(delete(function).where(function.c.name.in_(("f1", "f2"))))
     rows = queries.ask(DiffQuestion(hours(1, 2), hours(1, 2), ("function",), own=True)).comparison
@@ -186,7 +186,7 @@ def test_observations_are_compared_without_evidence(engine: Engine, queries: Que
 
 
 def test_reliability_of_alike_visits_is_high_and_converges(engine: Engine, queries: QueryEngine):
-    land(engine, 1, SAME, visits=64, seed=10)
+    ingest(engine, 1, SAME, visits=64, seed=10)
     found = queries.ask(ReliabilityQuestion(hours(1, 2), ("function",))).reliability
     shares = np.array(SAME) / sum(SAME)
     assert found.entropy is not None
@@ -199,13 +199,13 @@ def test_reliability_of_alike_visits_is_high_and_converges(engine: Engine, queri
 
 
 def test_reliability_counts_visits_that_have_the_selection(engine: Engine, queries: QueryEngine):
-    land(engine, 1, [0, *SAME[1:-1], 0], visits=40, seed=12)
-    land(engine, 2, SAME, visits=10, seed=13)
+    ingest(engine, 1, [0, *SAME[1:-1], 0], visits=40, seed=12)
+    ingest(engine, 2, SAME, visits=10, seed=13)
     every = queries.ask(ReliabilityQuestion(hours(1, 3), ("function",)))
     assert every.reliability.fit is not None
-    assert every.reliability.fit.visits == every.totals.coverage.landed == 50
+    assert every.reliability.fit.visits == every.totals.coverage.ingested == 50
     some = queries.ask(ReliabilityQuestion(hours(1, 3, focus="^f7$"), ("function",)))
-    assert some.totals.coverage.landed == 50
+    assert some.totals.coverage.ingested == 50
     table = queries.ask(TableQuestion(hours(1, 3, focus="^f7$"), ("function",), Page())).table
     visits = next(row.visits for row in table.rows if row.key["function"] == "f7")
     assert visits is not None
@@ -215,7 +215,7 @@ def test_reliability_counts_visits_that_have_the_selection(engine: Engine, queri
 
 
 def test_reliability_of_what_one_visit_has_is_not_known(engine: Engine, queries: QueryEngine):
-    land(engine, 1, [*SAME[:-1], 0], visits=39, seed=14)
-    land(engine, 2, SAME, visits=1, seed=15)
+    ingest(engine, 1, [*SAME[:-1], 0], visits=39, seed=14)
+    ingest(engine, 2, SAME, visits=1, seed=15)
     found = queries.ask(ReliabilityQuestion(hours(1, 3, focus="^f7$"), ("function",))).reliability
     assert (found.entropy, found.manhattan, found.fit) == (None, None, None)

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine
 
 from storage.errors import BadSelection
-from storage.query.engine import QueryEngine
-from storage.query.facts.scan import WHOLE
+from storage.query.facts.visit_scan import WHOLE
+from storage.query.query_engine import QueryEngine
 from storage.query.selections.selection import Selection, parse_selection
 from storage.query.shapes.flame import FlameQuestion
 from storage.query.shapes.row_order import Page
 from storage.query.shapes.table import TableQuestion
-from tests.designed import Campaign
+from tests.sampled_campaign import Campaign
 from tests.weights_oracle import Drawn, weights
 
 pytestmark = pytest.mark.integration
@@ -64,7 +64,7 @@ def minutes(start: int, end: int, **more: str) -> Selection:
     return parse_selection(start=bounds[0], end=bounds[1], **more)
 
 
-def land(
+def ingest(
     engine: Engine,
     visits: Sequence[Drawn],
     name: str = "fleet",
@@ -83,13 +83,13 @@ def land(
             if visit.seconds is None:
                 fleet.fail(at, visit.stratum, utilisation=visit.utilisation)
                 continue
-            landed = fleet.answer(
+            ingested = fleet.answer(
                 at, visit.stratum, utilisation=visit.utilisation, seconds=visit.seconds, **event
             )
             samples = {stack: n for stack, n in zip(stacks, visit.samples, strict=True) if n}
             if samples:
                 application = {"application": f"app{sum(visit.samples) % 2}"}
-                fleet.write.profile(landed, samples, period=PERIOD, labels=application, **event)
+                fleet.write.profile(ingested, samples, period=PERIOD, labels=application, **event)
         return {datacenter: id_ for (datacenter, _), id_ in fleet.strata.items()}
 
 
@@ -117,7 +117,7 @@ def test_every_figure_is_weighted_as_plain_python_does(
     campaign = f"c{uuid4().hex}"
     visits = [visit for visit in visits if drawn_by(rounds, visit.minute)]
     assume(visits)
-    numbers = land(engine, visits, campaign, rounds)
+    numbers = ingest(engine, visits, campaign, rounds)
     end = start + length
     expected = weights(visits, SIZES, numbers, start, end, rounds=rounds)
     own, total, whole = Counter(), Counter(), 0.0
@@ -130,7 +130,7 @@ def test_every_figure_is_weighted_as_plain_python_does(
     answer = queries.ask(TableQuestion(selection, ("function",), Page()))
     coverage = answer.totals.coverage
     assert coverage.random
-    assert coverage.landed == len(expected)
+    assert coverage.ingested == len(expected)
     assert coverage.drawn == sum(start <= visit.minute < end for visit in visits)
     if whole > 0:
         assert answer.totals.estimate.value == pytest.approx(whole)
@@ -187,13 +187,13 @@ def test_without_failures_a_second_watched_stands_for_its_share_of_the_stratums_
     assert estimate.lo < expected < estimate.hi
     coverage = answer.totals.coverage
     assert (coverage.asked_s, coverage.covered_s, coverage.population) == (3600, 3600, 140)
-    assert (coverage.drawn, coverage.landed, coverage.uncovered) == (5, 5, 0)
+    assert (coverage.drawn, coverage.ingested, coverage.uncovered) == (5, 5, 0)
     assert answer.table.rows[0].visits == 4
 
 
 def test_time_without_rounds_is_told_and_not_extrapolated_over(engine: Engine, queries: QueryEngine):
     visits = [Drawn(60 * h + 30, "east", 0.5, 5.0, (10, 0, 0)) for h in (1, 1, 4, 4)]
-    land(engine, visits, rounds=[(85, 100), (265, 275), (280, 305), (302, 310)])
+    ingest(engine, visits, rounds=[(85, 100), (265, 275), (280, 305), (302, 310)])
     totals = queries.ask(TableQuestion(minutes(0, 600), ("function",), Page())).totals
     assert totals.coverage.asked_s == 600 * 60
     assert totals.coverage.covered_s == 60 * (15 + 10 + 20), "nothing of the sixth hour, that drew nobody"
@@ -201,12 +201,12 @@ def test_time_without_rounds_is_told_and_not_extrapolated_over(engine: Engine, q
     assert totals.coverage.uncovered == 0
 
 
-def test_a_day_on_which_nothing_landed_is_told(engine: Engine, queries: QueryEngine):
+def test_a_day_on_which_nothing_ingested_is_told(engine: Engine, queries: QueryEngine):
     day = 24 * 60
-    land(engine, [Drawn(0, "east", 0.5, 5.0, (1, 0, 0))] * 2 + [Drawn(day, "east", 0.5, None)])
+    ingest(engine, [Drawn(0, "east", 0.5, 5.0, (1, 0, 0))] * 2 + [Drawn(day, "east", 0.5, None)])
     coverage = queries.ask(TableQuestion(minutes(0, 2 * day), ("function",), Page())).totals.coverage
     assert coverage.uncovered == pytest.approx(0.5)
-    assert (coverage.drawn, coverage.landed) == (3, 2)
+    assert (coverage.drawn, coverage.ingested) == (3, 2)
 
 
 def test_a_gauge_is_averaged_over_time_and_machines_and_never_accumulated(
@@ -214,7 +214,7 @@ def test_a_gauge_is_averaged_over_time_and_machines_and_never_accumulated(
 ):
     """Two visits of 1000 and 3000 bytes on a fleet of 147 machines: 147 × 2000 bytes are in use.
 
-    Nothing landed on the second day, so nothing is said of it.
+    Nothing ingested on the second day, so nothing is said of it.
     """
     from sqlalchemy import insert
 
@@ -225,8 +225,8 @@ def test_a_gauge_is_averaged_over_time_and_machines_and_never_accumulated(
     heap = {"event": "heap", "unit": "bytes"}
     minute = 60
     visits = [Drawn(minute, "east", 0.5, 5.0, (n, 0, 0)) for n in (1, 3)]
-    land(engine, visits, **heap)
-    land(engine, [Drawn(24 * 60 + hour * 60, "east", 0.5, None) for hour in range(5)])
+    ingest(engine, visits, **heap)
+    ingest(engine, [Drawn(24 * 60 + hour * 60, "east", 0.5, None) for hour in range(5)])
     for length in (60, 6000):
         totals = queries.ask(
             TableQuestion(minutes(minute, minute + length, event="heap"), ("function",), Page())
@@ -264,7 +264,7 @@ def test_totals_are_right_on_average_when_busy_machines_fail_more_often(engine: 
                 Drawn(minute, "east", 0.9 if busy else 0.1, None if failed else 5.0, (samples, 0, 0))
             )
         campaign = f"c{uuid4().hex}"
-        land(engine, [Drawn(0, "east", 0.1, 5.0, (1, 0, 0)), *visits], campaign)
+        ingest(engine, [Drawn(0, "east", 0.1, 5.0, (1, 0, 0)), *visits], campaign)
         totals = queries.ask(TableQuestion(minutes(60, 180, campaign=campaign), ("function",), Page())).totals
         found.append(totals.estimate.value / (147 * 7200 / 5 * 259.5 * PERIOD))
     mean, error = np.mean(found), np.std(found, ddof=1) / np.sqrt(len(found))
@@ -277,7 +277,7 @@ def test_the_interval_of_a_flame_node_is_that_of_its_function(engine: Engine, qu
     visits = [
         Drawn(60 + i, "east", 0.5, 5.0, tuple(int(n) for n in random.integers(1, 99, 3))) for i in range(40)
     ]
-    land(engine, visits)
+    ingest(engine, visits)
     flame = queries.ask(FlameQuestion(minutes(60, 120), 100)).flame
     by_name = {f.name: size for f, size in zip(flame.functions, flame.effective, strict=True)}
     assert by_name["all"] is None
@@ -299,11 +299,11 @@ def test_of_too_much_a_random_part_is_read_and_stands_for_all(
         Drawn(60 + i % 60, "east", 0.5, 5.0, tuple(int(n) for n in random.integers(50, 99, 3)))
         for i in range(120)
     ]
-    land(engine, visits)
+    ingest(engine, visits)
     selection = minutes(60, 115)
     whole = queries.ask(TableQuestion(selection, ("function",), Page()))
     assert not whole.totals.coverage.approximate
-    monkeypatch.setattr("storage.query.facts.scan.MAX_FACTS", 200)
+    monkeypatch.setattr("storage.query.facts.visit_scan.MAX_FACTS", 200)
     part = queries.ask(TableQuestion(selection, ("function",), Page()))
     assert part.totals.coverage.approximate
     assert 0 < part.totals.visits < whole.totals.visits
@@ -320,8 +320,8 @@ def test_of_too_much_a_random_part_is_read_and_stands_for_all(
 def test_a_part_that_is_too_much_by_chance_is_made_smaller(
     engine: Engine, queries: QueryEngine, monkeypatch: pytest.MonkeyPatch
 ):
-    land(engine, [Drawn(60 + i % 60, "east", 0.5, 5.0, (50, 60, 70)) for i in range(60)])
-    monkeypatch.setattr("storage.query.facts.scan.MAX_FACTS", 60)
+    ingest(engine, [Drawn(60 + i % 60, "east", 0.5, 5.0, (50, 60, 70)) for i in range(60)])
+    monkeypatch.setattr("storage.query.facts.visit_scan.MAX_FACTS", 60)
     monkeypatch.setattr("storage.query.samples.parts_to_read", lambda *_: WHOLE - 1)
     part = queries.ask(TableQuestion(minutes(60, 115), ("function",), Page()))
     assert part.totals.coverage.approximate
@@ -337,6 +337,6 @@ def test_too_much_of_what_was_not_drawn_at_random_is_refused(
         fleet.write.profile(
             fleet.write.visit("m", MIDNIGHT, campaign_name="by-hand"), dict.fromkeys(stacks, 1)
         )
-    monkeypatch.setattr("storage.query.facts.scan.MAX_FACTS", 4)
+    monkeypatch.setattr("storage.query.facts.visit_scan.MAX_FACTS", 4)
     with pytest.raises(BadSelection, match="holds 5 facts"):
         queries.ask(TableQuestion(minutes(0, 60, campaign="by-hand"), ("function",), Page()))

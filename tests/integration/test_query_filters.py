@@ -9,12 +9,12 @@ from datetime import UTC, datetime
 import pytest
 from sqlalchemy import Engine
 
-from storage.query.engine import QueryEngine
+from storage.query.query_engine import QueryEngine
 from storage.query.selections.matchers import Operator, quoted
 from storage.query.selections.selection import Selection, parse_selection
 from storage.query.shapes.flame import Flame, FlameQuestion
 from storage.query.shapes.table import Page, TableQuestion
-from tests.facts import DIMENSIONS, FactWriter
+from tests.fact_writer import DIMENSIONS, FactWriter
 from tests.stack_filter_oracle import Frame, left_of
 
 pytestmark = pytest.mark.integration

@@ -1,4 +1,4 @@
-"""GIVEN chunks that an engine has decoded WHEN what landed changes THEN its answers are of what there is now."""
+"""GIVEN chunks that an engine has decoded WHEN what ingested changes THEN its answers are of what there is now."""
 
 from collections import Counter
 from datetime import UTC, datetime, timedelta
@@ -6,13 +6,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import Connection, Engine, delete, event, insert, select
 
-from storage.blobs.facts import encode
-from storage.query.engine import QueryEngine
+from storage.blobs.fact_blobs import encode
+from storage.query.query_engine import QueryEngine
 from storage.query.selections.selection import parse_selection
 from storage.query.shapes.row_order import Page
 from storage.query.shapes.table import TableQuestion
 from storage.schema import chunk, profile
-from tests.facts import FactWriter
+from tests.fact_writer import FactWriter
 
 pytestmark = pytest.mark.integration
 
@@ -46,7 +46,7 @@ def by_function(queries: QueryEngine, select: str) -> dict[str, int]:
     return {row.key["function"]: row.self for row in rows}
 
 
-def landed(connection: Connection) -> tuple[FactWriter, list[int]]:
+def ingested(connection: Connection) -> tuple[FactWriter, list[int]]:
     write = FactWriter(connection)
     stacks = [write.stack([write.function(name)]) for name in ("f", "g", "h")]
     for number, at in enumerate((NOON - timedelta(days=1), NOON)):
@@ -58,7 +58,7 @@ def landed(connection: Connection) -> tuple[FactWriter, list[int]]:
 
 def test_chunks_that_were_decoded_are_not_read_again(engine, queries, copied):
     with engine.begin() as connection:
-        write, stacks = landed(connection)
+        write, stacks = ingested(connection)
     for _ in range(2):
         assert by_function(queries, '{application="a"}') == {"f": 3, "g": 20}
         assert len(copied) == 1
@@ -72,9 +72,9 @@ def test_chunks_that_were_decoded_are_not_read_again(engine, queries, copied):
 
 
 def test_a_profile_that_is_written_anew_is_read_anew(engine, queries):
-    """It has the id that it had: who lands a visit once more takes its profiles out and puts them in."""
+    """It has the id that it had: who ingests a visit once more takes its profiles out and puts them in."""
     with engine.begin() as connection:
-        _, stacks = landed(connection)
+        _, stacks = ingested(connection)
     assert Counter(by_function(queries, '{application="a"}')) == {"f": 3, "g": 20}
     with engine.begin() as connection:
         rows = connection.execute(select(profile)).mappings().all()
@@ -97,7 +97,7 @@ def test_a_profile_that_is_written_anew_is_read_anew(engine, queries):
 
 def test_what_is_kept_can_be_forgotten(engine, queries, copied):
     with engine.begin() as connection:
-        landed(connection)
+        ingested(connection)
     by_function(queries, '{application="a"}')
     queries.forget_decoded()
     assert queries.caches()["decoded"].rows == 0

@@ -10,15 +10,15 @@ from sqlalchemy import Engine
 
 from storage.database import snapshot
 from storage.query import samples
-from storage.query.facts.scan import Facts, Profiles, sample_type_of
+from storage.query.access_path import Planner, Shape
+from storage.query.facts.visit_scan import Facts, Profiles, sample_type_of
 from storage.query.models import labelled
 from storage.query.models.labelled import Labelled, read_labelled
-from storage.query.planner import Planner, Shape
-from storage.query.reader import StoreReading
 from storage.query.samples import SampleSource
 from storage.query.selections.grammar import parse_matchers
 from storage.query.selections.selection import Selection
-from tests.counting_fleet import write_counting_fleet
+from storage.query.store_reading import StoreReading
+from tests.hardware_counter_fleet import write_counting_fleet
 
 pytestmark = pytest.mark.integration
 
@@ -35,8 +35,10 @@ def fleet(module_engine: Engine) -> Engine:
 
 
 def pairs(found: Labelled) -> dict[tuple[str, bytes], int]:
-    brought = found.brought
-    keys = zip(brought.row.tolist(), brought.visit.tolist(), brought.units.tolist(), strict=True)
+    contributions = found.contributions
+    keys = zip(
+        contributions.row.tolist(), contributions.visit.tolist(), contributions.units.tolist(), strict=True
+    )
     return {(found.names[row], found.visits.id[visit]): units for row, visit, units in keys}
 
 
@@ -102,7 +104,7 @@ def test_what_narrows_stacks_reads_them(fleet: Engine) -> None:
         whole, parse = (
             read_labelled(reading, replace(WHOLE, focus=focus), "version", MOST) for focus in ("", "parse")
         )
-    assert 0 < parse.brought.units.sum() < whole.brought.units.sum()
+    assert 0 < parse.contributions.units.sum() < whole.contributions.units.sum()
     assert parse.totals.kept < 1
 
 

@@ -11,19 +11,19 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine
 
 from storage.errors import BadSelection
-from storage.landing.interning import Interner
-from storage.landing.land import land
-from storage.query.engine import QueryEngine
+from storage.ingest.ingest import ingest
+from storage.ingest.interning import Interner
+from storage.query.query_engine import QueryEngine
 from storage.query.selections.selection import Selection, parse_selection
 from storage.query.shapes.lines import LinesQuestion
 from storage.query.shapes.row_order import Page, Sort
 from storage.query.shapes.table import TableQuestion
 from storage.query.subject import parse_lines_subject
-from tests.designed import Campaign
-from tests.facts import FactWriter
-from tests.landed import archived
-from tests.made_captures import PERIOD as LANDED_PERIOD
-from tests.made_captures import MadeCapture, named
+from tests.fact_writer import FactWriter
+from tests.ingested import archived
+from tests.sampled_campaign import Campaign
+from tests.synthetic_captures import PERIOD as INGESTED_PERIOD
+from tests.synthetic_captures import SyntheticCapture, named
 
 pytestmark = pytest.mark.integration
 
@@ -177,7 +177,7 @@ def test_estimates_of_lines_are_of_what_the_rows_show(engine: Engine, profiles: 
 def test_lines_of_a_folded_stack_are_those_its_functions_have(engine: Engine, queries: QueryEngine):
     """A stack of 200 calls keeps its ends: neither functions nor lines of its middle count."""
     [visit_id] = archived(engine)
-    made = MadeCapture(visit_id)
+    made = SyntheticCapture(visit_id)
     app = made.mapping("/app")
     again, middle, sometimes, main, leaf = (
         made.frame(app, (named(name, file="a.c"), line))
@@ -186,7 +186,7 @@ def test_lines_of_a_folded_stack_are_those_its_functions_have(engine: Engine, qu
     deep = made.stack([leaf, *[again] * 98, middle, sometimes, *[again] * 98, main])
     elsewhere = made.frame(app, (named("sometimes", file="a.c"), 61))
     made.segment({made.group(): {deep: 10, made.stack([elsewhere, main]): 3}})
-    land(engine, Interner(engine), visit_id, 1, *made.finished())
+    ingest(engine, Interner(engine), visit_id, 1, *made.finished())
     selection = parse_selection(start="2026-11-20T23:00:00Z", end="2026-11-21T00:00:00Z")
     rows = queries.ask(TableQuestion(selection, ("function", "line"), EVERYTHING)).table.rows
     found = {(row.key["function"], int(row.key["line"])): (row.self, row.total) for row in rows}
@@ -197,13 +197,13 @@ def test_lines_of_a_folded_stack_are_those_its_functions_have(engine: Engine, qu
         ("sometimes", 61): (3, 3),
     }
     marker = found.pop(("[frames left out]", 0))
-    assert marker == (0, 10 * LANDED_PERIOD)
+    assert marker == (0, 10 * INGESTED_PERIOD)
     assert found == {
-        key: (own * LANDED_PERIOD, total * LANDED_PERIOD) for key, (own, total) in expected.items()
+        key: (own * INGESTED_PERIOD, total * INGESTED_PERIOD) for key, (own, total) in expected.items()
     }
     answer = queries.ask(LinesQuestion(selection, parse_lines_subject(file="a.c"))).lines
     assert {line.line: line.row.total for line in answer.lines} == {
-        line: total * LANDED_PERIOD for (_, line), (_, total) in expected.items()
+        line: total * INGESTED_PERIOD for (_, line), (_, total) in expected.items()
     }
 
 
@@ -249,7 +249,7 @@ def test_lines_are_not_narrowed_by_stacks(engine: Engine, queries: QueryEngine):
 def test_of_too_many_lines_a_random_part_of_the_visits_is_read(
     engine: Engine, queries: QueryEngine, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("storage.query.lined.MAX_LINES", 120)
+    monkeypatch.setattr("storage.query.line_samples.MAX_LINES", 120)
     with engine.begin() as connection:
         campaign = Campaign(connection, {"a": 1000}, random=Random(3))
         write = campaign.write
@@ -260,7 +260,7 @@ def test_of_too_many_lines_a_random_part_of_the_visits_is_read(
             write.profile(campaign.answer(NOON, "a"), {stack_id: 3}, lines=lines, period=PERIOD)
     answer = queries.ask(TableQuestion(around_noon(), ("function", "line"), Page()))
     assert answer.totals.coverage.approximate
-    assert 0 < answer.totals.coverage.landed < 100
+    assert 0 < answer.totals.coverage.ingested < 100
     assert [row.self_share for row in answer.table.rows] == [pytest.approx(1 / 3)] * 3
     assert sum(row.self for row in answer.table.rows) == answer.totals.units
 
@@ -268,7 +268,7 @@ def test_of_too_many_lines_a_random_part_of_the_visits_is_read(
 def test_lines_of_visits_by_hand_are_read_whole_or_not_at_all(
     engine: Engine, queries: QueryEngine, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("storage.query.lined.MAX_LINES", 1)
+    monkeypatch.setattr("storage.query.line_samples.MAX_LINES", 1)
     with engine.begin() as connection:
         write = FactWriter(connection)
         work = write.function("work")
@@ -294,6 +294,6 @@ def test_lines_follow_a_function_that_was_named_since(engine: Engine, queries: Q
 
 
 def empty(engine: Engine) -> None:
-    tables = "visit, capture, profile, chunk, line_chunk, capture_segment, roll_queue, coverage, function"
+    tables = "visit, capture, profile, chunk, line_chunk, capture_segment, rollup_queue, coverage, function"
     with engine.begin() as connection:
         connection.exec_driver_sql(f"TRUNCATE {tables} CASCADE")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine, delete
 
-from storage.query.engine import QueryEngine
+from storage.query.query_engine import QueryEngine
 from storage.query.selections.selection import parse_selection
 from storage.query.shapes.flame import FlameQuestion
 from storage.query.shapes.labels import LabelsQuestion
@@ -18,7 +18,7 @@ from storage.query.shapes.status import StatusQuestion
 from storage.query.shapes.table import TableQuestion
 from storage.query.stacks.files import StackFiles
 from storage.schema import chunk, function, profile, stack, stack_block
-from tests.facts import FactWriter
+from tests.fact_writer import FactWriter
 from tests.integration.query_engine.asking import rebuild
 
 pytestmark = pytest.mark.integration
@@ -48,7 +48,7 @@ def ask(queries: QueryEngine) -> int:
     return int(queries.ask(FlameQuestion(selection, 1000)).flame.total[0])
 
 
-def land(engine: Engine, round_: int) -> None:
+def ingest(engine: Engine, round_: int) -> None:
     with engine.begin() as connection:
         write = FactWriter(connection)
         main = write.function(f"main {round_}", file="a folder/a file.c", binary="prog")
@@ -68,7 +68,7 @@ def test_what_was_swept_from_the_dictionaries_is_kept_no_longer(
 ) -> None:
     sizes, older = [], []
     for round_ in range(5):
-        land(engine, round_)
+        ingest(engine, round_)
         assert ask(queries) > 0
         older.append(weakref.ref(queries._source))
         rebuild(engine, queries, files)
@@ -107,7 +107,7 @@ def test_names_are_right_where_a_function_is_named_while_all_is_renewed(
 def test_the_same_questions_take_no_more_memory_the_more_often_they_are_asked(
     engine: Engine, queries: QueryEngine, files: StackFiles
 ) -> None:
-    land(engine, 0)
+    ingest(engine, 0)
     rebuild(engine, queries, files)
     held = []
     tracemalloc.start()

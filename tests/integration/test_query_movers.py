@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine
 
+from services.api.encoded_response import as_json
 from services.api.profiles.movers import MoversAnswer, movers_document
-from services.api.replies import as_json
-from storage.query.engine import QueryEngine
+from storage.query.query_engine import QueryEngine
 from storage.query.selections.selection import Selection
-from storage.query.shapes.movers import Cause, MoversQuestion, Unsaid
-from tests.designed import Campaign
+from storage.query.shapes.movers import Cause, MoversQuestion, Unavailable
+from tests.sampled_campaign import Campaign
 
 pytestmark = pytest.mark.integration
 
@@ -27,7 +27,7 @@ SLOW = {"2": {"parse": 4.0}}
 
 
 @pytest.fixture(scope="module")
-def landed(module_engine: Engine) -> Engine:
+def ingested(module_engine: Engine) -> Engine:
     """Of 60 visits on the first day all see version 1, on the second half of them version 2."""
     random = np.random.default_rng(5)
     with module_engine.begin() as connection:
@@ -65,7 +65,7 @@ def queries(module_engine: Engine) -> Iterator[QueryEngine]:
     made.close()
 
 
-def test_the_release_is_named(landed: Engine, queries: QueryEngine):
+def test_the_release_is_named(ingested: Engine, queries: QueryEngine):
     question = MoversQuestion(NOW, BASE)
     answer = queries.ask(question)
     first = answer.movers[0]
@@ -81,7 +81,7 @@ def test_the_release_is_named(landed: Engine, queries: QueryEngine):
     assert answer.labels == ("version", "compiler"), "one platform explains nothing"
     assert {one.label for one in first.cause.explanations} == {"version", "compiler"}
     assert not any(one.significant for one in first.cause.explanations if one.label == "compiler")
-    assert answer.unsaid is None
+    assert answer.unavailable is None
     assert answer.part == 1
     assert queries.ask(question) == answer, "chance is drawn once"
     # The compared table is that of a diff, and a mover is one of its rows.
@@ -92,7 +92,7 @@ def test_the_release_is_named(landed: Engine, queries: QueryEngine):
     assert answer.totals.visits == answer.base_totals.visits == 60
 
 
-def test_the_document_says_what_was_found(landed: Engine, queries: QueryEngine):
+def test_the_document_says_what_was_found(ingested: Engine, queries: QueryEngine):
     question = MoversQuestion(NOW, BASE, explain=1)
     answer = queries.ask(question)
     judged = replace(answer, part=0.5, comparison=replace(answer.comparison, part=0.25))
@@ -103,22 +103,22 @@ def test_the_document_says_what_was_found(landed: Engine, queries: QueryEngine):
     assert first.cause.best is not None
     assert (first.cause.best.label, first.cause.best.kind, first.cause.best.value) == ("version", "mix", "2")
     assert first.cause.best.explained.lo <= first.cause.best.explained.value <= first.cause.best.explained.hi
-    assert first.unsaid is None
+    assert first.unavailable is None
     assert first.cores is not None
     assert first.cores.lo > 0, "more cores run it, not only a larger share"
-    assert {mover.unsaid.reason for mover in others if mover.unsaid} <= {"not_asked"}
+    assert {mover.unavailable.reason for mover in others if mover.unavailable} <= {"not_asked"}
     assert (found.examined, found.rows_total, found.labels) == (5, 5, ["version", "compiler"])
 
 
 def test_only_what_was_asked_for_is_explained(
-    landed: Engine, queries: QueryEngine, monkeypatch: pytest.MonkeyPatch
+    ingested: Engine, queries: QueryEngine, monkeypatch: pytest.MonkeyPatch
 ):
     nothing = queries.ask(MoversQuestion(NOW, BASE, explain=0))
-    assert {mover.cause.reason for mover in nothing.movers if isinstance(mover.cause, Unsaid)} == {
+    assert {mover.cause.reason for mover in nothing.movers if isinstance(mover.cause, Unavailable)} == {
         "not_asked"
     }
     alike = queries.ask(MoversQuestion(NOW, BASE, labels=("platform", "application")))
-    assert isinstance(alike.movers[0].cause, Unsaid)
+    assert isinstance(alike.movers[0].cause, Unavailable)
     assert (alike.movers[0].cause.reason, alike.labels) == ("constant", ())
     assert queries.ask(MoversQuestion(NOW, BASE, least=0.9)).movers == ()
     monkeypatch.setattr("storage.query.shapes.movers._MOST_VISITS", 60)
@@ -128,24 +128,24 @@ def test_only_what_was_asked_for_is_explained(
     assert sum(part.movers[0].cause.visits) == 60
     monkeypatch.setattr("storage.query.shapes.movers._MOST_VISITS", 6)
     few = queries.ask(MoversQuestion(NOW, BASE, explain=1)).movers[0].cause
-    assert isinstance(few, Unsaid)
+    assert isinstance(few, Unavailable)
     assert few.reason == "too_little"
 
 
-def test_applications_move_too(landed: Engine, queries: QueryEngine):
+def test_applications_move_too(ingested: Engine, queries: QueryEngine):
     by_version = queries.ask(MoversQuestion(NOW, BASE, ("version",)))
     assert {mover.row.key["version"] for mover in by_version.movers} == {"1", "2"}
     assert by_version.labels == ("compiler",), "what rows go by explains none of them"
 
 
-def test_without_samples_or_a_design_nothing_moved_and_that_is_said(landed: Engine, queries: QueryEngine):
+def test_without_samples_or_a_design_nothing_moved_and_that_is_said(ingested: Engine, queries: QueryEngine):
     empty = Selection(DAY - timedelta(days=3), DAY - timedelta(days=2))
     told = queries.ask(MoversQuestion(NOW, empty))
     assert told.movers == ()
-    assert told.unsaid is not None
-    assert told.unsaid.reason == "too_little"
+    assert told.unavailable is not None
+    assert told.unavailable.reason == "too_little"
 
 
-def test_nothing_moves_between_a_day_and_itself(landed: Engine, queries: QueryEngine):
+def test_nothing_moves_between_a_day_and_itself(ingested: Engine, queries: QueryEngine):
     answer = queries.ask(MoversQuestion(BASE, BASE))
-    assert (answer.movers, answer.unsaid) == ((), None)
+    assert (answer.movers, answer.unavailable) == ((), None)

@@ -13,14 +13,14 @@ from alembic import command
 from sqlalchemy import Engine, func, select
 
 from storage import migrate
-from storage.query.engine import QueryEngine
+from storage.query.query_engine import QueryEngine
 from storage.query.selections.selection import Selection
 from storage.query.shapes.series import SeriesQuestion
 from storage.query.shapes.table import TableQuestion
-from storage.rolling.compact import compact
-from storage.rolling.roll import Roller
-from storage.schema import roll_built
-from tests.designed import Campaign
+from storage.rollup.apply_queue import RollupWriter
+from storage.rollup.compact import compact
+from storage.schema import rollup_long_built
+from tests.sampled_campaign import Campaign
 
 pytestmark = pytest.mark.integration
 
@@ -45,7 +45,7 @@ def queries(engine: Engine) -> Iterator[QueryEngine]:
     made.close()
 
 
-def land(engine: Engine, *, known: bool = True) -> None:
+def ingest(engine: Engine, *, known: bool = True) -> None:
     """`known`: when rounds were drawn is noted."""
     with engine.begin() as connection:
         fleet = Campaign(connection, SIZES)
@@ -67,8 +67,8 @@ def at(seconds: int) -> datetime:
 def test_each_hour_has_what_was_used_while_rounds_were_drawn(
     engine: Engine, queries: QueryEngine, merged: bool
 ):
-    land(engine)
-    while merged and Roller(engine).roll().entries:
+    ingest(engine)
+    while merged and RollupWriter(engine).rollup().entries:
         pass
     day = Selection(at(0), at(86_400))
     answer = queries.ask(SeriesQuestion(day, step_s=3600))
@@ -85,7 +85,7 @@ def test_each_hour_has_what_was_used_while_rounds_were_drawn(
 
 
 def test_a_part_of_an_hour_before_rounds_began_is_not_covered(engine: Engine, queries: QueryEngine):
-    land(engine)
+    ingest(engine)
     early = Selection(at(7 * 3600), at(8 * 3600 - 10))
     totals = queries.ask(TableQuestion(early, ("function",))).totals
     assert (totals.coverage.asked_s, totals.coverage.covered_s) == (3590, 10)
@@ -97,8 +97,8 @@ def test_a_part_of_an_hour_before_rounds_began_is_not_covered(engine: Engine, qu
 
 def test_an_upgrade_has_closed_days_weigh_what_rounds_covered(engine: Engine, queries: QueryEngine):
     """They were closed with the weights of hours that counted whole."""
-    land(engine, known=False)
-    while Roller(engine).roll().entries:
+    ingest(engine, known=False)
+    while RollupWriter(engine).rollup().entries:
         pass
     days = Selection(BUCKET, BUCKET + timedelta(days=4))
     assert compact(engine, MIDNIGHT + timedelta(days=90), most_rows=inf)
@@ -120,4 +120,4 @@ def test_an_upgrade_has_closed_days_weigh_what_rounds_covered(engine: Engine, qu
         assert found.estimate.value == pytest.approx(CORES * covered_s)
         compact(engine, MIDNIGHT + timedelta(days=90), most_rows=inf)
     with engine.connect() as connection:
-        assert connection.scalar(select(func.count()).select_from(roll_built)) > 0
+        assert connection.scalar(select(func.count()).select_from(rollup_long_built)) > 0

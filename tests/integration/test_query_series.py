@@ -7,12 +7,12 @@ import pytest
 from sqlalchemy import Engine
 
 from storage.errors import BadSelection
-from storage.query.engine import QueryEngine
+from storage.query.query_engine import QueryEngine
 from storage.query.selections.selection import Selection
 from storage.query.shapes.series import Point, SeriesQuestion
 from storage.query.shapes.table import TableQuestion
-from tests.counted_fleet import CountedFleet, Sampled, write_fleet
-from tests.facts import FactWriter
+from tests.brute_force_fleet import CountedFleet, Sampled, write_fleet
+from tests.fact_writer import FactWriter
 
 pytestmark = pytest.mark.integration
 

@@ -12,13 +12,13 @@ from scipy.stats import beta
 from sqlalchemy import Engine
 
 from storage.errors import BadSelection
-from storage.query.engine import QueryEngine
+from storage.query.query_engine import QueryEngine
 from storage.query.selections.selection import Selection, parse_selection
 from storage.query.shapes.shared_code import SharedCodeQuestion
 from storage.query.shapes.users import UsersQuestion
 from storage.query.subject import parse_subject
-from tests.designed import Campaign
-from tests.facts import FactWriter
+from tests.fact_writer import FactWriter
+from tests.sampled_campaign import Campaign
 
 pytestmark = pytest.mark.integration
 

@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, Engine, insert
 
-from storage.query.engine import QueryEngine
+from storage.query.query_engine import QueryEngine
 from storage.query.selections.selection import Selection, parse_selection
 from storage.query.shapes.lines import LinesQuestion, SourceLines
 from storage.query.subject import Subject, parse_lines_subject, parse_subject
 from storage.schema import binary, capture_binary, source_file, source_path
-from tests.facts import FactWriter, Visit
+from tests.fact_writer import FactWriter, Visit
 
 pytestmark = pytest.mark.integration
 

@@ -12,13 +12,13 @@ from sqlalchemy import Engine
 from services.api.formats import pprof
 from services.api.formats.stack_profile import profile_of
 from storage.errors import BadSelection
-from storage.query.engine import QueryEngine
+from storage.query.query_engine import QueryEngine
 from storage.query.selections.selection import Selection, parse_selection
 from storage.query.shapes.row_order import Page
 from storage.query.shapes.stack_samples import StackSamplesQuestion
 from storage.query.shapes.table import TableQuestion
-from tests.designed import Campaign
 from tests.profile_proto import read
+from tests.sampled_campaign import Campaign
 
 pytestmark = pytest.mark.integration
 
@@ -45,11 +45,11 @@ def hour(**more) -> Selection:
     return parse_selection(start="2026-11-18T12:00:00Z", end="2026-11-18T13:00:00Z", **more)
 
 
-def landed(engine: Engine, taken: list) -> None:
+def ingested(engine: Engine, taken: list) -> None:
     """Visits of 5 s each, of a random design."""
     with engine.begin() as connection:
         connection.exec_driver_sql(
-            "TRUNCATE visit, capture, capture_segment, roll_queue, profile, chunk, function, coverage CASCADE"
+            "TRUNCATE visit, capture, capture_segment, rollup_queue, profile, chunk, function, coverage CASCADE"
         )
         campaign = Campaign(connection, SIZES, random=Random(1))
         write = campaign.write
@@ -74,7 +74,7 @@ def landed(engine: Engine, taken: list) -> None:
 )
 @given(taken=visits, divided=st.booleans(), hides=st.booleans())
 def test_stacks_are_what_counting_says(engine: Engine, taken: list, divided: bool, hides: bool) -> None:
-    landed(engine, taken)
+    ingested(engine, taken)
     samples: Counter = Counter()
     for _, groups in taken:
         for application, counts in groups.items():
@@ -131,7 +131,7 @@ def test_stacks_are_what_counting_says(engine: Engine, taken: list, divided: boo
 
 
 def test_the_lightest_are_left_out_and_counted(engine: Engine) -> None:
-    landed(engine, [("east", {"web": {(0,): 5, (0, 1): 3, (0, 2): 1}}), ("west", {})])
+    ingested(engine, [("east", {"web": {(0,): 5, (0, 1): 3, (0, 2): 1}}), ("west", {})])
     queries = QueryEngine(engine)
     found = queries.ask(StackSamplesQuestion(hour(), most=2))
     nothing = queries.ask(StackSamplesQuestion(hour(select='{application="none"}'), ("application",)))

@@ -9,16 +9,16 @@ import pytest
 from sqlalchemy import Engine
 
 from storage.errors import BadSelection
-from storage.query.engine import QueryEngine
+from storage.query.query_engine import QueryEngine
 from storage.query.selections.selection import Selection
 from storage.query.shapes.call_graph import CallGraphQuestion
 from storage.query.shapes.flame import Flame, FlameQuestion
 from storage.query.shapes.flame_diff import FlameDiffQuestion
 from storage.query.shapes.label_groups import NO_VALUE
 from storage.query.shapes.table import TableQuestion
-from storage.rolling.roll import Roller
+from storage.rollup.apply_queue import RollupWriter
 from tests.access_paths import BY_CELLS, BY_VISITS
-from tests.counted_fleet import CountedFleet, Sampled, write_fleet
+from tests.brute_force_fleet import CountedFleet, Sampled, write_fleet
 
 pytestmark = pytest.mark.integration
 
@@ -168,7 +168,7 @@ def test_cells_say_what_chunks_say(engine: Engine):
     queries = QueryEngine(engine)
     with engine.begin() as connection:
         fleet = write_fleet(connection, START, hours=2, visits=30)
-    while Roller(engine).roll().entries:
+    while RollupWriter(engine).rollup().entries:
         pass
     queries.planner = BY_CELLS
     root = (fleet.functions["main"],)

@@ -1,4 +1,4 @@
-"""GIVEN a day whose newest visits still wait to be landed WHEN it is asked step by step THEN no step comes out too low or too high."""
+"""GIVEN a day whose newest visits still wait to be ingested WHEN it is asked step by step THEN no step comes out too low or too high."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -7,12 +7,12 @@ import pytest
 from sqlalchemy import Connection, Engine
 
 from services.api.profiles.series import series_document
-from storage.query.engine import QueryEngine
+from storage.query.query_engine import QueryEngine
 from storage.query.shapes.row_order import Page
 from storage.query.shapes.series import SeriesQuestion
 from storage.query.shapes.table import TableQuestion
-from tests.designed import Campaign
 from tests.integration.test_query_estimates import MIDNIGHT, PERIOD, SIZES, minutes
+from tests.sampled_campaign import Campaign
 
 pytestmark = pytest.mark.integration
 
@@ -21,7 +21,7 @@ EACH = 6
 """Visits of a stratum and hour."""
 ASKED = minutes(0, 60 * HOURS)
 PER_VISIT = {"east": 100 * 3600 / EACH / 5, "west": 40 * 3600 / EACH / 5, "north": 7 * 3600 / EACH / 5}
-"""What a second watched stands for once all have landed."""
+"""What a second watched stands for once all have ingested."""
 
 
 @pytest.fixture
@@ -42,9 +42,9 @@ class Fleet:
         self.campaign = Campaign(connection, SIZES)
         self.stack = self.campaign.write.stack([self.campaign.write.function("main")])
 
-    def land(self, hour: int, stratum: str, number: int) -> None:
-        landed = self.campaign.answer(at(hour, number), stratum, utilisation=0.5)
-        self.campaign.write.profile(landed, {self.stack: samples(hour, stratum)}, period=PERIOD)
+    def ingest(self, hour: int, stratum: str, number: int) -> None:
+        ingested = self.campaign.answer(at(hour, number), stratum, utilisation=0.5)
+        self.campaign.write.profile(ingested, {self.stack: samples(hour, stratum)}, period=PERIOD)
 
 
 def samples(hour: int, stratum: str) -> int:
@@ -55,17 +55,17 @@ def true(hour: int, strata: tuple[str, ...] = tuple(SIZES)) -> float:
     return sum(EACH * PER_VISIT[name] * samples(hour, name) * PERIOD for name in strata)
 
 
-def land(engine: Engine, newest: dict[str, tuple[int, int]], waiting_hours: int = 1) -> None:
-    """All of the older hours; of each stratum's six visits of a newest hour so many landed and failed, the others wait."""
+def ingest(engine: Engine, newest: dict[str, tuple[int, int]], waiting_hours: int = 1) -> None:
+    """All of the older hours; of each stratum's six visits of a newest hour so many ingested and failed, the others wait."""
     with engine.begin() as connection:
         fleet = Fleet(connection)
         for hour in range(HOURS):
             for stratum in SIZES:
-                landed, failed = (EACH, 0) if hour < HOURS - waiting_hours else newest[stratum]
+                ingested, failed = (EACH, 0) if hour < HOURS - waiting_hours else newest[stratum]
                 for number in range(EACH):
-                    if number < landed:
-                        fleet.land(hour, stratum, number)
-                    elif number < landed + failed:
+                    if number < ingested:
+                        fleet.ingest(hour, stratum, number)
+                    elif number < ingested + failed:
                         fleet.campaign.fail(at(hour, number), stratum, utilisation=0.5)
                     elif number % 2:
                         fleet.campaign.draw(at(hour, number), stratum)
@@ -73,8 +73,8 @@ def land(engine: Engine, newest: dict[str, tuple[int, int]], waiting_hours: int 
                         fleet.campaign.wait(at(hour, number), stratum, utilisation=0.5)
 
 
-def test_steps_are_what_they_will_be_once_all_has_landed(engine: Engine, queries: QueryEngine):
-    land(engine, {"east": (5, 0), "west": (5, 0), "north": (5, 0)}, waiting_hours=2)
+def test_steps_are_what_they_will_be_once_all_has_ingested(engine: Engine, queries: QueryEngine):
+    ingest(engine, {"east": (5, 0), "west": (5, 0), "north": (5, 0)}, waiting_hours=2)
     series = queries.ask(SeriesQuestion(ASKED, ("function",), step_s=3600)).series
     assert [step.waiting for step in series.steps] == [0] * 8 + [3, 3]
     assert [step.drawn for step in series.steps] == [3 * EACH] * HOURS
@@ -91,18 +91,18 @@ def test_steps_are_what_they_will_be_once_all_has_landed(engine: Engine, queries
 def test_a_stratum_that_waits_longer_than_the_others_counts_for_all_its_visits(
     engine: Engine, queries: QueryEngine
 ):
-    land(engine, {"east": (6, 0), "west": (2, 0), "north": (6, 0)}, waiting_hours=4)
+    ingest(engine, {"east": (6, 0), "west": (2, 0), "north": (6, 0)}, waiting_hours=4)
     whole = queries.ask(SeriesQuestion(ASKED, step_s=3600)).series.whole
     assert [point.estimate.units.value for point in whole] == pytest.approx(
         [true(hour) for hour in range(HOURS)]
     )
 
 
-def test_of_a_step_of_which_too_little_has_landed_nothing_is_said(engine: Engine, queries: QueryEngine):
-    land(engine, {"east": (1, 0), "west": (0, 0), "north": (0, 0)})
+def test_of_a_step_of_which_too_little_has_ingested_nothing_is_said(engine: Engine, queries: QueryEngine):
+    ingest(engine, {"east": (1, 0), "west": (0, 0), "north": (0, 0)})
     series = queries.ask(SeriesQuestion(ASKED, ("function",), step_s=3600)).series
     last = series.steps[-1]
-    assert (last.waiting, last.covered_s, last.weighed_s, last.too_few_landed) == (17, 3600, 0, True)
+    assert (last.waiting, last.covered_s, last.weighed_s, last.too_few_ingested) == (17, 3600, 0, True)
     for line in (series.whole, series.lines[0].points, series.remainder):
         assert (line[-1].share, line[-1].estimate) == (None, None)
     assert (series.whole[-1].units, series.whole[-1].visits) == (samples(9, "east") * PERIOD, 1)
@@ -111,12 +111,12 @@ def test_of_a_step_of_which_too_little_has_landed_nothing_is_said(engine: Engine
     )
     document = series_document(ASKED, queries.ask(SeriesQuestion(ASKED, step_s=3600)))
     assert document["steps"][-1]["visits_waiting"] == 17
-    assert document["steps"][-1]["too_few_landed"] is True
+    assert document["steps"][-1]["too_few_ingested"] is True
     assert document["lines"][0]["points"][-1]["cores"] is None
 
 
 def test_failed_visits_have_come_to_an_end(engine: Engine, queries: QueryEngine):
-    land(engine, {"east": (4, 2), "west": (6, 0), "north": (6, 0)})
+    ingest(engine, {"east": (4, 2), "west": (6, 0), "north": (6, 0)})
     answer = queries.ask(SeriesQuestion(ASKED, step_s=3600))
     assert [step.waiting for step in answer.series.steps] == [0] * HOURS
     points = answer.series.whole
@@ -129,22 +129,22 @@ def test_what_was_set_aside_waits_no_longer(engine: Engine, queries: QueryEngine
         fleet = Fleet(connection)
         for hour in range(2):
             for number in range(EACH):
-                fleet.land(hour, "east", number)
-        fleet.campaign.wait(at(1, EACH), "east", set_aside="It is no capture.")
+                fleet.ingest(hour, "east", number)
+        fleet.campaign.wait(at(1, EACH), "east", quarantined="It is no capture.")
         fleet.campaign.wait(at(1, EACH + 1), "east")
     series = queries.ask(SeriesQuestion(minutes(0, 120), step_s=3600)).series
     assert [step.waiting for step in series.steps] == [0, 1]
 
 
 def test_the_table_says_how_many_visits_wait(engine: Engine, queries: QueryEngine):
-    land(engine, {"east": (5, 0), "west": (5, 0), "north": (5, 0)}, waiting_hours=2)
+    ingest(engine, {"east": (5, 0), "west": (5, 0), "north": (5, 0)}, waiting_hours=2)
     assert queries.ask(TableQuestion(ASKED, ("function",), Page())).totals.coverage.waiting == 6
     earlier = minutes(0, 60 * (HOURS - 2))
     assert queries.ask(TableQuestion(earlier, ("function",), Page())).totals.coverage.waiting == 0
 
 
 def test_days_that_steps_do_not_cut_weigh_as_before(engine: Engine, queries: QueryEngine):
-    land(engine, {"east": (5, 0), "west": (5, 0), "north": (5, 0)}, waiting_hours=2)
+    ingest(engine, {"east": (5, 0), "west": (5, 0), "north": (5, 0)}, waiting_hours=2)
     answer = queries.ask(SeriesQuestion(ASKED, step_s=86_400))
     (point,) = answer.series.whole
     assert point.estimate.units.value == pytest.approx(answer.totals.estimate.value)

@@ -1,4 +1,4 @@
-"""GIVEN two days drawn, of which the second waits to be landed WHEN both are asked THEN rates are those of the first."""
+"""GIVEN two days drawn, of which the second waits to be ingested WHEN both are asked THEN rates are those of the first."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -12,22 +12,22 @@ from services.api.profiles.diff import diff_document
 from services.api.profiles.series import series_document
 from services.api.profiles.shared_code import shared_code_document
 from services.api.profiles.table import table_document
-from services.measures import Measure, figure
-from storage.query.engine import QueryEngine
+from services.views.measures import Measure, figure
+from storage.query.query_engine import QueryEngine
 from storage.query.selections.selection import Selection
 from storage.query.shapes.diff import DiffQuestion
 from storage.query.shapes.row_order import Page
 from storage.query.shapes.series import SeriesQuestion
 from storage.query.shapes.shared_code import SharedCodeQuestion
 from storage.query.shapes.table import TableQuestion
-from tests.designed import Campaign
-from tests.integration.test_query_estimates import MIDNIGHT, SIZES, land, minutes
+from tests.integration.test_query_estimates import MIDNIGHT, SIZES, ingest, minutes
+from tests.sampled_campaign import Campaign
 from tests.weights_oracle import Drawn
 
 pytestmark = pytest.mark.integration
 
 DAY_S = 86_400
-LANDED, BOTH = minutes(0, 1440), minutes(0, 2 * 1440)
+INGESTED, BOTH = minutes(0, 1440), minutes(0, 2 * 1440)
 
 
 @pytest.fixture
@@ -39,12 +39,12 @@ def queries(engine: Engine) -> Iterator[QueryEngine]:
 
 @pytest.fixture(autouse=True)
 def waiting(engine: Engine) -> None:
-    """Visits of each hour of two days; those of the second have not landed."""
+    """Visits of each hour of two days; those of the second have not ingested."""
     hours = [
         [Drawn(60 * hour, "east", 0.5, 5.0, (hour, 9, 2)), Drawn(60 * hour + 1, "west", 0.3, 5.0, (4, 1, 0))]
         for hour in range(24)
     ]
-    land(engine, list(chain.from_iterable(hours)))
+    ingest(engine, list(chain.from_iterable(hours)))
     with engine.begin() as connection:
         fleet = Campaign(connection, SIZES)
         for hour in range(24, 48):
@@ -55,8 +55,8 @@ def table(queries: QueryEngine, selection: Selection) -> dict:
     return table_document(selection, queries.ask(TableQuestion(selection, ("function",), Page())))
 
 
-def test_cores_are_those_busy_on_the_day_that_landed(queries: QueryEngine):
-    alone, both = table(queries, LANDED), table(queries, BOTH)
+def test_cores_are_those_busy_on_the_day_that_ingested(queries: QueryEngine):
+    alone, both = table(queries, INGESTED), table(queries, BOTH)
     totals = both["totals"]
     assert (totals["covered_seconds"], totals["weighed_seconds"]) == (2 * DAY_S, DAY_S)
     assert totals["uncovered_share"] == pytest.approx(0.5)
@@ -70,10 +70,10 @@ def test_cores_are_those_busy_on_the_day_that_landed(queries: QueryEngine):
         assert (cores.value, cores.lo, cores.hi) == pytest.approx((wanted.value, wanted.lo, wanted.hi))
 
 
-def test_cores_of_a_step_are_those_of_its_days_that_landed(queries: QueryEngine):
+def test_cores_of_a_step_are_those_of_its_days_that_ingested(queries: QueryEngine):
     alone, both = (
         series_document(asked, queries.ask(SeriesQuestion(asked, ("function",), step_s=step_s)))
-        for asked, step_s in ((LANDED, DAY_S), (BOTH, 7 * DAY_S))
+        for asked, step_s in ((INGESTED, DAY_S), (BOTH, 7 * DAY_S))
     )
     assert [step["weighed_seconds"] for step in both["steps"]] == [DAY_S]
     for one, other in zip(both["lines"], alone["lines"], strict=True):
@@ -86,9 +86,9 @@ def test_cores_of_a_step_are_those_of_its_days_that_landed(queries: QueryEngine)
     assert [point["cores"] is None for point in days["lines"][0]["points"]] == [False, True]
 
 
-def test_costs_and_differences_are_of_the_day_that_landed(queries: QueryEngine):
+def test_costs_and_differences_are_of_the_day_that_ingested(queries: QueryEngine):
     rows = []
-    for selection in (LANDED, BOTH):
+    for selection in (INGESTED, BOTH):
         question = SharedCodeQuestion(selection, "function", own=True, cold=1.0, applications=1, limit=10)
         answer = shared_code_document(question, queries.ask(question), saving=0.5, price_per_core_hour=0.04)
         rows.append(answer["rows"])
@@ -96,8 +96,8 @@ def test_costs_and_differences_are_of_the_day_that_landed(queries: QueryEngine):
         for name in ("cost", "saved"):
             for unit in ("cores", "money_a_year"):
                 assert one[name][unit] == pytest.approx(other[name][unit])
-    found = queries.ask(DiffQuestion(BOTH, LANDED, ("function",)))
-    for row in diff_document(BOTH, LANDED, found)["rows"]:
+    found = queries.ask(DiffQuestion(BOTH, INGESTED, ("function",)))
+    for row in diff_document(BOTH, INGESTED, found)["rows"]:
         assert row["a_cores"] == pytest.approx(row["b_cores"])
         assert row["cores"]["value"] == pytest.approx(0, abs=1e-9)
 
@@ -107,7 +107,7 @@ def test_a_profile_lasts_as_long_as_what_it_is_of(queries: QueryEngine):
     assert span(BOTH, totals)[1] == DAY_S * 10**9
 
 
-def test_where_nothing_landed_there_are_no_cores(queries: QueryEngine):
+def test_where_nothing_ingested_there_are_no_cores(queries: QueryEngine):
     answer = table(queries, minutes(1440, 2 * 1440))
     assert answer["totals"]["covered_seconds"] == DAY_S
     assert (answer["totals"]["weighed_seconds"], answer["totals"]["cores"]) == (0, None)

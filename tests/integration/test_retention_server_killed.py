@@ -1,6 +1,6 @@
 """PostgreSQL is killed again and again while old days go and dictionaries are swept: nothing lost, nothing twice.
 
-Landings, mergings, foldings, buckets of days, retention and sweeps go on meanwhile, each with its own memory and
+Ingestions, mergings, foldings, buckets of days, retention and sweeps go on meanwhile, each with its own memory and
 connections, and each begins again when its connection breaks. Kills wait for work, not for time: each part of it has
 to be done between two of them. `FLEETPROF_KILLS=50` kills more often.
 """
@@ -26,26 +26,26 @@ from storage.archive import Archive, capture_key
 from storage.database import open_engine
 from storage.dictionary_sweep.sweep import sweep
 from storage.errors import DatabaseError
-from storage.landing.interning import Interner
+from storage.ingest.interning import Interner
 from storage.retention.retain import Keep, retain
-from storage.rolling.compact import compact
-from storage.rolling.cubes import DAY, EVENT, HOUR, HOURS_A_DAY, WEIGHTED_LEVELS, Source, day_number
-from storage.rolling.fold import fold
-from storage.rolling.roll import Roller
+from storage.rollup.apply_queue import RollupWriter
+from storage.rollup.compact import compact
+from storage.rollup.cubes import DAY, EVENT, HOUR, HOURS_A_DAY, WEIGHTED_LEVELS, Source, day_number
+from storage.rollup.daily import roll_up_days
 from storage.schema import (
     capture,
     coverage,
     roll,
-    roll_queue,
-    roll_replaced,
-    roll_weighted,
+    rollup_long,
+    rollup_queue,
+    rollup_retraction,
     sample_type,
     visit,
 )
-from tests.integration.dictionary_sweep.landings import broken, capture_of, is_as_landed, landed
+from tests.ingested import BEFORE_MIDNIGHT, archived
+from tests.integration.dictionary_sweep.ingestions import broken, capture_of, ingested, is_as_ingested
 from tests.integration.exactly_once.server import MortalServer
-from tests.landed import BEFORE_MIDNIGHT, archived
-from tests.made_captures import expected_units
+from tests.synthetic_captures import expected_units
 from tests.usable_buckets import usable_buckets
 
 KILLS = int(os.environ.get("FLEETPROF_KILLS", "8"))
@@ -60,7 +60,7 @@ LONGEST_S = 0.8
 """To the next kill, once what is waited for has happened."""
 PATIENCE_S = 15.0
 """With what is waited for between two kills; then it is waited for after the next one."""
-KINDS = ("landed", "merged", "dropped", "folded", "bucket")
+KINDS = ("ingested", "merged", "dropped", "folded", "bucket")
 """What has to happen between two kills, each in its turn."""
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(120 + 20 * KILLS)]
@@ -68,7 +68,7 @@ pytestmark = [pytest.mark.integration, pytest.mark.timeout(120 + 20 * KILLS)]
 
 @dataclass
 class World:
-    """What was drawn and archived, and what was landed of it last."""
+    """What was drawn and archived, and what was ingested of it last."""
 
     url: str
     archive: Archive
@@ -99,37 +99,37 @@ def make_world(url: str, archive: Archive) -> World:
     return world
 
 
-def land_all(world: World, engine: Engine, interner: Interner) -> int:
-    """Land what is not landed, in any order; the number landed."""
+def ingest_all(world: World, engine: Engine, interner: Interner) -> int:
+    """Ingest what is not ingested, in any order; the number ingested."""
     with engine.connect() as connection:
         waiting = connection.scalars(
-            select(capture.c.visit_id).where(capture.c.landed < capture.c.wanted)
+            select(capture.c.visit_id).where(capture.c.ingested < capture.c.wanted)
         ).all()
     for visit_id in random.sample(waiting, len(waiting)):
-        landed(engine, interner, visit_id, world.seeds[visit_id])
-        world.done["landed"] += 1
+        ingested(engine, interner, visit_id, world.seeds[visit_id])
+        world.done["ingested"] += 1
     return len(waiting)
 
 
-def lander(world: World) -> Callable[[], object]:
-    engine = world.engine("lander")
+def ingester(world: World) -> Callable[[], object]:
+    engine = world.engine("ingester")
     interner = Interner(engine)
 
     def turn() -> None:
-        land_all(world, engine, interner)
+        ingest_all(world, engine, interner)
         with engine.connect() as connection:
-            queue = connection.scalar(select(func.count()).select_from(roll_queue))
+            queue = connection.scalar(select(func.count()).select_from(rollup_queue))
         if not queue:  # all is merged: a day more may go
             world.oldest_kept = min(world.oldest_kept + 1, len(DAYS) - KEPT)
 
     return turn
 
 
-def roller(world: World) -> Callable[[], object]:
-    rolling = Roller(world.engine("roller"))
+def writer(world: World) -> Callable[[], object]:
+    rolling = RollupWriter(world.engine("roller"))
 
     def turn() -> None:
-        world.done["merged"] += rolling.roll(batch=3).entries
+        world.done["merged"] += rolling.rollup(batch=3).entries
 
     return turn
 
@@ -139,7 +139,7 @@ def compactor(world: World) -> Callable[[], object]:
     engine = world.engine("compactor")
 
     def turn() -> None:
-        world.done["folded"] += len(fold(engine, LATER))
+        world.done["folded"] += len(roll_up_days(engine, LATER))
         world.done["bucket"] += len(compact(engine, LATER, most_rows=inf).buckets)
         world.over.wait(0.1)
 
@@ -165,10 +165,10 @@ def sweeper(world: World) -> Callable[[], object]:
             rest()
 
     def rest() -> None:
-        """Landings begin again whenever an epoch does, that of a broken-off sweep too: until one came to its end."""
-        end, landed = time.monotonic() + 5, world.done["landed"]
+        """Ingestions begin again whenever an epoch does, that of a broken-off sweep too: until one came to its end."""
+        end, ingested = time.monotonic() + 5, world.done["ingested"]
         world.over.wait(0.2)
-        while world.done["landed"] == landed and time.monotonic() < end and not world.over.is_set():
+        while world.done["ingested"] == ingested and time.monotonic() < end and not world.over.is_set():
             world.over.wait(0.05)
 
     return turn
@@ -195,7 +195,7 @@ def test_whatever_the_server_loses_is_done_again(mortal_server: MortalServer, tm
     rng = random.Random(7)
     threads = [
         threading.Thread(target=live, args=(world, role))
-        for role in (lander, roller, compactor, retirer, sweeper)
+        for role in (ingester, writer, compactor, retirer, sweeper)
     ]
     for thread in threads:
         thread.start()
@@ -230,11 +230,11 @@ def await_progress(world: World, kind: str) -> None:
 def settle(world: World) -> None:
     """Nobody disturbs any more: everything comes to its end."""
     engine = world.engine("settle")
-    land_all(world, engine, Interner(engine))
-    rolling = Roller(engine)
-    while rolling.roll(batch=50).entries:
+    ingest_all(world, engine, Interner(engine))
+    rolling = RollupWriter(engine)
+    while rolling.rollup(batch=50).entries:
         pass
-    fold(engine, LATER)
+    roll_up_days(engine, LATER)
     compact(engine, LATER, most_rows=inf)
     done = retain(engine, world.archive, TODAY, keep(len(DAYS) - KEPT))
     assert done.kept_back is None
@@ -250,7 +250,7 @@ def check(world: World) -> None:
     kept_days = {moment.date() for moment in DAYS[-KEPT:]}
     with engine.connect() as connection:
         assert set(partitions.existing(connection)) == kept_days
-        for table in (roll_queue, roll_replaced):
+        for table in (rollup_queue, rollup_retraction):
             assert connection.scalar(select(func.count()).select_from(table)) == 0
         captures = {row.visit_id: row for row in connection.execute(select(capture))}
         cells = {level: cells_by_day(connection, level) for level in (HOUR, DAY)}
@@ -261,11 +261,11 @@ def check(world: World) -> None:
     expected: Counter[int] = Counter()
     for visit_id, day in world.visits.items():
         row = captures[visit_id]
-        assert row.landed == row.wanted
+        assert row.ingested == row.wanted
         assert (row.blob != "") == (day in kept_days)
         if day in kept_days:
             assert not row.expired
-            assert is_as_landed(engine, visit_id, world.seeds[visit_id])
+            assert is_as_ingested(engine, visit_id, world.seeds[visit_id])
         if not row.expired:
             message, _ = capture_of(visit_id, world.seeds[visit_id])
             expected[day_number(day)] += expected_units(message)["cpu"]
@@ -291,7 +291,7 @@ def cells_by_day(connection: Connection, level: int) -> Counter[int]:
 def bucket_totals(connection: Connection) -> Counter[int]:
     """Units in all buckets of a level, by level; those count that are said to hold all there is."""
     usable = usable_buckets(connection)
-    c = roll_weighted.c
+    c = rollup_long.c
     found: Counter[int] = Counter()
     for row in connection.execute(
         select(c.campaign_id, c.stacks, c.sample_type_id, c.level, c.bucket, c.total)

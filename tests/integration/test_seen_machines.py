@@ -15,11 +15,11 @@ from storage.query.shapes.flame import FlameQuestion
 from storage.query.shapes.row_order import Page
 from storage.query.shapes.table import TableQuestion
 from storage.query.subject import Subject
-from storage.rolling.roll import Roller
-from storage.segments.place import Lake
+from storage.rollup.apply_queue import RollupWriter
+from storage.segments.location import Lake
 from tests.access_paths import BY_CELLS, BY_STACKS, BY_VISITS, planned
-from tests.designed import Campaign
-from tests.lakes import MIDNIGHT, WHOLE, Store, minutes
+from tests.sampled_campaign import Campaign
+from tests.small_lake import MIDNIGHT, WHOLE, Store, minutes
 
 pytestmark = pytest.mark.integration
 
@@ -35,7 +35,7 @@ def store(engine: Engine, tmp_path: Path) -> Iterator[Store]:
     made.duckdb.close()
 
 
-def land(store: Store, name: str, machines: int, rare: int) -> None:
+def ingest(store: Store, name: str, machines: int, rare: int) -> None:
     """Of a campaign's machines all but one have samples in `main`, so many of them in `rare`, and one is idle."""
     with store.engine.begin() as connection:
         fleet = Campaign(connection, {"east": machines}, name)
@@ -81,9 +81,9 @@ def told(store: Store, name: str) -> dict[str, tuple[int, int]]:
 
 @pytest.mark.parametrize(("machines", "rare"), [(4, 1), (13, 3), (40, 12)])
 def test_every_view_counts_the_machines_with_samples(store: Store, machines: int, rare: int) -> None:
-    land(store, "fleet", machines, rare)
-    land(store, "other", 3, 1)
-    while Roller(store.engine).roll().entries:
+    ingest(store, "fleet", machines, rare)
+    ingest(store, "other", 3, 1)
+    while RollupWriter(store.engine).rollup().entries:
         pass
     store.export()
     for name, known in {"fleet": (machines - 1, rare), "other": (2, 1)}.items():

@@ -15,19 +15,19 @@ from uuid import UUID, uuid4
 import numpy as np
 import pytest
 
-from collector.describe import describe
 from collector.inventory_file import read_inventory
+from collector.machine_description import describe
 from collector.plan import plan_message
-from collector.visit import Visited, Visitor
-from services.simulate import machine_facts
-from services.simulate.binaries import SymbolFolder
-from services.simulate.fleet import Fleet, slot_of
-from services.simulate.gateways import Simulation, serve
-from services.simulate.outcomes import NEVER, Failures, Fate, fate
-from services.simulate.places import socket_of
-from services.simulate.run import FleetPlan, inventory
+from collector.visit import Visitor, VisitResult
+from simulation import machine_facts
+from simulation.binaries import SymbolFolder
+from simulation.fleet import Fleet, slot_of
+from simulation.fleet_plan import FleetPlan, inventory
+from simulation.gateways import Simulation, serve
+from simulation.outcomes import NEVER, Failures, Fate, fate
+from simulation.socket_paths import socket_of
 from storage.campaigns import EventPlan
-from storage.landing.decode import decode_capture
+from storage.ingest.decode_capture import decode_capture
 from storage.schema import Outcome
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
@@ -58,23 +58,23 @@ def visits(
     events: tuple[EventPlan, ...] = CPU,
     patience: Callable[[int], float] = lambda _number: PATIENCE_S,
     fleet: Fleet = FLEET,
-) -> list[Visited]:
+) -> list[VisitResult]:
     """Visit machines of a fleet that is served here; `patience` is for a visit by its place in `wanted`."""
 
-    async def main() -> list[Visited]:
+    async def main() -> list[VisitResult]:
         stop, ready = asyncio.Event(), asyncio.Event()
         simulation = Simulation(fleet, SymbolFolder(folder / "symbols"), failures, clock=lambda: AT)
         addresses = [socket_of(folder, machine) for machine in range(fleet.size)]
         served = asyncio.create_task(serve(simulation, range(fleet.size), addresses, stop, ready.set))
         await ready.wait()
 
-        async def one(number: int, machine: int, visit: UUID) -> Visited:
+        async def one(number: int, machine: int, visit: UUID) -> VisitResult:
             seconds = patience(number)
             plan = plan_message(visit, events, campaign="fleet")
             return await Visitor(first_reply_s=seconds).visit(addresses[machine], plan, deadline_s=seconds)
 
         try:
-            return await asyncio.gather(*(one(number, *visit) for number, visit in enumerate(wanted)))
+            return await asyncio.scan_rollup(*(one(number, *visit) for number, visit in enumerate(wanted)))
         finally:
             stop.set()
             await served
@@ -107,15 +107,15 @@ def test_visits_end_as_the_model_says(folder):
             assert visited.utilisation == pytest.approx(utilisation[machine]), (
                 "a failed visit informs the estimate"
             )
-        assert (visited.brought is not None) == (way is Fate.ANSWERS)
+        assert (visited.received is not None) == (way is Fate.ANSWERS)
 
 
 def test_every_machine_brings_a_capture_of_itself(folder):
     found = visits(folder, NEVER, [(machine, uuid4()) for machine in range(FLEET.size)])
     for machine, visited in enumerate(found):
         assert visited.outcome is Outcome.ANSWERED, visited.detail
-        assert visited.brought is not None
-        capture = decode_capture(visited.brought.blob)
+        assert visited.received is not None
+        capture = decode_capture(visited.received.blob)
         assert capture.machine == machine_facts.describe(FLEET, machine)
         assert visited.seconds == 1.0
         assert visited.utilisation == capture.system.utilisation

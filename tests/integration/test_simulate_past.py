@@ -1,4 +1,4 @@
-"""GIVEN a fleet whose busy machines fail more often WHEN its past is landed THEN estimates meet the truth."""
+"""GIVEN a fleet whose busy machines fail more often WHEN its past is ingested THEN estimates meet the truth."""
 
 from collections import Counter
 from contextlib import closing
@@ -10,33 +10,33 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, func, select
 
-from collector.standing import ensure_standing
-from services.simulate.binaries import SymbolFolder
-from services.simulate.fleet import Fleet
-from services.simulate.gateways import Simulation
-from services.simulate.history import Past, make_up
-from services.simulate.outcomes import NEVER, Failures
-from services.simulate.run import FleetPlan
-from services.simulate.seeding import make_up_past, seed
-from services.simulate.truth import Truth, Wanted, truth
+from collector.default_campaign import ensure_default_campaign
+from simulation.binaries import SymbolFolder
+from simulation.fleet import Fleet
+from simulation.fleet_plan import FleetPlan
+from simulation.gateways import Simulation
+from simulation.ground_truth import Truth, Wanted, truth
+from simulation.outcomes import NEVER, Failures
+from simulation.past import Past, simulate_past
+from simulation.store_seeding import seed, seed_past
 from storage import campaigns, inventory
 from storage.archive import Archive
 from storage.campaigns import Definition, EventPlan
-from storage.query.engine import QueryEngine
+from storage.query.query_engine import QueryEngine
 from storage.query.selections.selection import Selection, parse_selection
 from storage.query.shapes.flame import FlameQuestion
 from storage.query.shapes.reliability import ReliabilityQuestion
 from storage.query.shapes.row_order import Page
 from storage.query.shapes.table import TableQuestion
 from storage.schema import Outcome, capture, visit
-from storage.segments.engine import LakeEngine
 from storage.segments.export import export_day
-from storage.segments.place import Lake
+from storage.segments.lake_engine import LakeEngine
+from storage.segments.location import Lake
 from symbolizer.images.resolve import Resolver
 from symbolizer.sources.local_files import LocalFiles
-from symbolizer.worker.landing import Lander
+from symbolizer.worker.ingestion import Ingester
 from tests.access_paths import BY_VISITS
-from tests.alike import differences
+from tests.answer_comparison import differences
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 
@@ -55,28 +55,28 @@ def plan(tmp_path: Path) -> FleetPlan:
 def past(
     engine: Engine, archive: Archive, plan: FleetPlan, failures: Failures, visits: int = VISITS
 ) -> Counter[Outcome]:
-    """Half a day of visits; what it brought waits to be landed."""
+    """Half a day of visits; what it brought waits to be ingested."""
     with engine.begin() as connection:
         seed(connection, plan)
-        ensure_standing(connection)
+        ensure_default_campaign(connection)
         campaign = campaigns.create_or_update(
             connection, Definition("fleet", 60.0, 1.0, (EventPlan("cpu", 1000, rate_hz=99.0),))
         )
     stretch = Past(DAY, DAY + timedelta(hours=HOURS), round_s=HOURS * 3600 / visits, visits_per_round=1.0)
     simulation = Simulation(plan.model(), SymbolFolder(plan.symbols), failures)
-    return make_up(
+    return simulate_past(
         engine, archive, campaign, stretch, simulation=simulation, random=np.random.default_rng(11)
     )
 
 
-def land(engine: Engine, archive: Archive, folder: Path) -> None:
-    lander = Lander(engine, archive, Resolver(LocalFiles(debug_roots=(folder / "b",)), folder / "cache"))
+def ingest(engine: Engine, archive: Archive, folder: Path) -> None:
+    ingester = Ingester(engine, archive, Resolver(LocalFiles(debug_roots=(folder / "b",)), folder / "cache"))
     with engine.connect() as connection:
         waiting = list(connection.scalars(select(capture.c.visit_id)))
     for visit_id in waiting:
-        lander.land(visit_id)
+        ingester.ingest(visit_id)
     with engine.connect() as connection:
-        assert connection.scalar(select(func.count()).where(capture.c.landed < capture.c.wanted)) == 0
+        assert connection.scalar(select(func.count()).where(capture.c.ingested < capture.c.wanted)) == 0
 
 
 def true(fleet: Fleet) -> Truth:
@@ -89,7 +89,7 @@ def test_estimates_meet_the_truth_though_busy_machines_fail(engine, archive, pla
     assert sum(ended.values()) == VISITS
     assert abs(ended[Outcome.ANSWERED] / VISITS - found.answering) < 4 * np.sqrt(0.25 / VISITS)
     assert found.answering < 0.97
-    land(engine, archive, tmp_path)
+    ingest(engine, archive, tmp_path)
     queries = QueryEngine(engine)
     try:
         answer = queries.ask(
@@ -147,7 +147,7 @@ def test_a_fleet_that_never_fails_answers_every_visit(engine, archive, plan):
     assert DAY <= drawn[0] < drawn[1] < DAY + timedelta(hours=HOURS)
     for days in (0, 1):  # 1: a campaign that has drawn has its own past
         asked = replace(plan, past_days=days)
-        assert list(make_up_past(engine, archive, asked, DAY, pytest.fail)) == []
+        assert list(seed_past(engine, archive, asked, DAY, pytest.fail)) == []
 
 
 def test_a_past_of_no_length_is_refused():

@@ -1,4 +1,4 @@
-"""GIVEN a simulated fleet whose threads share cores by a known law WHEN its past has landed THEN each way to APU says what is true."""
+"""GIVEN a simulated fleet whose threads share cores by a known law WHEN its past has ingested THEN each way to APU says what is true."""
 
 import json
 from collections.abc import Iterator
@@ -16,26 +16,26 @@ from services.api.analysis.apu import ApuAnswer, apu_document
 from services.api.analysis.capacity import CapacityAnswer, capacity_document
 from services.api.analysis.machine_types import MachineTypesAnswer, machine_types_document
 from services.cli import app
-from services.simulate.core_truth import CoreTruth, core_truth
-from services.simulate.fleet import Fleet
-from services.simulate.platforms import KEEPS_APART, KERNELS, PLATFORMS
-from services.simulate.run import FleetPlan
-from services.simulate.truth import Wanted
+from simulation.core_ground_truth import CoreTruth, core_truth
+from simulation.fleet import Fleet
+from simulation.fleet_plan import FleetPlan
+from simulation.ground_truth import Wanted
+from simulation.platforms import KEEPS_APART, KERNELS, PLATFORMS
 from storage import calibrations
 from storage.archive import Archive
 from storage.calibrations import Calibration, Kind
 from storage.campaigns import Counted, EventPlan
-from storage.query.engine import QueryEngine
 from storage.query.models.apu import ApuQuestion
 from storage.query.models.capacity import CapacityQuestion
 from storage.query.models.load_rows import LoadRow
 from storage.query.models.machine_types import MachineRates, MachineTypesQuestion
-from storage.query.models.told import Unsaid
+from storage.query.models.no_answer import Unavailable
+from storage.query.query_engine import QueryEngine
 from storage.query.selections.grammar import parse_matchers
 from storage.query.selections.selection import Selection
 from storage.query.selections.times import format_time
 from storage.schema import capture_counter
-from tests.simulated_past import land_past
+from tests.simulated_past import ingest_past
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 
@@ -49,60 +49,62 @@ SHARED, ANY = PLATFORMS[1].name, PLATFORMS[2].name
 
 
 @dataclass(frozen=True)
-class Landed:
+class Ingested:
     engine: Engine
     queries: QueryEngine
     fleet: Fleet
 
 
 @pytest.fixture
-def landed(
+def ingested(
     engine: Engine, archive: Archive, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Landed]:
+) -> Iterator[Ingested]:
     plan = FleetPlan(MACHINES, tmp_path / "s", tmp_path / "b", seed=SEED, strata=4)
     with engine.begin() as connection:
         for platform in PLATFORMS:
             calibrations.record(connection, Calibration(Kind.SMT, platform.name, "", platform.overlap))
     # Of one machine each are the platforms that count their cores' cycles; both are from a third to nearly full on this day.
     fleet = Fleet(MACHINES, seed=SEED, strata=4, services=SERVICES_RUN)
-    land_past(
+    ingest_past(
         engine, archive, monkeypatch, plan, fleet,
         events=EVENTS, counted=Counted(cgroups=16), over=WHOLE, visits=VISITS,
     )  # fmt: skip
     asked = QueryEngine(engine)
-    yield Landed(engine, asked, fleet)
+    yield Ingested(engine, asked, fleet)
     asked.close()
 
 
 def test_cores_are_as_busy_as_they_are(
-    landed: Landed, database_url: str, monkeypatch: pytest.MonkeyPatch
+    ingested: Ingested, database_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _check_both_ways(landed)
-    _check_what_each_visit_knows(landed)
-    _check_applications(landed)
-    _check_capacity(landed)
-    _check_capacity_where_threads_are_kept_apart(landed)
-    _check_machine_types(landed)
+    _check_both_ways(ingested)
+    _check_what_each_visit_knows(ingested)
+    _check_applications(ingested)
+    _check_capacity(ingested)
+    _check_capacity_where_threads_are_kept_apart(ingested)
+    _check_machine_types(ingested)
     monkeypatch.setenv("FLEETPROF_DATABASE_URL", database_url)
     _check_report()
-    _check_counters_that_contradict_themselves(landed)
+    _check_counters_that_contradict_themselves(ingested)
 
 
-def _true(landed: Landed, platform: str) -> CoreTruth:
-    return core_truth(landed.fleet, Wanted(WHOLE.start.timestamp(), WHOLE.end.timestamp(), platform=platform))
+def _true(ingested: Ingested, platform: str) -> CoreTruth:
+    return core_truth(
+        ingested.fleet, Wanted(WHOLE.start.timestamp(), WHOLE.end.timestamp(), platform=platform)
+    )
 
 
-def _rows(landed: Landed, by: str = "platform") -> dict[str, LoadRow]:
-    answer = landed.queries.ask(ApuQuestion(WHOLE, by))
-    assert answer.unsaid is None
+def _rows(ingested: Ingested, by: str = "platform") -> dict[str, LoadRow]:
+    answer = ingested.queries.ask(ApuQuestion(WHOLE, by))
+    assert answer.unavailable is None
     ApuAnswer.model_validate(apu_document(WHOLE, answer))
     return {row.value: row for row in answer.loads}
 
 
-def _check_both_ways(landed: Landed) -> None:
-    rows = _rows(landed)
+def _check_both_ways(ingested: Ingested) -> None:
+    rows = _rows(ingested)
     for name in (SHARED, ANY):
-        true, row = _true(landed, name), rows[name]
+        true, row = _true(ingested, name), rows[name]
         found = row.counted
         assert found is not None
         for interval, is_ in (
@@ -127,7 +129,7 @@ def _check_both_ways(landed: Landed) -> None:
     assert independent.largest_disagreement < 0.01
     assert apart.largest_disagreement > 0.05
     assert apart.system_apu.value < 0.97 * apart.apu.value
-    kernels = {name: row.counted for name, row in _rows(landed, "kernel").items()}
+    kernels = {name: row.counted for name, row in _rows(ingested, "kernel").items()}
     free, kept = kernels[KERNELS[0]], kernels[KERNELS[KEEPS_APART]]
     assert free is not None
     assert kept is not None
@@ -135,8 +137,8 @@ def _check_both_ways(landed: Landed) -> None:
     assert kept.largest_disagreement > 0.05
 
 
-def _check_what_each_visit_knows(landed: Landed) -> None:
-    answer = landed.queries.ask(ApuQuestion(WHOLE, "platform"))
+def _check_what_each_visit_knows(ingested: Ingested) -> None:
+    answer = ingested.queries.ask(ApuQuestion(WHOLE, "platform"))
     assert answer.inputs.used == answer.inputs.visits
     assert answer.counted == sum(row.counted.visits for row in answer.loads if row.counted is not None)
     assert answer.counted + sum(answer.not_counted.values()) == answer.inputs.used
@@ -145,19 +147,19 @@ def _check_what_each_visit_knows(landed: Landed) -> None:
     amd = next(row for row in answer.loads if row.value == PLATFORMS[0].name)
     assert amd.counted is None
     alone = replace(WHOLE, matchers=parse_matchers(f'{{platform="{PLATFORMS[0].name}"}}'))
-    nothing = landed.queries.ask(ApuQuestion(alone))
-    assert nothing.unsaid is None
+    nothing = ingested.queries.ask(ApuQuestion(alone))
+    assert nothing.unavailable is None
     assert nothing.counted_unsaid is not None
     assert nothing.counted_unsaid.reason == "too_little"
     assert "cycles-any" in nothing.counted_unsaid.detail
     ApuAnswer.model_validate(apu_document(alone, nothing))
 
 
-def _check_applications(landed: Landed) -> None:
+def _check_applications(ingested: Ingested) -> None:
     one = replace(WHOLE, matchers=parse_matchers(f'{{platform="{ANY}"}}'))
-    answer = landed.queries.ask(ApuQuestion(one, "application"))
+    answer = ingested.queries.ask(ApuQuestion(one, "application"))
     ApuAnswer.model_validate(apu_document(one, answer))
-    true = _true(landed, ANY)
+    true = _true(ingested, ANY)
     for row in answer.uses[:3]:
         assert row.counted is not None
         assert row.counted_visits == row.visits
@@ -167,15 +169,15 @@ def _check_applications(landed: Landed) -> None:
         )
 
 
-def _check_capacity(landed: Landed) -> None:
+def _check_capacity(ingested: Ingested) -> None:
     """DIGEST A7: requests are the truth's, and nobody has told the model what a core's second thread is worth."""
     selection = replace(WHOLE, matchers=parse_matchers(f'{{platform="{SHARED}"}}'))
     start = WHOLE.start.timestamp()
     steps = [
-        core_truth(landed.fleet, Wanted(start + at, start + at + STEP_S, platform=SHARED))
+        core_truth(ingested.fleet, Wanted(start + at, start + at + STEP_S, platform=SHARED))
         for at in range(0, HOURS * 3600, STEP_S)
     ]
-    found = landed.queries.ask(
+    found = ingested.queries.ask(
         CapacityQuestion(selection, tuple(step.requests_per_s for step in steps), STEP_S)
     )
     by_apu, by_utilisation, by_hardware = found.by_apu, found.by_utilisation, found.by_hardware
@@ -185,7 +187,7 @@ def _check_capacity(landed: Landed) -> None:
     assert by_hardware.limit.value == pytest.approx(by_apu.limit.value, rel=0.02)
     full = steps[0].full_per_s
     off, naive = (abs(each.limit.value / full - 1) for each in (by_apu, by_utilisation))
-    # Of 25 windows; without their chance APU is right to a thousandth (tests/unit/services/simulate/test_threads.py).
+    # Of 25 windows; without their chance APU is right to a thousandth (tests/unit/simulation/test_threads.py).
     assert off < 0.1
     assert off < naive
     assert by_utilisation.limit.value > by_apu.limit.value
@@ -193,21 +195,21 @@ def _check_capacity(landed: Landed) -> None:
 
     # All machines together: most have no counters, and the load of the others is not theirs.
     CapacityAnswer.model_validate(capacity_document(CapacityQuestion(selection, ()), found))
-    mixed = landed.queries.ask(CapacityQuestion(WHOLE, (1.0,) * len(steps), STEP_S)).by_hardware
-    assert isinstance(mixed, Unsaid)
+    mixed = ingested.queries.ask(CapacityQuestion(WHOLE, (1.0,) * len(steps), STEP_S)).by_hardware
+    assert isinstance(mixed, Unavailable)
     assert "Match a platform that counts" in mixed.detail
 
 
-def _check_capacity_where_threads_are_kept_apart(landed: Landed) -> None:
+def _check_capacity_where_threads_are_kept_apart(ingested: Ingested) -> None:
     selection = replace(WHOLE, matchers=parse_matchers(f'{{platform="{ANY}"}}'))
     start = WHOLE.start.timestamp()
     steps = [
-        core_truth(landed.fleet, Wanted(start + at, start + at + STEP_S, platform=ANY))
+        core_truth(ingested.fleet, Wanted(start + at, start + at + STEP_S, platform=ANY))
         for at in range(0, HOURS * 3600, STEP_S)
     ]
     rates = tuple(step.requests_per_s for step in steps)
     full = steps[0].full_per_s
-    found = landed.queries.ask(CapacityQuestion(selection, rates, STEP_S))
+    found = ingested.queries.ask(CapacityQuestion(selection, rates, STEP_S))
     assert isinstance(found.by_hardware, Capacity)
     assert isinstance(found.by_apu, Capacity)
     assert isinstance(found.by_utilisation, Capacity)
@@ -221,9 +223,9 @@ def _check_capacity_where_threads_are_kept_apart(landed: Landed) -> None:
     assert forecast(rates, [step.independent_apu for step in steps], 1.0).limit.value > 1.02 * full
 
 
-def _check_machine_types(landed: Landed) -> None:
+def _check_machine_types(ingested: Ingested) -> None:
     """DIGEST A8: by counters where both types have them, else by the operating systems' times of both."""
-    rows = _rows(landed)
+    rows = _rows(ingested)
     shared, apart, amd = rows[SHARED], rows[ANY], rows[PLATFORMS[0].name]
     assert shared.counted is not None
     assert apart.counted is not None
@@ -232,7 +234,7 @@ def _check_machine_types(landed: Landed) -> None:
         (amd, amd.apu.value / apart.apu.value, "operating_system"),
     ):
         question = MachineTypesQuestion(WHOLE, old.value, ANY, 1.0, 1.3)
-        answer = landed.queries.ask(question)
+        answer = ingested.queries.ask(question)
         assert answer.choice is not None
         assert answer.choice.apu_ratio.value == pytest.approx(ratio)
         document = machine_types_document(question, answer)
@@ -243,17 +245,17 @@ def _check_machine_types(landed: Landed) -> None:
     start = WHOLE.start.timestamp()
     of_old, of_new = (
         tuple(
-            core_truth(landed.fleet, Wanted(start + at, start + at + STEP_S, platform=name)).requests_per_s
+            core_truth(ingested.fleet, Wanted(start + at, start + at + STEP_S, platform=name)).requests_per_s
             for at in range(0, HOURS * 3600, STEP_S)
         )
         for name in (SHARED, ANY)
     )
     rates = MachineRates(of_old, of_new, STEP_S)
-    served = landed.queries.ask(MachineTypesQuestion(WHOLE, SHARED, ANY, 1.0, 1.3, rates=rates)).served
+    served = ingested.queries.ask(MachineTypesQuestion(WHOLE, SHARED, ANY, 1.0, 1.3, rates=rates)).served
     assert served is not None
     assert served.counted
     alone = replace(WHOLE, matchers=parse_matchers(f'{{platform="{ANY}"}}'))
-    one = landed.queries.ask(CapacityQuestion(alone, of_new, STEP_S))
+    one = ingested.queries.ask(CapacityQuestion(alone, of_new, STEP_S))
     # Both types are read at once, and each is what it is alone, to the order in which sums are added up.
     assert served.new.inputs == one.inputs
     assert [step.visits for step in served.new.steps] == [step.visits for step in one.steps]
@@ -280,15 +282,15 @@ def _check_report() -> None:
     assert "by counters" in said["application"]
 
 
-def _check_counters_that_contradict_themselves(landed: Landed) -> None:
+def _check_counters_that_contradict_themselves(ingested: Ingested) -> None:
     c = capture_counter.c
-    with landed.engine.begin() as connection:
+    with ingested.engine.begin() as connection:
         connection.execute(update(capture_counter).where(c.name == "cycles-any").values(scaled=c.scaled * 2))
         connection.execute(update(capture_counter).where(c.name == "cycles-distributed").values(cpus=3))
-    answer = landed.queries.ask(ApuQuestion(WHOLE, "platform"))
+    answer = ingested.queries.ask(ApuQuestion(WHOLE, "platform"))
     assert answer.counted == 0
     assert {row.counted for row in answer.loads} == {None}
     said = " ".join(answer.not_counted)
     assert "busy for longer" in said
     assert "not of the same CPUs" in said
-    assert answer.unsaid is None
+    assert answer.unavailable is None

@@ -7,13 +7,13 @@ import pytest
 from sqlalchemy import Connection, Engine, insert
 
 from analysis.arrays import Float
+from storage.query.estimation.sampling_design import Coverage
 from storage.query.models.frequency_fit_inputs import load_of
 from storage.query.observed.cpus import LogicalCpus, Sockets, read_cpus, read_sockets
 from storage.query.observed.machines import MachineVisits
 from storage.query.selections.selection import Selection
-from storage.query.weighing.design import Coverage
 from storage.schema import capture_cpu
-from tests.facts import FactWriter
+from tests.fact_writer import FactWriter
 
 pytestmark = pytest.mark.integration
 
@@ -44,7 +44,7 @@ def visits_of(ids: list[bytes]) -> MachineVisits:
         weight=none,
         group=none.astype(np.int64),
         weights=None,
-        coverage=Coverage(random=False, asked_s=0.0, landed=len(ids)),
+        coverage=Coverage(random=False, asked_s=0.0, ingested=len(ids)),
         values={},
         names={},
         among=(),

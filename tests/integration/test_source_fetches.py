@@ -13,15 +13,15 @@ from sqlalchemy import Engine, func, insert, select
 from services.api import symbols
 from services.api.app import create_app
 from services.api.auth import Access, parse_tokens
-from services.symbols.desk import SymbolDesk
+from services.symbols.symbol_service import SymbolService
 from storage.archive import Archive
-from storage.query.engine import QueryEngine
+from storage.query.query_engine import QueryEngine
 from storage.schema import binary, source_path, symbol_absence
 from symbolizer.source_text.text import FetchLimits, SourceTexts
 from symbolizer.sources.debuginfod_client import DebuginfodClient
-from tests.answering_server import Server, redirects, sends
-from tests.facts import FactWriter
-from tests.until import until
+from tests.fact_writer import FactWriter
+from tests.http_stub import Server, redirects, sends
+from tests.polling import until
 
 pytestmark = pytest.mark.integration
 
@@ -54,8 +54,8 @@ def api(
         clients = [DebuginfodClient(server.url)]
         texts = SourceTexts(engine, archive, folder=tmp_path / "f", servers=clients, limits=limits)
         access = Access(tmp_path / "state", parse_tokens([f"viewer:{ONE}", f"viewer:{OTHER}"]))
-        desk = SymbolDesk(engine, archive, texts=texts)
-        app = create_app(queries, access, static=tmp_path, symbols=desk, uploads=tmp_path / "uploads")
+        service = SymbolService(engine, archive, texts=texts)
+        app = create_app(queries, access, static=tmp_path, symbols=service, uploads=tmp_path / "uploads")
         opened.append(TestClient(app, base_url="http://127.0.0.1:7070").__enter__())
         return opened[-1]
 

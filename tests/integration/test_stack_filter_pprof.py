@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from storage.landing.markers import Kind
-from storage.landing.resolved import Status
+from storage.ingest.marker_frames import Kind
+from storage.ingest.symbolized import Status
 from storage.query.selections.selection import Selection
 from storage.query.stack_filter import Filtered, filter_stacks
-from storage.query.stacks.functions import FunctionRow, Functions
+from storage.query.stacks.function_names import FunctionRow, Functions
 from storage.query.stacks.stack_tree import Stacks, built
 from tests import go_pprof
 from tests.go_pprof import Location

@@ -12,7 +12,7 @@ import pytest
 from alembic import command
 from sqlalchemy import Connection, Engine, Row, func, inspect, select
 
-from collector import appointments
+from collector import schedule_round
 from collector.schedule import round_at
 from storage import campaigns, coverage, inventory, migrate, visits
 from storage.campaigns import Campaign, Definition, EventPlan, State
@@ -37,7 +37,7 @@ def make_fleet(connection: Connection, sizes: tuple[int, ...], definition: Defin
 
 
 def draw(connection: Connection, campaign: Campaign, now: datetime = NOON, seed: int = 1) -> int:
-    drawn = appointments.draw_round(connection, campaign, now, np.random.default_rng(seed))
+    drawn = schedule_round.draw_round(connection, campaign, now, np.random.default_rng(seed))
     assert drawn is not None
     return len(drawn)
 

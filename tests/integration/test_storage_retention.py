@@ -13,7 +13,7 @@ from storage.campaigns import Definition, EventPlan
 from storage.captures import NewCapture
 from storage.errors import ArchiveError, ArchiveUnavailable
 from storage.inventory import NewMachine
-from storage.retention.facts import drop_oldest
+from storage.retention.fact_days import drop_oldest
 from storage.retention.history import kept_from
 from storage.retention.raw import DroppedCaptures, drop_captures
 from storage.retention.retain import HOPELESS_DAYS, Keep, Retained, retain
@@ -29,10 +29,10 @@ from storage.schema import (
     exposure,
     profile,
     roll,
-    roll_built,
-    roll_queue,
-    roll_replaced,
-    roll_weighted,
+    rollup_long,
+    rollup_long_built,
+    rollup_queue,
+    rollup_retraction,
     visit,
 )
 from storage.visits import DrawnVisit
@@ -137,20 +137,20 @@ class TestRawCaptures:
             assert drop(engine, archive) == 2
         assert drop(engine, archive) == 1
 
-    def test_one_that_never_landed_expires_and_says_why(
+    def test_one_that_never_ingested_expires_and_says_why(
         self, engine: Engine, archive: Archive, archived: list[UUID]
     ) -> None:
-        never, aside, landed = archived[:3]
+        never, aside, ingested = archived[:3]
         with engine.begin() as connection:
-            captures.set_aside(connection, aside, "It is damaged.")
-            connection.execute(update(capture).where(capture.c.visit_id == landed).values(landed=1))
-            captures.want_again(connection, [landed])
+            captures.quarantined(connection, aside, "It is damaged.")
+            connection.execute(update(capture).where(capture.c.visit_id == ingested).values(ingested=1))
+            captures.want_again(connection, [ingested])
         with engine.begin() as connection:
-            assert drop_captures(connection, archive, TODAY) == DroppedCaptures(4, never_landed=3)
+            assert drop_captures(connection, archive, TODAY) == DroppedCaptures(4, never_ingested=3)
         with engine.begin() as connection:
             rows = {row.visit_id: row for row in connection.execute(select(capture))}
-            assert [rows[id_].expired for id_ in (never, aside, landed)] == [True, True, False]
-            assert (rows[aside].failure, rows[aside].set_aside) == ("It is damaged.", None)
+            assert [rows[id_].expired for id_ in (never, aside, ingested)] == [True, True, False]
+            assert (rows[aside].failure, rows[aside].quarantined) == ("It is damaged.", None)
             assert [due.visit_id for due in captures.due(connection, limit=9)] == [archived[4]]
             assert captures.want_again(connection, archived) == 1, "only one is in the archive"
 
@@ -163,8 +163,8 @@ class TestFacts:
     def wait(self, engine: Engine, day: date, sign: int = 1) -> int:
         """An entry of the queue."""
         with engine.begin() as connection:
-            statement = insert(roll_queue).values(day=day, visit_id=uuid4(), sign=sign)
-            return int(connection.execute(statement.returning(roll_queue.c.entry_id)).scalar_one())
+            statement = insert(rollup_queue).values(day=day, visit_id=uuid4(), sign=sign)
+            return int(connection.execute(statement.returning(rollup_queue.c.entry_id)).scalar_one())
 
     def days(self, engine: Engine) -> list[date]:
         with engine.connect() as connection:
@@ -197,17 +197,17 @@ class TestFacts:
         assert (done.kept_back.day, done.kept_back.waiting) == (four_days[1], 1)
         assert self.days(engine) == four_days[1:]
         with engine.begin() as connection:
-            connection.execute(roll_queue.delete().where(roll_queue.c.entry_id == entry))
+            connection.execute(rollup_queue.delete().where(rollup_queue.c.entry_id == entry))
         assert [old.day for old in retain(engine, Archive("/nowhere"), TODAY, keep).dropped] == four_days[1:]
 
-    def test_a_landing_under_way_is_waited_for_and_then_seen(
+    def test_a_ingestion_under_way_is_waited_for_and_then_seen(
         self, engine: Engine, four_days: list[date]
     ) -> None:
         """What it commits while the drop waits is in the queue when the drop looks."""
-        with ThreadPoolExecutor(1) as pool, engine.connect() as landing, landing.begin() as transaction:
-            landing.execute(select(profile)).all()
-            landing.execute(insert(chunk).values(day=four_days[0], profile_id=1, data=b""))
-            landing.execute(insert(roll_queue).values(day=four_days[0], visit_id=uuid4(), sign=1))
+        with ThreadPoolExecutor(1) as pool, engine.connect() as ingestion, ingestion.begin() as transaction:
+            ingestion.execute(select(profile)).all()
+            ingestion.execute(insert(chunk).values(day=four_days[0], profile_id=1, data=b""))
+            ingestion.execute(insert(rollup_queue).values(day=four_days[0], visit_id=uuid4(), sign=1))
             retention = pool.submit(retain, engine, Archive("/nowhere"), TODAY, Keep(0, 400))
             while not waits_for_facts(engine) and not retention.done():
                 pass
@@ -239,17 +239,17 @@ class TestFacts:
         later = self.wait(engine, four_days[1])
         with engine.begin() as connection:
             columns = {
-                c.name: 0 for c in roll_replaced.c if not c.nullable and c.name not in {"stacks", "data"}
+                c.name: 0 for c in rollup_retraction.c if not c.nullable and c.name not in {"stacks", "data"}
             }
             connection.execute(
-                insert(roll_replaced).values(columns | {"entry_id": entry, "stacks": True, "data": b""})
+                insert(rollup_retraction).values(columns | {"entry_id": entry, "stacks": True, "data": b""})
             )
         done = retain(engine, Archive("/nowhere"), four_days[1] + timedelta(days=HOPELESS_DAYS), Keep(0, 400))
         assert [(old.day, old.waiting) for old in done.dropped] == [(four_days[0], 2)]
         assert done.kept_back is not None
         with engine.connect() as connection:
-            assert list(connection.scalars(select(roll_queue.c.entry_id))) == [later]
-            assert count(connection, roll_replaced) == 0
+            assert list(connection.scalars(select(rollup_queue.c.entry_id))) == [later]
+            assert count(connection, rollup_retraction) == 0
 
 
 class TestHistory:
@@ -289,7 +289,7 @@ class TestHistory:
                     if number % 4**level == 0:
                         merged = {"level": level, "bucket": number // 4**level}
                         more = {"weighted_total": 0, "weighted": b""}
-                        connection.execute(insert(roll_weighted).values(key | sums | merged | more))
+                        connection.execute(insert(rollup_long).values(key | sums | merged | more))
                         built = {
                             "cube": 1,
                             "campaign_id": 1,
@@ -297,12 +297,15 @@ class TestHistory:
                             "sample_type_id": 1,
                             "made_of": 0,
                         }
-                        connection.execute(insert(roll_built).values(merged | built | {"merged": True}))
+                        connection.execute(
+                            insert(rollup_long_built).values(merged | built | {"merged": True})
+                        )
 
     def counts(self, engine: Engine) -> list[int]:
         with engine.connect() as connection:
             return [
-                count(connection, table) for table in (coverage, exposure, roll, roll_weighted, roll_built)
+                count(connection, table)
+                for table in (coverage, exposure, roll, rollup_long, rollup_long_built)
             ]
 
     def test_cells_of_a_bucket_go_with_their_coverage_and_not_before(
@@ -348,18 +351,18 @@ class TestHistory:
         self.fill(engine, archived, [bucket + timedelta(days=n) for n in range(-64, 64)])
         with engine.begin() as connection:
             partitions.ensure(connection, [kept_back])
-            statement = insert(roll_queue).values(day=kept_back, visit_id=uuid4(), sign=1)
-            entry = connection.execute(statement.returning(roll_queue.c.entry_id)).scalar_one()
+            statement = insert(rollup_queue).values(day=kept_back, visit_id=uuid4(), sign=1)
+            entry = connection.execute(statement.returning(rollup_queue.c.entry_id)).scalar_one()
         on = bucket + timedelta(days=66)
         keep = Keep(0, 0)
-        assert keep.cells_from(on) == bucket + timedelta(days=64)
+        assert keep.cells_horizon(on) == bucket + timedelta(days=64)
         before = self.counts(engine)
         done = retain(engine, archive, on, keep)
-        assert (done.kept_back is not None, done.cells_from) == (True, bucket)
+        assert (done.kept_back is not None, done.cells_horizon) == (True, bucket)
         assert done.cells == sum(before) // 2, "only what is older than the bucket"
         assert done.visits == 0
         with engine.begin() as connection:
-            connection.execute(roll_queue.delete().where(roll_queue.c.entry_id == entry))
+            connection.execute(rollup_queue.delete().where(rollup_queue.c.entry_id == entry))
         assert retain(engine, archive, on, keep).cells == sum(before) // 2
         assert self.counts(engine) == [0] * 5
 
@@ -392,8 +395,8 @@ class TestHistory:
         self, engine: Engine, archive: Archive, archived: list[UUID]
     ) -> None:
         done = retain(engine, archive, TODAY + timedelta(days=465), self.KEEP, stopping=lambda: True)
-        assert done == Retained(done.facts_from, done.cells_from)
+        assert done == Retained(done.facts_horizon, done.cells_horizon)
 
     def test_cells_never_go_before_facts(self) -> None:
         keep = Keep(facts_days=500, cells_days=10)
-        assert keep.cells_from(TODAY) <= keep.facts_from(TODAY)
+        assert keep.cells_horizon(TODAY) <= keep.facts_horizon(TODAY)

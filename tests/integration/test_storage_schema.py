@@ -119,7 +119,7 @@ def test_dropping_gives_way_to_readers(engine: Engine):
         assert partitions.drop(connection, before=DAY + timedelta(days=1)) == [DAY]
 
 
-def test_landing_goes_on_while_partitions_are_made(engine: Engine):
+def test_ingestion_goes_on_while_partitions_are_made(engine: Engine):
     with engine.begin() as connection:
         partitions.ensure(connection, [DAY])
     with engine.begin() as writer:

@@ -15,12 +15,12 @@ from services.cli import main
 from storage import partitions
 from storage.archive import Archive, capture_key
 from storage.database import open_engine
-from storage.landing.interning import Interner
+from storage.ingest.interning import Interner
 from storage.retention.retain import Keep
-from storage.rolling.roll import Roller
+from storage.rollup.apply_queue import RollupWriter
 from storage.schema import capture, dictionary_epoch, stack
-from tests.integration.dictionary_sweep.landings import is_as_landed, landed
-from tests.landed import archived
+from tests.ingested import archived
+from tests.integration.dictionary_sweep.ingestions import ingested, is_as_ingested
 
 pytestmark = pytest.mark.integration
 
@@ -30,12 +30,12 @@ NOW = datetime.now(UTC)
 
 @pytest.fixture
 def old_and_new(engine: Engine, archive: Archive) -> tuple[UUID, UUID]:
-    """A visit too old to keep and one of yesterday, landed, with nothing in common."""
+    """A visit too old to keep and one of yesterday, ingested, with nothing in common."""
     ids = []
     for seed, age in ((1, 40), (2, 1)):
         [visit_id] = archived(engine, drawn_at=NOW - timedelta(days=age))
         archive.put(capture_key((NOW - timedelta(days=age)).date(), visit_id), b"raw")
-        landed(engine, Interner(engine), visit_id, seed)
+        ingested(engine, Interner(engine), visit_id, seed)
         ids.append(visit_id)
     return ids[0], ids[1]
 
@@ -81,7 +81,7 @@ def test_an_operator_is_told_what_stays_and_why_and_what_went(
     assert "later days are kept" in said
     assert "1 visits are not in rollups yet" in said
     assert days(engine) == 2
-    assert Roller(engine).roll().entries == 2
+    assert RollupWriter(engine).rollup().entries == 2
     said = fleetprof("db", "retain")
     assert "profiles dropped." in said
     assert "1 raw captures deleted." in said
@@ -92,7 +92,7 @@ def test_an_operator_is_told_what_stays_and_why_and_what_went(
 def test_an_operator_chooses_how_much_is_kept(
     engine: Engine, fleetprof: Run, old_and_new: tuple[UUID, UUID]
 ) -> None:
-    Roller(engine).roll()
+    RollupWriter(engine).rollup()
     assert "profiles dropped" not in fleetprof("db", "retain", "--days", "50")
     assert days(engine) == 2
 
@@ -100,7 +100,7 @@ def test_an_operator_chooses_how_much_is_kept(
 def test_an_operator_sweeps_and_is_told_what_was_freed(
     engine: Engine, fleetprof: Run, old_and_new: tuple[UUID, UUID]
 ) -> None:
-    Roller(engine).roll()
+    RollupWriter(engine).rollup()
     fleetprof("db", "retain")
     before = stacks(engine)
     # Its cells are kept longer than its facts, so what the old visit used is in use.
@@ -112,13 +112,13 @@ def test_an_operator_sweeps_and_is_told_what_was_freed(
     assert "facts in" in said
     assert stacks(engine) < before
     assert f"stack: {before - stacks(engine)} rows deleted." in said
-    assert is_as_landed(engine, old_and_new[1], 2)
+    assert is_as_ingested(engine, old_and_new[1], 2)
 
 
 def test_the_collector_does_both_by_itself(
     engine: Engine, database_url: str, archive: Archive, old_and_new: tuple[UUID, UUID]
 ) -> None:
-    Roller(engine).roll()
+    RollupWriter(engine).rollup()
     collector = Collector(
         open_engine(database_url, application="collector"),
         archive,

@@ -9,9 +9,9 @@ from sqlalchemy import Engine, text
 from benchmarks.store.bulk import Loader
 from benchmarks.store.calendar import latest
 from benchmarks.store.database import bytes_by_table, growth
-from benchmarks.store.loading import roll
-from benchmarks.store.made import make
-from storage.rolling.compact import compact
+from benchmarks.store.load_phase import roll
+from benchmarks.store.synthetic_store import make
+from storage.rollup.compact import compact
 
 pytestmark = pytest.mark.integration
 

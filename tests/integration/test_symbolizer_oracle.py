@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fleetpb import capture_pb2
-from storage.landing.resolved import ResolvedFrames, Status
+from storage.ingest.symbolized import ResolvedFrames, Status
 from symbolizer.elf.file import ElfFile
 from symbolizer.elf.symtab import read_symbols
 from symbolizer.images.resolve import Resolver

@@ -12,7 +12,7 @@ import pytest
 from sqlalchemy import Engine, func, select, update
 
 from fleetpb import capture_pb2
-from services.simulate.elf_writer import TEXT_OFFSET, Symbol, elf_file
+from simulation.elf_writer import TEXT_OFFSET, Symbol, elf_file
 from storage.archive import Archive
 from storage.captures import Due
 from storage.schema import binary, capture, function, profile
@@ -20,18 +20,18 @@ from symbolizer.elf.file import MAX_STRING_BYTES
 from symbolizer.images.resolve import Resolver
 from symbolizer.sources.local_files import LocalFiles
 from symbolizer.worker.broker import make_sender
-from symbolizer.worker.landing import DEFAULT_TERMS, Lander, LeaseTerms
+from symbolizer.worker.ingestion import DEFAULT_TERMS, Ingester, LeaseTerms
 from tests.hostile_elf import hostile_elf
-from tests.until import until
-from tests.waiting import Waiting, a_capture
+from tests.pending_captures import PendingCaptures, a_capture
+from tests.polling import until
 from tests.worker_process import worker
 
 pytestmark = pytest.mark.integration
 
 
 @pytest.fixture
-def fleet(engine: Engine, tmp_path: Path) -> Waiting:
-    return Waiting(engine, Archive(str(tmp_path / "archive")))
+def fleet(engine: Engine, tmp_path: Path) -> PendingCaptures:
+    return PendingCaptures(engine, Archive(str(tmp_path / "archive")))
 
 
 def sender(valkey_url: str) -> Callable[[UUID], None]:
@@ -42,7 +42,7 @@ def sender(valkey_url: str) -> Callable[[UUID], None]:
 
 @pytest.mark.parametrize("pool", ["prefork", "solo"])
 def test_a_message_becomes_rows(  # noqa: PLR0917 - fixtures
-    fleet: Waiting, engine: Engine, valkey_url: str, database_url: str, tmp_path: Path, pool: str
+    fleet: PendingCaptures, engine: Engine, valkey_url: str, database_url: str, tmp_path: Path, pool: str
 ) -> None:
     ids = [fleet.archive() for _ in range(3)]
     send = sender(valkey_url)
@@ -50,7 +50,7 @@ def test_a_message_becomes_rows(  # noqa: PLR0917 - fixtures
         for visit_id in ids:
             send(visit_id)
             send(visit_id)  # a message may come twice
-        until(lambda: all(map(fleet.landed, ids)), "three landed captures")
+        until(lambda: all(map(fleet.ingested, ids)), "three ingested captures")
     with engine.connect() as connection:
         assert connection.scalar(select(func.count()).select_from(profile)) == 3
         assert connection.scalar(select(func.sum(profile.c.samples))) == 21
@@ -62,7 +62,7 @@ def test_a_message_becomes_rows(  # noqa: PLR0917 - fixtures
 
 
 def test_what_is_no_capture_is_set_aside_at_once(
-    fleet: Waiting, valkey_url: str, database_url: str, tmp_path: Path
+    fleet: PendingCaptures, valkey_url: str, database_url: str, tmp_path: Path
 ) -> None:
     bad, good, bomb = fleet.archive(b"\xff\xff\xff garbage"), fleet.archive(), uuid4()
     # 2 kB that would take 200 MB to parse; ten times as many would take the machine.
@@ -71,16 +71,16 @@ def test_what_is_no_capture_is_set_aside_at_once(
     with worker(valkey_url, database_url, tmp_path):
         for each in (bad, bomb, good):
             send(each)
-        until(lambda: fleet.landed(good), "the good one landed")
-        until(lambda: fleet.row(bad).set_aside is not None, "the bad one set aside")
-        until(lambda: fleet.row(bomb).set_aside is not None, "the bomb set aside")
+        until(lambda: fleet.ingested(good), "the good one ingested")
+        until(lambda: fleet.row(bad).quarantined is not None, "the bad one quarantined")
+        until(lambda: fleet.row(bomb).quarantined is not None, "the bomb quarantined")
     assert fleet.row(bad).attempts == fleet.row(bomb).attempts == 1
-    assert "parts" in fleet.row(bomb).set_aside
+    assert "parts" in fleet.row(bomb).quarantined
     assert not fleet.due()
 
 
-def test_a_capture_with_hostile_binaries_lands_without_their_names_alone(
-    fleet: Waiting, engine: Engine, valkey_url: str, database_url: str, tmp_path: Path
+def test_a_capture_with_hostile_binaries_ingests_without_their_names_alone(
+    fleet: PendingCaptures, engine: Engine, valkey_url: str, database_url: str, tmp_path: Path
 ) -> None:
     """A string table that is a hole of 600 MiB, files of a million symbols, and a name that stands for gigabytes.
 
@@ -113,8 +113,8 @@ def test_a_capture_with_hostile_binaries_lands_without_their_names_alone(
     send = sender(valkey_url)
     with worker(valkey_url, database_url, tmp_path, memory_bytes=1536 << 20):
         send(visit_id)
-        until(lambda: fleet.landed(visit_id) or fleet.row(visit_id).failure != "", "landed, or failed")
-    assert fleet.landed(visit_id), fleet.row(visit_id).failure
+        until(lambda: fleet.ingested(visit_id) or fleet.row(visit_id).failure != "", "ingested, or failed")
+    assert fleet.ingested(visit_id), fleet.row(visit_id).failure
     with engine.connect() as connection:
         reasons = dict(map(tuple, connection.execute(select(binary.c.name, binary.c.reason))))
         names = set(connection.scalars(select(function.c.name).where(function.c.kind == 0)))
@@ -126,7 +126,7 @@ def test_a_capture_with_hostile_binaries_lands_without_their_names_alone(
 
 
 def test_a_failure_leaves_its_reason_and_rests(
-    fleet: Waiting, valkey_url: str, database_url: str, tmp_path: Path
+    fleet: PendingCaptures, valkey_url: str, database_url: str, tmp_path: Path
 ) -> None:
     visit_id = fleet.archive()
     next((tmp_path / "archive").rglob("*.cap.zst")).unlink()
@@ -135,31 +135,35 @@ def test_a_failure_leaves_its_reason_and_rests(
         send(visit_id)
         until(lambda: fleet.row(visit_id).failure != "", "a reason")
     row = fleet.row(visit_id)
-    assert row.set_aside is None
-    assert row.landed == 0
+    assert row.quarantined is None
+    assert row.ingested == 0
     assert visit_id.hex[:8] in row.failure
 
 
-def test_an_archive_that_is_away_sets_nothing_aside(fleet: Waiting, engine: Engine, tmp_path: Path) -> None:
+def test_an_archive_that_is_away_sets_nothing_aside(
+    fleet: PendingCaptures, engine: Engine, tmp_path: Path
+) -> None:
     visit_id = fleet.archive()
     (tmp_path / "archive").rename(tmp_path / "away")
     (tmp_path / "archive").write_text("a mount that went wrong")
-    lander = Lander(engine, Archive(str(tmp_path / "archive")), Resolver(LocalFiles(), tmp_path / "cache"))
+    ingester = Ingester(
+        engine, Archive(str(tmp_path / "archive")), Resolver(LocalFiles(), tmp_path / "cache")
+    )
     for _ in range(DEFAULT_TERMS.attempts_limit + 2):
         with engine.begin() as connection:
             connection.execute(update(capture).values(leased_until=None))
-        assert lander.land(visit_id) is None
+        assert ingester.ingest(visit_id) is None
     assert "cannot be read" in fleet.row(visit_id).failure
     (tmp_path / "archive").unlink()
     (tmp_path / "away").rename(tmp_path / "archive")
     with engine.begin() as connection:
         connection.execute(update(capture).values(leased_until=None))
-    assert lander.land(visit_id) is not None
-    assert fleet.landed(visit_id)
+    assert ingester.ingest(visit_id) is not None
+    assert fleet.ingested(visit_id)
 
 
-def test_a_landing_that_takes_longer_than_a_lease_stays_its_workers(
-    fleet: Waiting, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_ingestion_that_takes_longer_than_a_lease_stays_its_workers(
+    fleet: PendingCaptures, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     visit_id = fleet.archive()
     resolver = Resolver(LocalFiles(), tmp_path / "cache")
@@ -172,32 +176,32 @@ def test_a_landing_that_takes_longer_than_a_lease_stays_its_workers(
         return resolve(message)
 
     monkeypatch.setattr(resolver, "resolve", slowly)
-    lander = Lander(engine, Archive(str(tmp_path / "archive")), resolver, terms=LeaseTerms(seconds=6))
-    assert lander.land(visit_id) is not None
+    ingester = Ingester(engine, Archive(str(tmp_path / "archive")), resolver, terms=LeaseTerms(seconds=6))
+    assert ingester.ingest(visit_id) is not None
     assert seen == [[]]
-    assert fleet.landed(visit_id)
+    assert fleet.ingested(visit_id)
     assert "lease" not in {thread.name for thread in threading.enumerate()}
 
 
 def test_a_killed_pool_process_loses_nothing(
-    fleet: Waiting, engine: Engine, valkey_url: str, database_url: str, tmp_path: Path
+    fleet: PendingCaptures, engine: Engine, valkey_url: str, database_url: str, tmp_path: Path
 ) -> None:
-    """The lease of the dead runs out, the sweep's part is played by the test, and each lands once."""
+    """The lease of the dead runs out, the sweep's part is played by the test, and each ingests once."""
     ids = [fleet.archive() for _ in range(20)]
     send = sender(valkey_url)
     with worker(valkey_url, database_url, tmp_path, lease_s=1) as process:
         for visit_id in ids:
             send(visit_id)
-        until(lambda: any(map(fleet.landed, ids)), "a first landed capture")
+        until(lambda: any(map(fleet.ingested, ids)), "a first ingested capture")
         for child in children_of(process.pid):
             os.kill(child, signal.SIGKILL)
 
         def sweep() -> bool:
             for visit_id in fleet.due():
                 send(visit_id)
-            return all(map(fleet.landed, ids))
+            return all(map(fleet.ingested, ids))
 
-        until(sweep, "all landed")
+        until(sweep, "all ingested")
     with engine.connect() as connection:
         assert connection.scalar(select(func.sum(profile.c.samples))) == 7 * len(ids)
 

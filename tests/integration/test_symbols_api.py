@@ -18,22 +18,22 @@ from services.api import symbol_models
 from services.api.app import create_app
 from services.api.auth import Access, parse_tokens
 from services.api.problems import ProblemDocument
-from services.symbols.desk import SymbolDesk
+from services.symbols.symbol_service import SymbolService
 from storage.archive import Archive
-from storage.query.engine import QueryEngine
+from storage.query.query_engine import QueryEngine
 from storage.schema import binary, debug_file
-from storage.symbols import news, relanding
+from storage.symbols import recent_changes, reprocessing
 from symbolizer.source_text.roots import SourceRoot
 from symbolizer.source_text.text import SourceTexts
-from tests.browser.landed import LandedFleet
-from tests.facts import FactWriter
+from tests.browser.ingested import IngestedFleet
+from tests.fact_writer import FactWriter
 
 pytestmark = pytest.mark.integration
 
 VIEWER, OPERATOR = "v" * 24, "o" * 24
 BASE = "http://127.0.0.1:7070"
 LIBZ = "aa" * 20
-"""Build-id of the library that `LandedFleet` has no names for."""
+"""Build-id of the library that `IngestedFleet` has no names for."""
 LARGEST = 4 << 20
 SOURCE = """
 int adler(int n) { int sum = 1; for (int i = 0; i < n; i++) sum = sum * 31 + i; return sum; }
@@ -70,19 +70,19 @@ def told() -> list[tuple[str, str]]:
 
 
 @pytest.fixture
-def desk(engine: Engine, archive: Archive, told: list[tuple[str, str]], tmp_path: Path) -> SymbolDesk:
+def service(engine: Engine, archive: Archive, told: list[tuple[str, str]], tmp_path: Path) -> SymbolService:
     checkout = SourceRoot("/build/checkout", tmp_path / "checkout")
     texts = SourceTexts(engine, archive, folder=tmp_path, roots=[checkout])
-    return SymbolDesk(
+    return SymbolService(
         engine, archive, texts=texts, announce=lambda *news: told.append(news), largest_bytes=LARGEST
     )
 
 
 @pytest.fixture
-def anyone(engine: Engine, desk: SymbolDesk, tmp_path: Path):
+def anyone(engine: Engine, service: SymbolService, tmp_path: Path):
     access = Access(tmp_path / "state", parse_tokens([f"viewer:{VIEWER}", f"operator:{OPERATOR}"]))
     queries = QueryEngine(engine)
-    app = create_app(queries, access, static=tmp_path, symbols=desk, uploads=tmp_path / "uploads")
+    app = create_app(queries, access, static=tmp_path, symbols=service, uploads=tmp_path / "uploads")
     with TestClient(app, base_url=BASE) as client:
         yield client
     queries.close()
@@ -125,13 +125,13 @@ def shown(client: TestClient, key: str) -> dict:
 
 
 def test_a_debug_file_is_recognised_stored_and_workers_are_told(operator, libz, told, engine):
-    LandedFleet(engine).visit()
+    IngestedFleet(engine).visit()
     answer = upload(operator, libz["debug"], name="libz.so.debug")
     assert answer["outcome"] == "new"
     assert answer["best"]
     assert answer["machine"] == "x86-64"
     assert answer["unnamed"] == 1
-    assert answer["relanding_before"] == 0
+    assert answer["reprocessing_before"] == 0
     assert answer["file"]["key"] == LIBZ
     assert (answer["file"]["kind"], answer["file"]["quality"]) == ("debuginfo", "dwarf")
     assert answer["file"]["sha256"] == hashlib.sha256(libz["debug"]).hexdigest()
@@ -188,16 +188,16 @@ def test_a_removed_file_gives_way_to_the_next(operator, libz, told):
     problem(operator.delete(f"/api/v1/symbols/{LIBZ}/{best['sha256']}"), 404)
 
 
-def test_what_a_removed_file_may_have_named_is_landed_again_and_workers_hear_of_it(operator, libz, engine):
+def test_what_a_removed_file_may_have_named_is_ingested_again_and_workers_hear_of_it(operator, libz, engine):
     best = upload(operator, libz["debug"], name="libz.so.debug")["file"]
-    LandedFleet(engine).visit()
+    IngestedFleet(engine).visit()
     with engine.connect() as connection:
-        before = news.changed_since(connection, None).until + news.OVERLAP
+        before = recent_changes.changed_since(connection, None).until + recent_changes.OVERLAP
     operator.delete(f"/api/v1/symbols/{LIBZ}/{best['sha256']}")
     with engine.connect() as connection:
-        found = relanding.latest(connection, [LIBZ])[LIBZ]
+        found = reprocessing.latest(connection, [LIBZ])[LIBZ]
         assert (found.why, found.left) == ("libz.so.debug was removed.", 1)
-        assert LIBZ in news.changed_since(connection, before).changed
+        assert LIBZ in recent_changes.changed_since(connection, before).changed
 
 
 def test_functions_of_an_unnamed_kernel_are_refused_with_advice(operator):
@@ -213,8 +213,8 @@ def test_a_broker_that_is_away_keeps_no_upload_from_being_stored(engine, archive
 
     (tmp_path / "libz.so.debug").write_bytes(libz["debug"])
     for announce in (away, None):
-        desk = SymbolDesk(engine, archive, announce=announce)
-        assert desk.add(tmp_path / "libz.so.debug", name="libz.so.debug").added.best
+        service = SymbolService(engine, archive, announce=announce)
+        assert service.add(tmp_path / "libz.so.debug", name="libz.so.debug").added.best
 
 
 # --- What is refused ----------------------------------------------------------------------------
@@ -268,7 +268,7 @@ def test_viewers_look_and_do_not_touch(viewer, libz):
 
 
 @pytest.mark.parametrize(
-    "route", ["symbols", "symbols/x", "debug-files", "source?binary=x&path=y", "relandings"]
+    "route", ["symbols", "symbols/x", "debug-files", "source?binary=x&path=y", "reprocessings"]
 )
 def test_strangers_see_nothing(anyone, route: str):
     problem(anyone.get(f"/api/v1/{route}"), 401)
@@ -283,7 +283,7 @@ def test_pages_of_others_change_nothing(operator, libz):
 
 
 def test_bodies_go_only_where_files_are_taken(operator):
-    problem(operator.post("/api/v1/relandings", content=bytes(100_000)), 413)
+    problem(operator.post("/api/v1/reprocessings", content=bytes(100_000)), 413)
     problem(operator.request("GET", "/api/v1/symbols", content=bytes(100_000)), 413)
 
 
@@ -291,7 +291,7 @@ def test_bodies_go_only_where_files_are_taken(operator):
 
 
 def test_binaries_are_listed_by_what_they_hide(viewer, engine):
-    fleet = LandedFleet(engine)
+    fleet = IngestedFleet(engine)
     fleet.visit("web-01")
     fleet.visit("web-02")
     answer = viewer.get("/api/v1/symbols").json()
@@ -303,11 +303,11 @@ def test_binaries_are_listed_by_what_they_hide(viewer, engine):
     assert libz["share"]["lo"] < libz["share"]["value"] < libz["share"]["hi"]
     assert libz["cores"]["value"] > 0
     assert libz["quality"] is None
-    assert libz["relanding"] is None
+    assert libz["reprocessing"] is None
 
 
 def test_the_list_is_searched_sorted_and_paged(operator, engine, libz):
-    LandedFleet(engine).visit()
+    IngestedFleet(engine).visit()
     upload(operator, libz["other"], name="elsewhere.so")
 
     def names(**query: object) -> list[str]:
@@ -336,15 +336,17 @@ def test_any_key_can_be_asked_for(viewer):
         assert key in problem(viewer.get(f"/api/v1/symbols/{quote(key, safe='')}"), 404)
 
 
-def test_relandings_are_followed(viewer, engine):
-    LandedFleet(engine).visit()
+def test_reprocessings_are_followed(viewer, engine):
+    IngestedFleet(engine).visit()
     with engine.begin() as connection:
-        id_ = relanding.begin(connection, LIBZ, why="libz.so.debug was uploaded.", nameless=True, renamed=7)
-    answer = viewer.get("/api/v1/relandings").json()
-    symbol_models.Relandings.model_validate(answer)
-    (one,) = answer["relandings"]
+        id_ = reprocessing.begin(
+            connection, LIBZ, why="libz.so.debug was uploaded.", nameless=True, renamed=7
+        )
+    answer = viewer.get("/api/v1/reprocessings").json()
+    symbol_models.Reprocessings.model_validate(answer)
+    (one,) = answer["reprocessings"]
     assert (one["id"], one["renamed"], one["captures"], one["left"]) == (id_, 7, 1, 1)
-    assert shown(viewer, LIBZ)["binary"]["relanding"] == one
+    assert shown(viewer, LIBZ)["binary"]["reprocessing"] == one
 
 
 # --- Sources ------------------------------------------------------------------------------------

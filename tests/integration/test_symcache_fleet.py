@@ -17,7 +17,7 @@ from sqlalchemy import Connection, Engine, delete, func, update
 
 from storage.archive import Archive
 from storage.schema import symcache
-from storage.symbols import blobs, caches, candidates
+from storage.symbols import caches, candidates, symbol_blobs
 from storage.symbols.candidates import UPLOAD, Candidate
 from storage.symbols.kinds import FileKind, Quality
 from symbolizer.addresses import CacheAddresses
@@ -35,7 +35,7 @@ from symbolizer.files import OpenedFile
 from symbolizer.sources.download_folder import DownloadFolder
 from symbolizer.sources.local_files import LocalFiles
 from symbolizer.sources.source import Found
-from symbolizer.sources.uploaded import Uploaded
+from symbolizer.sources.symbol_store_source import Uploaded
 
 pytestmark = pytest.mark.integration
 
@@ -160,8 +160,8 @@ def test_a_lease_that_runs_out_between_two_looks_is_taken(
         monkeypatch.setattr(caches, "states", later)
         with ledger.claim(KEY, b"1" * 32, wait_s=0) as taken:
             assert taken is not None
-            assert taken.still_ours()
-            assert not died.still_ours()
+            assert taken.is_still_claimed()
+            assert not died.is_still_claimed()
 
 
 def test_a_builder_that_is_told_to_stop_gives_the_build_back(fleet: Fleet, found: Found) -> None:
@@ -234,11 +234,11 @@ def test_a_build_that_was_taken_over_is_given_up(fleet: Fleet, found: Found, mon
     make = symcaches.make_built_symbols
     other = FleetLedger(fleet.engine, fleet.archive)
 
-    def overtaken(source, output, limits, *, still_ours):
+    def overtaken(source, output, limits, *, is_still_claimed):
         with other.claim(KEY, digest, wait_s=10) as taken:
             assert taken is not None
-            assert not still_ours()
-            return make(source, output, limits, still_ours=still_ours)
+            assert not is_still_claimed()
+            return make(source, output, limits, is_still_claimed=is_still_claimed)
 
     monkeypatch.setattr(symcaches, "make_built_symbols", overtaken)
     slow = SymCaches(
@@ -257,7 +257,7 @@ def test_a_blob_that_is_no_good_is_built_again(
     fleet.machine("one").build(KEY, build_input(found, found))
     [row] = fleet.rows()
     assert row.cache is not None
-    path = Path(fleet.archive.url) / blobs.key_of(row.cache.sha256)
+    path = Path(fleet.archive.url) / symbol_blobs.key_of(row.cache.sha256)
     if how == "missing":
         path.unlink()
     else:

@@ -12,34 +12,34 @@ import numpy as np
 import pytest
 from sqlalchemy import Connection, Engine, func, insert, select
 
-from collector import appointments, pressure
+from collector import backpressure, schedule_round
 from storage import campaigns, inventory, partitions, thinning, visits
 from storage.backlog import Backlog, read_backlog
 from storage.campaigns import Campaign, Definition, EventPlan
 from storage.inventory import NewMachine
-from storage.query.engine import QueryEngine
-from storage.query.planner import Costs, Planner
+from storage.query.access_path import Costs, Planner
+from storage.query.estimation.strata import read_strata
+from storage.query.query_engine import QueryEngine
 from storage.query.selections.selection import Selection
 from storage.query.shapes.diff import DiffQuestion
 from storage.query.shapes.flame import FlameQuestion
 from storage.query.shapes.row_order import Page
 from storage.query.shapes.table import TableQuestion
-from storage.query.weighing.strata import read_strata
-from storage.rolling.fold import FOLDED_AFTER, fold
-from storage.rolling.roll import Roller
+from storage.rollup.apply_queue import RollupWriter
+from storage.rollup.daily import ROLLED_UP_AFTER, roll_up_days
 from storage.schema import (
     Outcome,
     capture,
     capture_segment,
     coverage,
-    roll_queue,
+    rollup_queue,
     sample_type,
     stratum,
     visit,
 )
 from storage.thinning import Thinned
 from storage.visits import DrawnVisit
-from tests.facts import FactWriter, Visit
+from tests.fact_writer import FactWriter, Visit
 
 pytestmark = pytest.mark.integration
 
@@ -59,9 +59,9 @@ BUSY = {0: 40, 1: 90, 2: 400}
 
 @pytest.fixture(autouse=True)
 def dense(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A day of as many visits as a campaign must plan to be thinned at all would take minutes to land."""
-    monkeypatch.setattr(pressure, "DENSE", 4)
-    monkeypatch.setattr(pressure, "DENSE_OF_STRATUM", 2)
+    """A day of as many visits as a campaign must plan to be thinned at all would take minutes to ingest."""
+    monkeypatch.setattr(backpressure, "MIN_VISITS_PER_HOUR", 4)
+    monkeypatch.setattr(backpressure, "MIN_VISITS_PER_STRATUM", 2)
 
 
 @pytest.fixture
@@ -91,16 +91,16 @@ def live_a_day(
     drawn: list[DrawnVisit] = []
     for number in range(int(86400 / period_s)):
         now = MIDNIGHT + timedelta(seconds=number * period_s)
-        monkeypatch.setattr(pressure, "read_backlog", lambda _, hour=now.hour: DAY[hour])
+        monkeypatch.setattr(backpressure, "read_backlog", lambda _, hour=now.hour: DAY[hour])
         with engine.begin() as connection:
-            found = appointments.draw_round(connection, fleet, now, random)
+            found = schedule_round.draw_round(connection, fleet, now, random)
             assert found is not None
-            drawn += [appointment.visit for appointment in found]
+            drawn += [scheduled.visit for scheduled in found]
     return drawn
 
 
-def land(connection: Connection, drawn: list[DrawnVisit]) -> None:
-    """Every visit answers and lands."""
+def ingest(connection: Connection, drawn: list[DrawnVisit]) -> None:
+    """Every visit answers and ingests."""
     write = FactWriter(connection)
     main, serve, wait = (write.function(name, binary="app") for name in ("main", "serve", "wait"))
     stacks = write.stack([main, serve]), write.stack([main, wait])
@@ -111,7 +111,7 @@ def land(connection: Connection, drawn: list[DrawnVisit]) -> None:
         connection.execute(
             insert(capture).values(
                 visit_id=one.visit_id, day=one.day, blob="none", bytes=1, raw_bytes=1, sha256=b"",
-                samples=0, wanted=1, landed=1, landed_at=one.drawn_at,
+                samples=0, wanted=1, ingested=1, ingested_at=one.drawn_at,
             )
         )  # fmt: skip
         visits.finish(
@@ -131,7 +131,7 @@ def land(connection: Connection, drawn: list[DrawnVisit]) -> None:
                 samples=busy + 10,
             )
         )  # fmt: skip
-        connection.execute(insert(roll_queue).values(day=one.day, visit_id=one.visit_id, sign=1))
+        connection.execute(insert(rollup_queue).values(day=one.day, visit_id=one.visit_id, sign=1))
         of = Visit(one.visit_id, one.drawn_at, one.machine_id, one.campaign_id, one.stratum_id)
         write.profile(of, {stacks[0]: busy, stacks[1]: 10}, period=SAMPLE)
 
@@ -183,7 +183,7 @@ def test_a_days_estimates_are_what_is_true(
 ) -> None:
     drawn = live_a_day(engine, fleet, monkeypatch)
     with engine.begin() as connection:
-        land(connection, drawn)
+        ingest(connection, drawn)
     true = truth()
     # Were the day's visits of a stratum pooled, what happened in its thinned hours would count too little.
     pooled = sum(samples_of(one.drawn_at) for one in drawn) / len(drawn)
@@ -192,7 +192,7 @@ def test_a_days_estimates_are_what_is_true(
 
     def merge() -> None:
         queries.planner = Planner(costs=Costs(stacks=100, stacks_of_all=50))
-        while Roller(engine).roll().entries:
+        while RollupWriter(engine).rollup().entries:
             pass
 
     def read_cells_of_few_visits() -> None:
@@ -201,7 +201,7 @@ def test_a_days_estimates_are_what_is_true(
     def fold_the_day() -> None:
         monkeypatch.undo()
         queries.planner = Planner()
-        assert fold(engine, MIDNIGHT + timedelta(days=1) + FOLDED_AFTER)
+        assert roll_up_days(engine, MIDNIGHT + timedelta(days=1) + ROLLED_UP_AFTER)
 
     # The day's 144 cells of hours hold two visits each: it is about as fast to read their stacks one by one.
     for step in (lambda: None, merge, read_cells_of_few_visits, fold_the_day):
@@ -227,7 +227,7 @@ def test_thinned_hours_compare_with_others(
     """A visit of a thinned hour is dealt out among those of the same machines' other hours."""
     drawn = live_a_day(engine, fleet, monkeypatch)
     with engine.begin() as connection:
-        land(connection, [one for one in drawn if one.drawn_at.hour in range(4, 14)])
+        ingest(connection, [one for one in drawn if one.drawn_at.hour in range(4, 14)])
     found = queries.ask(DiffQuestion(selection(6, 12), selection(12, 24), ("function",), limit=10))
     [serve] = [row for row in found.comparison.rows if row.key["function"] == "serve"]
     assert serve.evidence is not None
@@ -274,18 +274,18 @@ def test_only_what_waits_as_it_came_is_backlog(
     engine: Engine, fleet: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not what somebody has tried again, which is as old as it is."""
-    monkeypatch.setattr(pressure, "read_backlog", lambda _: CALM)
+    monkeypatch.setattr(backpressure, "read_backlog", lambda _: CALM)
     now = datetime.now(UTC)
-    columns = {"minutes": [2, 90, 90, 90, 90], "wanted": [1, 2, 1, 1, 2], "landed": [0, 0, 1, 0, 1]}
+    columns = {"minutes": [2, 90, 90, 90, 90], "wanted": [1, 2, 1, 1, 2], "ingested": [0, 0, 1, 0, 1]}
     attempts = [0, 0, 0, 1, 0]
     with engine.begin() as connection:
-        drawn = appointments.draw_round(connection, fleet, MIDNIGHT, np.random.default_rng(4))
+        drawn = schedule_round.draw_round(connection, fleet, MIDNIGHT, np.random.default_rng(4))
         assert drawn is not None
-        for one, minutes, wanted, landed, tried in zip(drawn, *columns.values(), attempts, strict=False):
+        for one, minutes, wanted, ingested, tried in zip(drawn, *columns.values(), attempts, strict=False):
             connection.execute(
                 insert(capture).values(
                     visit_id=one.visit_id, day=one.visit.day, blob="some", bytes=1, raw_bytes=1, sha256=b"",
-                    samples=0, wanted=wanted, landed=landed, attempts=tried,
+                    samples=0, wanted=wanted, ingested=ingested, attempts=tried,
                     archived_at=now - timedelta(minutes=minutes),
                 )
             )  # fmt: skip

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from services.api.profiles.movers import MoversAnswer
 from services.api.profiles.series import SeriesAnswer
 from services.cli import app
-from tests.counted_fleet import write_fleet
+from tests.brute_force_fleet import write_fleet
 
 pytestmark = pytest.mark.integration
 
@@ -42,6 +42,6 @@ def test_series_and_movers_print_what_the_api_answers(
     half = ("--from", "2026-11-18T13:00:00Z", "--to", "2026-11-18T14:00:00Z", "--before", "1h")
     movers = MoversAnswer.model_validate_json(printed("report", "movers", *half, "--json"))
     assert movers.base.start == "2026-11-18T12:00:00Z"
-    assert movers.unsaid is None
+    assert movers.unavailable is None
     assert "would be found with probability" in printed("report", "movers", *half)
     assert "Nothing can be said to have moved" in printed("report", "movers", code=3)

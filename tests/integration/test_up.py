@@ -23,9 +23,9 @@ import pytest
 from sqlalchemy import text
 
 from services.client import connect
+from services.deployment.preflight import judge, read_facts
+from services.deployment.running_deployment import RunningDeployment, find_running_deployment, run_dir
 from services.embedded.postgres import EmbeddedPostgres
-from services.preflight import judge, read_facts
-from services.running import RunningStack, run_dir, running_stack
 from storage import campaigns
 from storage.database import open_engine
 
@@ -153,18 +153,18 @@ def until(condition: Callable[[], object], what: str, seconds: float = 90.0):
     return value
 
 
-def landed(stack: RunningStack) -> list[dict]:
-    """Every capture with what is landed of it."""
+def ingested(stack: RunningDeployment) -> list[dict]:
+    """Every capture with what is ingested of it."""
     engine = open_engine(stack.database_url, application="test", pool_size=1)
     try:
         with engine.connect() as connection:
-            return [dict(row) for row in connection.execute(LANDED).mappings()]
+            return [dict(row) for row in connection.execute(INGESTED).mappings()]
     finally:
         engine.dispose()
 
 
-LANDED = text("""
-    SELECT c.visit_id, c.samples, c.landed, c.wanted, c.set_aside, c.attempts, c.failure, c.archived_at, c.leased_until,
+INGESTED = text("""
+    SELECT c.visit_id, c.samples, c.ingested, c.wanted, c.quarantined, c.attempts, c.failure, c.archived_at, c.leased_until,
            coalesce(sum(p.samples), 0)::bigint AS profiled,
            count(p.*) AS profiles,
            array_agg(DISTINCT p.generation) AS generations
@@ -179,11 +179,16 @@ def test_it_profiles_what_runs_prints_the_table_and_exits_with_0(first_run):
     assert "http://127.0.0.1:" in done.stdout
     assert "_PyEval_EvalFrameDefault" in done.stdout, done.stdout
     assert "symbolized" in done.stdout
-    ending = ("Ending the visits", "Landing the last captures", "The last captures have landed.", "Stopping")
+    ending = (
+        "Ending the visits",
+        "Ingestion the last captures",
+        "The last captures have ingested.",
+        "Stopping",
+    )
     found = [done.stdout.find(said) for said in ending]
     assert -1 not in found
     assert found == sorted(found), "whoever reads a file sees how far it is"
-    assert running_stack(state_dir) is None
+    assert find_running_deployment(state_dir) is None
     assert left(state_dir) == []
 
 
@@ -224,13 +229,13 @@ class Up:
             self.process.wait()
         EmbeddedPostgres(self.state_dir / "postgres").stop()
 
-    def alive_and_announced(self) -> RunningStack | None:
+    def alive_and_announced(self) -> RunningDeployment | None:
         assert self.process.poll() is None, self.log.read_text()
-        return running_stack(self.state_dir)
+        return find_running_deployment(self.state_dir)
 
     @property
-    def stack(self) -> RunningStack:
-        found = running_stack(self.state_dir)
+    def stack(self) -> RunningDeployment:
+        found = find_running_deployment(self.state_dir)
         assert found is not None
         return found
 
@@ -324,7 +329,7 @@ def test_ctrl_c_while_starting_ends_it_at_once_and_leaves_nothing(states):
     assert left(state_dir) == []
 
 
-def test_a_second_ctrl_c_skips_what_is_not_landed_but_stops_everything(state_dir):
+def test_a_second_ctrl_c_skips_what_is_not_ingested_but_stops_everything(state_dir):
     with Up(state_dir) as up:
         for _ in range(3):
             up.process.send_signal(signal.SIGINT)
@@ -349,23 +354,23 @@ def test_a_terminal_that_closes_stops_everything(state_dir):
     assert left(state_dir) == []
 
 
-def test_whatever_is_killed_every_archived_capture_lands_exactly_once(state_dir, busy):
+def test_whatever_is_killed_every_archived_capture_ingests_exactly_once(state_dir, busy):
     with Up(state_dir) as up:
 
         def captures() -> dict[UUID, bool] | None:
-            """Whether each is landed."""
+            """Whether each is ingested."""
             try:
-                return {row["visit_id"]: row["landed"] > 0 for row in landed(up.stack)}
+                return {row["visit_id"]: row["ingested"] > 0 for row in ingested(up.stack)}
             except Exception:  # noqa: BLE001 - the database is down on purpose
                 return None
 
-        def newer_land(than: Collection[UUID]) -> bool:
+        def newer_ingest(than: Collection[UUID]) -> bool:
             return any(
-                is_landed and visit_id not in than for visit_id, is_landed in (captures() or {}).items()
+                is_ingested and visit_id not in than for visit_id, is_ingested in (captures() or {}).items()
             )
 
         earlier = until(captures, "the database answers")
-        until(lambda: newer_land(earlier), "a first capture is landed")
+        until(lambda: newer_ingest(earlier), "a first capture is ingested")
         victims = {
             "worker": lambda: up.child("worker"),
             "collector": lambda: up.child("collector"),
@@ -376,24 +381,24 @@ def test_whatever_is_killed_every_archived_capture_lands_exactly_once(state_dir,
             victim = until(find, f"{name} runs")
             os.kill(victim, signal.SIGKILL)
             until(lambda find=find, victim=victim: find() not in {victim, None}, f"{name} runs again")
-            # What was archived before may be landed without the one that was killed.
+            # What was archived before may be ingested without the one that was killed.
             before = until(captures, "the database answers")
-            until(lambda before=before: newer_land(before), f"captures land after {name} was killed", 120)
+            until(lambda before=before: newer_ingest(before), f"captures ingest after {name} was killed", 120)
         assert up.interrupt() == 0, up.log.read_text()
 
     server = EmbeddedPostgres(state_dir / "postgres")
     server.start()
     try:
-        stack = RunningStack(0, server.url(), "", "", "")
-        rows = landed(stack)
+        stack = RunningDeployment(0, server.url(), "", "", "")
+        rows = ingested(stack)
     finally:
         server.stop()
     assert len(rows) - len(earlier) >= 5
     for row in rows:
         # Once more is once a generation: better symbols may have come of what ran here.
-        assert row["landed"] == row["wanted"] >= 1, row
-        assert row["generations"] == [row["landed"]]
-        assert row["set_aside"] is None
+        assert row["ingested"] == row["wanted"] >= 1, row
+        assert row["generations"] == [row["ingested"]]
+        assert row["quarantined"] is None
         assert row["profiled"] == row["samples"], row
 
 
@@ -455,13 +460,13 @@ def first_number(folder: Path) -> int | None:
 
 def test_a_second_start_keeps_the_data_and_a_second_up_is_refused(state_dir, busy):
     with Up(state_dir) as up:
-        earlier = {row["visit_id"] for row in landed(up.stack)}
-        assert earlier, "what the first run landed is there"
+        earlier = {row["visit_id"] for row in ingested(up.stack)}
+        assert earlier, "what the first run ingested is there"
 
         def new() -> set[UUID]:
-            return {row["visit_id"] for row in landed(up.stack) if row["landed"]} - earlier
+            return {row["visit_id"] for row in ingested(up.stack) if row["ingested"]} - earlier
 
-        until(new, "a capture is landed")
+        until(new, "a capture is ingested")
         refused = subprocess.run(
             up_command(), env=environment(state_dir), capture_output=True, text=True, timeout=60, check=False
         )
@@ -470,9 +475,9 @@ def test_a_second_start_keeps_the_data_and_a_second_up_is_refused(state_dir, bus
         assert "fleetprof url" in refused.stderr
         kept = new()
         assert up.interrupt() == 0
-        assert not running_stack(state_dir)
+        assert not find_running_deployment(state_dir)
     with Up(state_dir) as up:
-        assert new() >= kept, "what the first one landed is there"
+        assert new() >= kept, "what the first one ingested is there"
         answer = subprocess.run(
             [sys.executable, "-m", "services", "query", "--json"],
             env=environment(state_dir),

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import Engine, func, select
 
 from storage.archive import Archive
-from storage.symbols import blobs, candidates, news
+from storage.symbols import candidates, recent_changes, symbol_blobs
 from storage.symbols.candidates import UPLOAD, Added, Candidate
 from symbolizer.addresses import ElfVaddrs, FileOffsets
 from symbolizer.builds.builder import SymCacheBuilder
@@ -21,12 +21,12 @@ from symbolizer.elf.symtab import read_symbols
 from symbolizer.files import OpenedFile
 from symbolizer.identity import ImageIdentity
 from symbolizer.inspection.inspection import Inspection, inspect
-from symbolizer.sources.chain import SourcePlaces, make_sources
-from symbolizer.sources.complete import Complete
+from symbolizer.sources.chain import SourceSettings, make_sources
 from symbolizer.sources.download_folder import DownloadFolder
+from symbolizer.sources.joined_source import JoinedSource
 from symbolizer.sources.layout import layout_of
 from symbolizer.sources.source import Found, Missing
-from symbolizer.sources.uploaded import Uploaded
+from symbolizer.sources.symbol_store_source import Uploaded
 
 pytestmark = pytest.mark.integration
 
@@ -69,8 +69,8 @@ def uploaded(engine: Engine, archive: Archive, tmp_path: Path) -> Uploaded:
 
 
 @pytest.fixture
-def everywhere(engine: Engine, archive: Archive, tmp_path: Path) -> Complete:
-    return make_sources(SourcePlaces(tmp_path / "cache", debug_roots=()), engine, archive)
+def everywhere(engine: Engine, archive: Archive, tmp_path: Path) -> JoinedSource:
+    return make_sources(SourceSettings(tmp_path / "cache", debug_roots=()), engine, archive)
 
 
 def inspected(path: Path) -> Inspection:
@@ -169,7 +169,7 @@ def test_a_lost_or_changed_blob_is_missing_with_its_reason(
     engine: Engine, archive: Archive, programs: Programs, uploaded: Uploaded, caplog: pytest.LogCaptureFixture
 ) -> None:
     what = upload(engine, archive, programs.compiled("program"))
-    archive.delete(blobs.key_of(bytes.fromhex(what.sha256)))
+    archive.delete(symbol_blobs.key_of(bytes.fromhex(what.sha256)))
     with caplog.at_level(logging.ERROR):
         missing = uploaded.executable(elsewhere(programs.folder / "program"))
     assert isinstance(missing, Missing)
@@ -181,7 +181,7 @@ def test_what_was_fetched_once_needs_no_archive(
 ) -> None:
     what = upload(engine, archive, programs.compiled("program"))
     opened(uploaded.executable(elsewhere(programs.folder / "program"))).content.close()
-    archive.delete(blobs.key_of(bytes.fromhex(what.sha256)))
+    archive.delete(symbol_blobs.key_of(bytes.fromhex(what.sha256)))
     opened(uploaded.executable(elsewhere(programs.folder / "program"))).content.close()
 
 
@@ -196,7 +196,7 @@ def test_a_copy_that_is_used_is_noted_as_used(
 
 @pytest.mark.parametrize("form", ["dwo", "dwp", "dwz"])
 def test_all_parts_of_debug_data_may_be_uploads(
-    engine: Engine, archive: Archive, programs: Programs, everywhere: Complete, form: str
+    engine: Engine, archive: Archive, programs: Programs, everywhere: JoinedSource, form: str
 ) -> None:
     """A machine that has nothing of the program joins what others uploaded."""
     if form == "dwz":
@@ -228,7 +228,7 @@ def test_all_parts_of_debug_data_may_be_uploads(
 
 
 def test_a_debug_file_alone_names_functions_by_offset(
-    engine: Engine, archive: Archive, programs: Programs, everywhere: Complete
+    engine: Engine, archive: Archive, programs: Programs, everywhere: JoinedSource
 ) -> None:
     whole = programs.compiled("program")
     upload(engine, archive, programs.copied(whole, "debug", "--only-keep-debug"))
@@ -248,7 +248,9 @@ def test_a_debug_file_alone_names_functions_by_offset(
 
 def changed_since(engine: Engine, moment: datetime) -> set[str]:
     with engine.connect() as connection:
-        return {key for key, at in news.changed_since(connection, moment).changed.items() if at > moment}
+        return {
+            key for key, at in recent_changes.changed_since(connection, moment).changed.items() if at > moment
+        }
 
 
 def now(engine: Engine) -> datetime:
@@ -287,7 +289,7 @@ def test_a_package_and_common_data_complete_at_once(
 
 
 def test_what_was_built_before_its_common_data_came_is_built_again(
-    engine: Engine, archive: Archive, programs: Programs, everywhere: Complete, tmp_path: Path
+    engine: Engine, archive: Archive, programs: Programs, everywhere: JoinedSource, tmp_path: Path
 ) -> None:
     """Inlined functions have no names until what dwz moved out is there."""
     programs.compiled("one")

@@ -13,11 +13,11 @@ from storage.inventory import NewMachine
 from storage.schema import capture, machine, visit
 from symbolizer.images.resolve import Resolver
 from symbolizer.sources.local_files import LocalFiles
-from symbolizer.worker.landing import Lander
-from tests import gateways
-from tests.gateways import Message as Said
-from tests.gateways import Reply, begin, capture_of, end, packed, serving
-from tests.integration.collector.collecting import QUICK, a_collector, define, eventually, running
+from symbolizer.worker.ingestion import Ingester
+from tests import fake_gateways
+from tests.fake_gateways import Message as Said
+from tests.fake_gateways import Reply, begin, capture_of, end, packed, serving
+from tests.integration.collector.running_collector import QUICK, a_collector, define, eventually, running
 
 pytestmark = pytest.mark.integration
 
@@ -60,7 +60,7 @@ def older_gateway(plan: gateway_pb2.Plan, _context: object) -> Iterator[Said]:
     yield Reply(end=gateway_pb2.End(sha256=end(blob).end.sha256, bytes=len(blob), samples=7, seconds=0.05))
 
 
-def test_newer_and_older_gateways_are_visited_and_their_captures_land(
+def test_newer_and_older_gateways_are_visited_and_their_captures_ingest(
     engine, archive, server_directory, tmp_path
 ):
     sent = []
@@ -68,7 +68,7 @@ def test_newer_and_older_gateways_are_visited_and_their_captures_land(
         serving(server_directory / "newer", newer_gateway) as new,
         serving(server_directory / "older", older_gateway) as old,
     ):
-        new.machine = add_unknown(gateways.MACHINE)
+        new.machine = add_unknown(fake_gateways.MACHINE)
         old.machine = capture_pb2.Machine(hostname="old", architecture="x86_64").SerializeToString()
         define(engine, QUICK, NewMachine("new", new.address), NewMachine("old", old.address))
         with running(a_collector(engine, archive, sent.append)):
@@ -81,9 +81,9 @@ def test_newer_and_older_gateways_are_visited_and_their_captures_land(
         ).all()
         assert inventory.find(connection, "new").platform == "Test CPU"
     assert set(map(tuple, ended)) == {("new", "answered"), ("old", "answered")}
-    lander = Lander(engine, archive, Resolver(LocalFiles(), tmp_path / "symbols"))
+    ingester = Ingester(engine, archive, Resolver(LocalFiles(), tmp_path / "symbols"))
     for visit_id in dict.fromkeys(sent):
-        lander.land(visit_id)
+        ingester.ingest(visit_id)
     with engine.connect() as connection:
-        landed = set(connection.scalars(select(capture.c.visit_id).where(capture.c.landed == 1)))
-    assert landed >= set(sent)
+        ingested = set(connection.scalars(select(capture.c.visit_id).where(capture.c.ingested == 1)))
+    assert ingested >= set(sent)

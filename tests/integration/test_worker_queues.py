@@ -8,18 +8,18 @@ from uuid import UUID, uuid4
 import pytest
 import redis
 
-from storage.affinity import PARTITIONS
 from storage.captures import Due
+from storage.work_partitions import PARTITIONS
 from symbolizer.worker import routing
 from symbolizer.worker.broker import (
     BUILD_SYMCACHE,
-    LAND_CAPTURE,
-    NAMES_FOR,
+    INGEST_CAPTURE,
+    NAME_FUNCTIONS,
     make_broker,
     make_caller,
     make_sender,
 )
-from symbolizer.worker.routing import Share, queues
+from symbolizer.worker.routing import WorkerPartitions, queues
 
 pytestmark = pytest.mark.integration
 
@@ -48,8 +48,8 @@ def taken(broker_url: str, order: Sequence[str], messages: int) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("share", [Share(1, 1), Share(2, 3)], ids=["all", "2/3"])
-def test_messages_are_taken_by_urgency_and_equals_by_turns(valkey_url: str, share: Share) -> None:
+@pytest.mark.parametrize("share", [WorkerPartitions(1, 1), WorkerPartitions(2, 3)], ids=["all", "2/3"])
+def test_messages_are_taken_by_urgency_and_equals_by_turns(valkey_url: str, share: WorkerPartitions) -> None:
     """A queue that is never empty would keep all that come after it waiting for ever."""
     send, call = make_sender(valkey_url), make_caller(valkey_url)
     about: dict[str, list[str]] = {}
@@ -58,7 +58,7 @@ def test_messages_are_taken_by_urgency_and_equals_by_turns(valkey_url: str, shar
             for _ in range(2):
                 due = Due(uuid4(), 1, partition, again)
                 send(due)
-                queue = routing.again(partition) if again else routing.fresh(partition)
+                queue = routing.reprocess_queue(partition) if again else routing.new_queue(partition)
                 about.setdefault(queue, []).append(str(due.visit_id))
     make_broker(valkey_url).send_task(BUILD_SYMCACHE, args=["aa", "/usr/bin/a"])
     about[routing.BUILDS] = ["aa"]
@@ -78,7 +78,7 @@ def test_messages_are_taken_by_urgency_and_equals_by_turns(valkey_url: str, shar
 
 def test_what_comes_later_but_is_more_urgent_is_taken_first(valkey_url: str) -> None:
     send = make_sender(valkey_url)
-    order = queues(Share(1, 2), WORKER)
+    order = queues(WorkerPartitions(1, 2), WORKER)
     theirs, mine = Due(uuid4(), 1, 1, again=False), Due(uuid4(), 1, 0, again=False)
     old = Due(uuid4(), 2, 0, again=True)
     for due in (old, theirs, mine):
@@ -97,7 +97,7 @@ def test_a_worker_subscribes_in_that_order_and_takes_every_task(valkey_url: str)
 
         return note
 
-    for name in (LAND_CAPTURE, BUILD_SYMCACHE, NAMES_FOR):
+    for name in (INGEST_CAPTURE, BUILD_SYMCACHE, NAME_FUNCTIONS):
         app.task(name=name)(notes(name))
     send, call = make_sender(valkey_url), make_caller(valkey_url)
     fresh, again = Due(UUID(int=1), 1, 3, again=False), Due(UUID(int=2), 2, 5, again=True)
@@ -105,7 +105,7 @@ def test_a_worker_subscribes_in_that_order_and_takes_every_task(valkey_url: str)
     send(fresh)
     app.send_task(BUILD_SYMCACHE, args=["aa", ""])
     call("bb", "")
-    app.amqp.queues.select(queues(Share(1, 1), WORKER))
+    app.amqp.queues.select(queues(WorkerPartitions(1, 1), WORKER))
     worker = app.WorkController(pool="solo", concurrency=1, hostname="order@test", loglevel="ERROR")
     thread = threading.Thread(target=worker.start, daemon=True)
     thread.start()
@@ -116,10 +116,10 @@ def test_a_worker_subscribes_in_that_order_and_takes_every_task(valkey_url: str)
         thread.join(30)
     assert not thread.is_alive()
     assert found == [
-        (NAMES_FOR, "bb"),
-        (LAND_CAPTURE, str(fresh.visit_id)),
+        (NAME_FUNCTIONS, "bb"),
+        (INGEST_CAPTURE, str(fresh.visit_id)),
         (BUILD_SYMCACHE, "aa"),
-        (LAND_CAPTURE, str(again.visit_id)),
+        (INGEST_CAPTURE, str(again.visit_id)),
     ]
 
 
@@ -132,4 +132,4 @@ def test_every_queue_is_one_list(valkey_url: str) -> None:
         valkey_url.replace("redis+socket://", "unix://").replace("virtual_host", "db")
     ) as client:
         lists = {key.decode() for key in client.scan_iter("symbolizer.*")}
-    assert lists == {routing.fresh(partition) for partition in range(PARTITIONS)}
+    assert lists == {routing.new_queue(partition) for partition in range(PARTITIONS)}

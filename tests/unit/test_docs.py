@@ -35,7 +35,7 @@ INDEX = "docs/index.md"
 
 
 def test_every_setting_is_documented_with_its_meaning():
-    from services.settings import Settings
+    from services.configuration.settings import Settings
 
     text = (ROOT / "docs/settings.md").read_text()
     rows = dict(re.findall(r"^\| `FLEETPROF_(\w+)` \|[^|]*\| (.+) \|$", text, re.MULTILINE))
@@ -46,10 +46,10 @@ def test_every_setting_is_documented_with_its_meaning():
 
 
 def test_the_reference_of_commands_is_what_the_program_says():
-    from services.reference import cli_reference
+    from services.command_line.cli_reference import cli_reference
 
     assert (ROOT / "docs/cli.md").read_text() == cli_reference(), (
-        "run: python -m services.reference > docs/cli.md"
+        "run: python -m services.command_line.cli_reference > docs/cli.md"
     )
 
 

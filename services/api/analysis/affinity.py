@@ -5,12 +5,12 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
-from services.api.analysis.answers import OfMachines, of_machines
-from services.api.analysis.told import Figure, figure_document
+from services.api.analysis.envelope import Figure, figure_document
+from services.api.analysis.model_answers import OfMachines, of_machines
 from services.api.answer import Answer, Json
 from services.api.formats.documents import forms_of
 from services.api.parameters import Selected
-from services.api.profiles.asker import PROBLEMS, Asker
+from services.api.profiles.query_handler import PROBLEMS, QueryHandler
 from storage.query.models.affinity import MOST_APPLICATIONS, AffinityQuestion
 from storage.query.models.affinity import AffinityAnswer as FoundAffinity
 from storage.query.selections.selection import Selection
@@ -94,10 +94,10 @@ def affinity_document(selection: Selection, found: FoundAffinity) -> Json:
         ],
         "rows_total": placed.moves_total if placed else 0,
     }
-    return of_machines(selection, found.inputs, found.unsaid, figures)
+    return of_machines(selection, found.inputs, found.unavailable, figures)
 
 
-def add(router: APIRouter, asker: Asker) -> None:
+def add(router: APIRouter, handler: QueryHandler) -> None:
     """Add the route."""
 
     @router.get(
@@ -143,6 +143,6 @@ def add(router: APIRouter, asker: Asker) -> None:
                 room,
                 cautious,
             )
-            return affinity_document(selection, asker.queries.ask(question))
+            return affinity_document(selection, handler.queries.ask(question))
 
-        return await asker.answer(request, _FORMS, document)
+        return await handler.answer(request, _FORMS, document)

@@ -5,12 +5,12 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
-from services.api.analysis.told import (
-    AskedOf,
-    Because,
+from services.api.analysis.envelope import (
     Figure,
     InputsAnswer,
     LeftOut,
+    MachineSelectionEcho,
+    NoAnswerReason,
     asked_document,
     because_document,
     figure_document,
@@ -20,7 +20,7 @@ from services.api.analysis.told import (
 from services.api.answer import Answer, Json
 from services.api.formats.documents import forms_of
 from services.api.parameters import Selected
-from services.api.profiles.asker import PROBLEMS, Asker
+from services.api.profiles.query_handler import PROBLEMS, QueryHandler
 from storage.calibrations import Calibration
 from storage.query.models.apu import MOST_ROWS, ApuQuestion
 from storage.query.models.apu import ApuAnswer as FoundApu
@@ -70,7 +70,7 @@ class ApuRow(Answer):
     hardware_per_cpu_second: Figure | None = Field(
         description="Of an application: the same by counters of cycles, of `hardware_visits` visits; null: none has them."
     )
-    few: bool
+    low_confidence: bool
     visits: int
     hardware_visits: int = Field(description="Of `visits`, those with counters of threads and of cores.")
     machines: int | None
@@ -90,7 +90,7 @@ class Coefficient(Answer):
 class ApuAnswer(Answer):
     """Adjusted processor utilisation by counters and by operating systems, beside other measures of the same CPUs."""
 
-    asked: AskedOf
+    asked: MachineSelectionEcho
     by: str
     rows: list[ApuRow]
     coefficients: list[Coefficient] = Field(description="Overlap coefficients that were used.")
@@ -99,9 +99,9 @@ class ApuAnswer(Answer):
     hardware_left_out: list[LeftOut] = Field(
         description="Visits with an APU by the operating system alone, and why."
     )
-    hardware_because: Because | None = Field(description="Why there is none by counters.")
+    hardware_because: NoAnswerReason | None = Field(description="Why there is none by counters.")
     inputs: InputsAnswer
-    because: Because | None
+    because: NoAnswerReason | None
 
 
 _FORMS = forms_of(ApuAnswer, "rows")
@@ -132,7 +132,7 @@ def apu_document(selection: Selection, found: FoundApu) -> Json:
             "core_seconds": None,
             "per_cpu_second": None,
             "hardware_per_cpu_second": None,
-            "few": row.few,
+            "low_confidence": row.low_confidence,
             "visits": row.visits,
             "hardware_visits": 0 if row.counted is None else row.counted.visits,
             "machines": row.machines,
@@ -150,7 +150,7 @@ def apu_document(selection: Selection, found: FoundApu) -> Json:
             "core_seconds": use.core_seconds,
             "per_cpu_second": figure_document(use.per_cpu_second),
             "hardware_per_cpu_second": figure_document(use.counted),
-            "few": use.few,
+            "low_confidence": use.low_confidence,
             "visits": use.visits,
             "hardware_visits": use.counted_visits,
             "machines": None,
@@ -167,7 +167,7 @@ def apu_document(selection: Selection, found: FoundApu) -> Json:
         "hardware_left_out": reasons_document(found.not_counted),
         "hardware_because": because_document(found.counted_unsaid),
         "inputs": inputs_document(found.inputs),
-        "because": because_document(found.unsaid),
+        "because": because_document(found.unavailable),
     }
 
 
@@ -185,7 +185,7 @@ def _hardware(row: CountedRow | None) -> Json | None:
     }
 
 
-def add(router: APIRouter, asker: Asker) -> None:
+def add(router: APIRouter, handler: QueryHandler) -> None:
     """Add the route."""
 
     @router.get(
@@ -215,6 +215,8 @@ def add(router: APIRouter, asker: Asker) -> None:
         limit: Annotated[int, Query(ge=1, le=MOST_ROWS, description="Rows to show.")] = 100,
     ) -> Response:
         def document() -> Json:
-            return apu_document(selection, asker.queries.ask(ApuQuestion(selection, by, coefficient, limit)))
+            return apu_document(
+                selection, handler.queries.ask(ApuQuestion(selection, by, coefficient, limit))
+            )
 
-        return await asker.answer(request, _FORMS, document)
+        return await handler.answer(request, _FORMS, document)

@@ -7,12 +7,12 @@ from pydantic import Field
 
 from analysis.smt.capacity import Capacity
 from services.api.analysis.apu import Coefficient, coefficient_document
-from services.api.analysis.told import (
-    AskedOf,
-    Because,
+from services.api.analysis.envelope import (
     Figure,
     InputsAnswer,
     LeftOut,
+    MachineSelectionEcho,
+    NoAnswerReason,
     asked_document,
     because_document,
     figure_document,
@@ -23,11 +23,11 @@ from services.api.analysis.told import (
 from services.api.answer import Answer, Json
 from services.api.formats.documents import forms_of
 from services.api.parameters import Selected
-from services.api.profiles.asker import PROBLEMS, Asker
+from services.api.profiles.query_handler import PROBLEMS, QueryHandler
 from storage.errors import BadSelection
 from storage.query.models.capacity import CapacityAnswer as FoundCapacity
 from storage.query.models.capacity import CapacityQuestion
-from storage.query.models.told import Unsaid
+from storage.query.models.no_answer import Unavailable
 from storage.query.selections.selection import Selection
 from storage.query.selections.times import format_time
 
@@ -59,13 +59,13 @@ class ForecastAnswer(Answer):
         description="Largest rate seen ÷ limit: the further from 1, the more is guessed."
     )
     curved: bool | None = Field(description="The points bend: the limit is not to be trusted.")
-    because: Because | None
+    because: NoAnswerReason | None
 
 
 class CapacityAnswer(Answer):
     """Request rates against load, by CPU utilisation and by APU."""
 
-    asked: AskedOf
+    asked: MachineSelectionEcho
     step_seconds: int
     full: float
     by_utilisation: ForecastAnswer
@@ -77,7 +77,7 @@ class CapacityAnswer(Answer):
     coefficients: list[Coefficient] = Field(description="Overlap coefficients that were used.")
     left_out: list[LeftOut] = Field(description="Visits without an APU.")
     inputs: InputsAnswer
-    because: Because | None = Field(description="Why there is no forecast.")
+    because: NoAnswerReason | None = Field(description="Why there is no forecast.")
 
 
 _FORMS = forms_of(CapacityAnswer, "rows")
@@ -106,12 +106,12 @@ def capacity_document(question: CapacityQuestion, found: FoundCapacity) -> Json:
         "coefficients": [coefficient_document(each) for each in found.coefficients],
         "left_out": reasons_document(found.left_out),
         "inputs": inputs_document(found.inputs),
-        "because": because_document(found.unsaid),
+        "because": because_document(found.unavailable),
     }
 
 
-def _forecast(found: Capacity | Unsaid) -> Json:
-    if isinstance(found, Unsaid):
+def _forecast(found: Capacity | Unavailable) -> Json:
+    if isinstance(found, Unavailable):
         names = ("limit", "intercept", "slope", "r2", "observations", "reach", "curved")
         return {**dict.fromkeys(names), "because": because_document(found)}
     return {
@@ -148,7 +148,7 @@ def rates_of(text: str) -> tuple[float | None, ...]:
     return tuple(found)
 
 
-def add(router: APIRouter, asker: Asker) -> None:
+def add(router: APIRouter, handler: QueryHandler) -> None:
     """Add the route."""
 
     @router.get(
@@ -183,6 +183,6 @@ def add(router: APIRouter, asker: Asker) -> None:
         ] = None,
     ) -> Response:
         question = capacity_question(selection, rates, step, full, coefficient)
-        return await asker.answer(
-            request, _FORMS, lambda: capacity_document(question, asker.queries.ask(question))
+        return await handler.answer(
+            request, _FORMS, lambda: capacity_document(question, handler.queries.ask(question))
         )

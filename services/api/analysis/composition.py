@@ -7,12 +7,19 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
 from analysis.measured import Measured
-from services.api.analysis.answers import OfSamples, of_samples
-from services.api.analysis.told import Because, Figure, because_document, figure_document, moment, step_of
+from services.api.analysis.envelope import (
+    Figure,
+    NoAnswerReason,
+    because_document,
+    figure_document,
+    moment,
+    step_of,
+)
+from services.api.analysis.model_answers import OfSamples, of_samples
 from services.api.answer import Answer, Json
 from services.api.formats.documents import forms_of
 from services.api.parameters import Selected
-from services.api.profiles.asker import PROBLEMS, Asker
+from services.api.profiles.query_handler import PROBLEMS, QueryHandler
 from storage.query.models.composition import (
     MOST_STEPS,
     MOST_VALUES,
@@ -28,7 +35,7 @@ class SharePoint(Answer):
     """A value's share in one step."""
 
     share: Figure | None = Field(description="Null: nobody was visited then.")
-    few: bool
+    low_confidence: bool
 
 
 class Reached(Answer):
@@ -58,7 +65,7 @@ class ValueRow(Answer):
     share: float = Field(description="Estimated, of the whole selection, 0…1.")
     points: list[SharePoint] = Field(description="One for each of `times`.")
     change: ChangeAnswer | None
-    because: Because | None = Field(description="Why its change is not known.")
+    because: NoAnswerReason | None = Field(description="Why its change is not known.")
 
 
 class CompositionAnswer(OfSamples):
@@ -84,15 +91,18 @@ def composition_document(selection: Selection, found: FoundComposition) -> Json:
             {
                 "value": row.value,
                 "share": row.share,
-                "points": [{"share": figure_document(point.share), "few": point.few} for point in row.points],
+                "points": [
+                    {"share": figure_document(point.share), "low_confidence": point.low_confidence}
+                    for point in row.points
+                ],
                 "change": None if row.change is None else _change(row.change),
-                "because": because_document(row.unsaid),
+                "because": because_document(row.unavailable),
             }
             for row in found.rows
         ],
         "rows_total": found.rows_total,
     }
-    return of_samples(selection, found.kind, found.totals, found.unsaid, figures)
+    return of_samples(selection, found.kind, found.totals, found.unavailable, figures)
 
 
 def _change(change: Change) -> Json:
@@ -111,7 +121,7 @@ def _bounds(at: Measured) -> Json:
     return {name: moment(round(end)) if isfinite(end) else None for name, end in ends.items()}
 
 
-def add(router: APIRouter, asker: Asker) -> None:
+def add(router: APIRouter, handler: QueryHandler) -> None:
     """Add the route."""
 
     @router.get(
@@ -137,6 +147,6 @@ def add(router: APIRouter, asker: Asker) -> None:
     ) -> Response:
         def document() -> Json:
             question = CompositionQuestion(selection, by, step_of(step), points, limit)
-            return composition_document(selection, asker.queries.ask(question))
+            return composition_document(selection, handler.queries.ask(question))
 
-        return await asker.answer(request, _FORMS, document)
+        return await handler.answer(request, _FORMS, document)

@@ -6,12 +6,12 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
 from analysis.cross_check import TOLERANCE
-from services.api.analysis.answers import OfMachines, of_machines
-from services.api.analysis.told import Figure, figure_document
+from services.api.analysis.envelope import Figure, figure_document
+from services.api.analysis.model_answers import OfMachines, of_machines
 from services.api.answer import Answer, Json
 from services.api.formats.documents import forms_of
 from services.api.parameters import Selected
-from services.api.profiles.asker import PROBLEMS, Asker
+from services.api.profiles.query_handler import PROBLEMS, QueryHandler
 from storage.query.models.cross_check import CrossCheckAnswer as FoundChecks
 from storage.query.models.cross_check import CrossCheckQuestion
 from storage.query.observed.machines import LABELS
@@ -64,10 +64,10 @@ def cross_check_document(selection: Selection, found: FoundChecks) -> Json:
         "tolerance": TOLERANCE,
         "rows": rows,
     }
-    return of_machines(selection, found.inputs, found.unsaid, figures)
+    return of_machines(selection, found.inputs, found.unavailable, figures)
 
 
-def add(router: APIRouter, asker: Asker) -> None:
+def add(router: APIRouter, handler: QueryHandler) -> None:
     """Add the route."""
 
     @router.get(
@@ -85,6 +85,6 @@ def add(router: APIRouter, asker: Asker) -> None:
         by: Annotated[str, Query(description=f"One of {', '.join(LABELS)}.", max_length=40)] = "datacenter",
     ) -> Response:
         def document() -> Json:
-            return cross_check_document(selection, asker.queries.ask(CrossCheckQuestion(selection, by)))
+            return cross_check_document(selection, handler.queries.ask(CrossCheckQuestion(selection, by)))
 
-        return await asker.answer(request, _FORMS, document)
+        return await handler.answer(request, _FORMS, document)

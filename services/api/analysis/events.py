@@ -5,12 +5,12 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
-from services.api.analysis.answers import OfMachines, of_machines
-from services.api.analysis.told import Because, LeftOut, because_document, reasons_document
+from services.api.analysis.envelope import LeftOut, NoAnswerReason, because_document, reasons_document
+from services.api.analysis.model_answers import OfMachines, of_machines
 from services.api.answer import Answer, Json
 from services.api.formats.documents import forms_of
 from services.api.parameters import Selected
-from services.api.profiles.asker import PROBLEMS, Asker
+from services.api.profiles.query_handler import PROBLEMS, QueryHandler
 from storage.query.models.events import EventsAnswer as FoundEvents
 from storage.query.models.events import EventsQuestion
 from storage.query.selections.selection import Selection
@@ -56,7 +56,7 @@ class EventsAnswer(OfMachines):
     runs: int = Field(description="Visits of one machine that counted the same events are one.")
     pairs: list[CoupledPair] = Field(description="Tightest first.")
     tune: str | None = Field(description="Parameter of the tightest significant pair.")
-    coupling_because: Because | None = Field(description="Why nothing is coupled.")
+    coupling_because: NoAnswerReason | None = Field(description="Why nothing is coupled.")
     left_out: list[LeftOut]
 
 
@@ -98,10 +98,10 @@ def events_document(selection: Selection, found: FoundEvents) -> Json:
         "coupling_because": because_document(found.coupling_unsaid),
         "left_out": reasons_document(found.left_out),
     }
-    return of_machines(selection, found.inputs, found.unsaid, figures)
+    return of_machines(selection, found.inputs, found.unavailable, figures)
 
 
-def add(router: APIRouter, asker: Asker) -> None:
+def add(router: APIRouter, handler: QueryHandler) -> None:
     """Add the route."""
 
     @router.get(
@@ -130,7 +130,7 @@ def add(router: APIRouter, asker: Asker) -> None:
     ) -> Response:
         def document() -> Json:
             return events_document(
-                selection, asker.queries.ask(EventsQuestion(selection, target, least_share))
+                selection, handler.queries.ask(EventsQuestion(selection, target, least_share))
             )
 
-        return await asker.answer(request, _FORMS, document)
+        return await handler.answer(request, _FORMS, document)

@@ -5,12 +5,12 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
-from services.api.analysis.answers import OfSamples, of_samples
-from services.api.analysis.told import Figure, figure_document
+from services.api.analysis.envelope import Figure, figure_document
+from services.api.analysis.model_answers import OfSamples, of_samples
 from services.api.answer import Answer, Json
 from services.api.formats.documents import forms_of
 from services.api.parameters import Selected
-from services.api.profiles.asker import PROBLEMS, Asker
+from services.api.profiles.query_handler import PROBLEMS, QueryHandler
 from storage.query.models.feature import MOST_ROWS, FeatureQuestion
 from storage.query.models.feature import FeatureAnswer as FoundFeature
 from storage.query.selections.patterns import LONGEST
@@ -29,7 +29,9 @@ class FeatureAnswer(OfSamples):
     functions: str = Field(description="The pattern.")
     speedup: float
     share: Figure | None = Field(description="Of all that the labels choose, 0…1.")
-    few: bool | None = Field(description="Too few visits contribute for a narrow interval to be honest.")
+    low_confidence: bool | None = Field(
+        description="Too few visits contribute for a narrow interval to be honest."
+    )
     visits: int | None = Field(description="Visits that it is made of.")
     saved: Figure | None = Field(
         description="Part that is saved if the functions become `speedup` times as fast."
@@ -48,16 +50,16 @@ def feature_document(question: FeatureQuestion, found: FoundFeature) -> Json:
         "functions": question.functions,
         "speedup": question.speedup,
         "share": figure_document(None if touched is None else touched.share),
-        "few": touched and touched.few,
+        "low_confidence": touched and touched.low_confidence,
         "visits": touched and touched.visits,
         "saved": figure_document(found.saved),
         "rows": [{"function": row.function, "share": row.share} for row in found.rows],
         "rows_total": found.rows_total,
     }
-    return of_samples(question.selection, found.kind, found.totals, found.unsaid, figures)
+    return of_samples(question.selection, found.kind, found.totals, found.unavailable, figures)
 
 
-def add(router: APIRouter, asker: Asker) -> None:
+def add(router: APIRouter, handler: QueryHandler) -> None:
     """Add the route."""
 
     @router.get(
@@ -87,6 +89,6 @@ def add(router: APIRouter, asker: Asker) -> None:
         limit: Annotated[int, Query(ge=1, le=MOST_ROWS, description="Functions to show.")] = 20,
     ) -> Response:
         question = FeatureQuestion(selection, functions, speedup, limit)
-        return await asker.answer(
-            request, _FORMS, lambda: feature_document(question, asker.queries.ask(question))
+        return await handler.answer(
+            request, _FORMS, lambda: feature_document(question, handler.queries.ask(question))
         )

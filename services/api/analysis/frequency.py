@@ -5,27 +5,27 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
-from services.api.analysis.answers import OfMachines, of_machines
 from services.api.analysis.apu import Coefficient, coefficient_document
-from services.api.analysis.frequency_told import (
+from services.api.analysis.envelope import (
+    Figure,
+    LeftOut,
+    NoAnswerReason,
+    because_document,
+    figure_document,
+    reasons_document,
+)
+from services.api.analysis.frequency_answers import (
     Frequencies,
     Memory,
     Slowdown,
     memory_document,
     slowdown_document,
 )
-from services.api.analysis.told import (
-    Because,
-    Figure,
-    LeftOut,
-    because_document,
-    figure_document,
-    reasons_document,
-)
+from services.api.analysis.model_answers import OfMachines, of_machines
 from services.api.answer import Answer, Json
 from services.api.formats.documents import forms_of
 from services.api.parameters import Selected
-from services.api.profiles.asker import PROBLEMS, Asker
+from services.api.profiles.query_handler import PROBLEMS, QueryHandler
 from storage.query.models.frequency import MOST_APPLICATIONS, FrequencyQuestion
 from storage.query.models.frequency import FrequencyAnswer as FoundFrequency
 from storage.query.selections.selection import Selection
@@ -49,11 +49,11 @@ class FrequencyRow(Answer):
     lowest_at_memory_mhz: Figure | None = Field(
         description="The same with the asked frequency of the memory; null also where none was asked for."
     )
-    lowest_at_memory_because: Because | None = Field(
+    lowest_at_memory_because: NoAnswerReason | None = Field(
         description="Why there is none with that memory: unreachable, no frequency keeps the performance; unbounded, any does."
     )
-    few: bool
-    because: Because | None
+    low_confidence: bool
+    because: NoAnswerReason | None
 
 
 class FrequencyAnswer(OfMachines):
@@ -97,8 +97,8 @@ def frequency_document(selection: Selection, found: FoundFrequency) -> Json:
                 "lowest_mhz": figure_document(row.lowest_mhz),
                 "lowest_at_memory_mhz": figure_document(row.lowest_at_memory_mhz),
                 "lowest_at_memory_because": because_document(row.unsaid_at_memory),
-                "few": row.few,
-                "because": because_document(row.unsaid),
+                "low_confidence": row.low_confidence,
+                "because": because_document(row.unavailable),
             }
             for row in found.rows
         ],
@@ -107,10 +107,10 @@ def frequency_document(selection: Selection, found: FoundFrequency) -> Json:
         "limits": list(found.limits),
         "left_out": reasons_document(found.left_out),
     }
-    return of_machines(selection, found.inputs, found.unsaid, figures)
+    return of_machines(selection, found.inputs, found.unavailable, figures)
 
 
-def add(router: APIRouter, asker: Asker) -> None:
+def add(router: APIRouter, handler: QueryHandler) -> None:
     """Add the route."""
 
     @router.get(
@@ -139,6 +139,6 @@ def add(router: APIRouter, asker: Asker) -> None:
     ) -> Response:
         def document() -> Json:
             question = FrequencyQuestion(selection, frequencies.wanted, latency_ns, limit)
-            return frequency_document(selection, asker.queries.ask(question))
+            return frequency_document(selection, handler.queries.ask(question))
 
-        return await asker.answer(request, _FORMS, document)
+        return await handler.answer(request, _FORMS, document)

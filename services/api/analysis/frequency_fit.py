@@ -6,26 +6,26 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
 from analysis.dvfs.fleet_fit import Step
-from services.api.analysis.answers import OfMachines, of_machines
-from services.api.analysis.frequency_told import (
+from services.api.analysis.envelope import (
+    Figure,
+    LeftOut,
+    NoAnswerReason,
+    because_document,
+    figure_document,
+    reasons_document,
+)
+from services.api.analysis.frequency_answers import (
     Frequencies,
     Memory,
     Slowdown,
     memory_document,
     slowdown_document,
 )
-from services.api.analysis.told import (
-    Because,
-    Figure,
-    LeftOut,
-    because_document,
-    figure_document,
-    reasons_document,
-)
+from services.api.analysis.model_answers import OfMachines, of_machines
 from services.api.answer import Answer, Json
 from services.api.formats.documents import forms_of
 from services.api.parameters import Selected
-from services.api.profiles.asker import PROBLEMS, Asker
+from services.api.profiles.query_handler import PROBLEMS, QueryHandler
 from storage.query.models.frequency_fit import MOST_ROWS, FitQuestion, FitRow
 from storage.query.models.frequency_fit import FitAnswer as FoundFit
 from storage.query.selections.selection import Selection
@@ -68,7 +68,7 @@ class FrequencyFitRow(Answer):
     lowest_at_memory_mhz: Figure | None = Field(
         description="The same with the asked frequency of the memory; null also where none was asked for."
     )
-    lowest_at_memory_because: Because | None = Field(
+    lowest_at_memory_because: NoAnswerReason | None = Field(
         description="Why there is none with that memory: unreachable, no frequency keeps the performance; unbounded, any does."
     )
     steps: list[FrequencyStep] = Field(description="What was seen, the lowest frequency first.")
@@ -76,8 +76,8 @@ class FrequencyFitRow(Answer):
         description="Of frequency and load, whose effect is fitted too: near 1 the two can hardly be told apart."
     )
     clipped: bool = Field(description="A or B is 0, since by chance it came out negative.")
-    few: bool
-    because: Because | None
+    low_confidence: bool
+    because: NoAnswerReason | None
 
 
 class FrequencyFitAnswer(OfMachines):
@@ -104,7 +104,7 @@ def frequency_fit_document(selection: Selection, found: FoundFit) -> Json:
         "limits": list(found.limits),
         "left_out": reasons_document(found.left_out),
     }
-    return of_machines(selection, found.inputs, found.unsaid, figures)
+    return of_machines(selection, found.inputs, found.unavailable, figures)
 
 
 def _row(row: FitRow) -> Json:
@@ -128,8 +128,8 @@ def _row(row: FitRow) -> Json:
         "steps": [] if fit is None else [_step(step) for step in fit.steps],
         "load_correlation": None if fit is None else fit.load_correlation,
         "clipped": fit is not None and fit.clipped,
-        "few": fit is None or fit.sensitivity.few,
-        "because": because_document(row.unsaid),
+        "low_confidence": fit is None or fit.sensitivity.low_confidence,
+        "because": because_document(row.unavailable),
     }
 
 
@@ -145,7 +145,7 @@ def _step(step: Step) -> Json:
     }
 
 
-def add(router: APIRouter, asker: Asker) -> None:
+def add(router: APIRouter, handler: QueryHandler) -> None:
     """Add the route."""
 
     @router.get(
@@ -165,7 +165,7 @@ def add(router: APIRouter, asker: Asker) -> None:
         limit: Annotated[int, Query(ge=1, le=MOST_ROWS, description="Rows to show.")] = 20,
     ) -> Response:
         def document() -> Json:
-            found = asker.queries.ask(FitQuestion(selection, frequencies.wanted, limit))
+            found = handler.queries.ask(FitQuestion(selection, frequencies.wanted, limit))
             return frequency_fit_document(selection, found)
 
-        return await asker.answer(request, _FORMS, document)
+        return await handler.answer(request, _FORMS, document)

@@ -12,24 +12,24 @@ from pydantic import Field
 from analysis.dvfs import memory, timed_runs
 from analysis.dvfs.memory import MemoryChange
 from analysis.dvfs.timed_runs import Setting, TimedRuns, from_runs
-from analysis.errors import CannotSay
+from analysis.errors import NotEstimable
 from analysis.measured import Measured
-from services.api.analysis.frequency_runs import Timed, runs_of
-from services.api.analysis.frequency_told import (
+from services.api.analysis.envelope import Figure, NoAnswerReason, because_document, figure_document
+from services.api.analysis.frequency_answers import (
     Frequencies,
-    FrequenciesAsked,
+    FrequencyParameters,
     Memory,
     Slowdown,
     memory_document,
     slowdown_document,
 )
-from services.api.analysis.told import Because, Figure, because_document, figure_document
+from services.api.analysis.frequency_runs import Timed, runs_of
 from services.api.answer import Answer, Json
 from services.api.formats.documents import forms_of
-from services.api.profiles.asker import PROBLEMS, Asker
+from services.api.profiles.query_handler import PROBLEMS, QueryHandler
 from storage.errors import BadSelection
-from storage.query.models.frequency_asked import Wanted, memory_change
-from storage.query.models.told import Unsaid
+from storage.query.models.frequency_options import Wanted, memory_change
+from storage.query.models.no_answer import Unavailable
 
 MOST_RUNS = 1_000
 _LONGEST_RUNS = 40_000
@@ -84,23 +84,23 @@ class FrequencyTimesAnswer(Answer):
     lowest_mhz: Figure | None = Field(
         description="Lowest frequency that keeps the wanted performance; null: none does, any does, or nothing is known."
     )
-    lowest_because: Because | None = Field(
+    lowest_because: NoAnswerReason | None = Field(
         description="Why there is no lowest: unreachable, no frequency keeps it; unbounded, any does."
     )
     lowest_at_memory_mhz: Figure | None = Field(
         description="The same with the asked frequency of the memory; null also where none was asked for."
     )
-    lowest_at_memory_because: Because | None
+    lowest_at_memory_because: NoAnswerReason | None
     rows: list[TimedSetting] = Field(description="What was given, by frequency.")
     limits: list[str] = Field(description="What the model leaves out.")
-    because: Because | None
+    because: NoAnswerReason | None
 
 
 _FORMS = forms_of(FrequencyTimesAnswer, "rows")
 
 
 @dataclass(frozen=True, slots=True)
-class TimesAsked:
+class TimedRunsQuery:
     """What is asked of some runs."""
 
     runs: Sequence[Timed]
@@ -111,12 +111,12 @@ class TimesAsked:
     memory_part: float = 1.0
 
 
-def times_asked(runs: Sequence[Timed], asked: FrequenciesAsked) -> TimesAsked:
+def timed_runs_query(runs: Sequence[Timed], asked: FrequencyParameters) -> TimedRunsQuery:
     """What a request asks of runs. Raises `BadSelection`."""
-    return TimesAsked(runs, asked.of_cores, asked.memory_mhz, asked.memory_target_mhz, asked.memory_part)
+    return TimedRunsQuery(runs, asked.of_cores, asked.memory_mhz, asked.memory_target_mhz, asked.memory_part)
 
 
-def frequency_times_document(asked: TimesAsked) -> Json:
+def frequency_times_document(asked: TimedRunsQuery) -> Json:
     """The answer of /analysis/frequency-times. Raises `BadSelection`."""
     memories = [run.memory_mhz for run in asked.runs]
     if len(asked.runs) > MOST_RUNS:
@@ -131,12 +131,12 @@ def frequency_times_document(asked: TimesAsked) -> Json:
             [run.seconds for run in asked.runs],
             None if None in memories or not memories else [(each or 0) * 1e6 for each in memories],
         )
-    except CannotSay as error:
-        return _document(asked, None, None, Unsaid(error.reason, str(error)))
+    except NotEstimable as error:
+        return _document(asked, None, None, Unavailable(error.reason, str(error)))
     return _document(asked, fit, _change(asked, fit), None)
 
 
-def _change(asked: TimesAsked, fit: TimedRuns) -> MemoryChange | None:
+def _change(asked: TimedRunsQuery, fit: TimedRuns) -> MemoryChange | None:
     known = _known_mhz(fit)
     if known is not None and asked.memory_mhz is not None and not isclose(known, asked.memory_mhz):
         where = "at the base" if fit.knows_memory else "in all of them"
@@ -162,7 +162,7 @@ def _known_mhz(fit: TimedRuns) -> float | None:
 
 
 def _document(
-    asked: TimesAsked, fit: TimedRuns | None, change: MemoryChange | None, unsaid: Unsaid | None
+    asked: TimedRunsQuery, fit: TimedRuns | None, change: MemoryChange | None, unavailable: Unavailable | None
 ) -> Json:
     names = (
         *("on_chip_cycles", "fixed_seconds", "memory_cycles", "off_chip", "spread"),
@@ -176,7 +176,7 @@ def _document(
         base = base or fit.base().hertz / 1e6
         base_memory = _known_mhz(fit) or base_memory
         limits += timed_runs.FITTED_MEMORY if fit.knows_memory else memory.LIMITS if change else ()
-        found |= _said(asked.wanted, fit, change, base)
+        found |= _fit_document(asked.wanted, fit, change, base)
     return {
         "runs": len(asked.runs),
         "base_mhz": base,
@@ -186,11 +186,11 @@ def _document(
         "memory_target_mhz": asked.memory_target_mhz,
         **found,
         "limits": list(limits),
-        "because": because_document(unsaid),
+        "because": because_document(unavailable),
     }
 
 
-def _said(wanted: Wanted, fit: TimedRuns, change: MemoryChange | None, base_mhz: float) -> Json:
+def _fit_document(wanted: Wanted, fit: TimedRuns, change: MemoryChange | None, base_mhz: float) -> Json:
     """What a fit says; a wish that cannot be met, or that all meets, leaves its figure null and says why."""
     base = base_mhz * 1e6
     lowest, why = _lowest(fit, wanted.performance, base, None)
@@ -227,12 +227,12 @@ def _said(wanted: Wanted, fit: TimedRuns, change: MemoryChange | None, base_mhz:
 
 def _lowest(
     fit: TimedRuns, performance: float, base: float, change: MemoryChange | None
-) -> tuple[Measured | None, Unsaid | None]:
+) -> tuple[Measured | None, Unavailable | None]:
     """Lowest frequency in MHz, or why there is none."""
     try:
         found = fit.lowest_frequency(performance, base, change)
-    except CannotSay as error:
-        return None, Unsaid(error.reason, str(error))
+    except NotEstimable as error:
+        return None, Unavailable(error.reason, str(error))
     return Measured(found.value / 1e6, found.lo / 1e6, found.hi / 1e6), None
 
 
@@ -248,7 +248,7 @@ def _setting(each: Setting) -> Json:
     }
 
 
-def add(router: APIRouter, asker: Asker) -> None:
+def add(router: APIRouter, handler: QueryHandler) -> None:
     """Add the route."""
 
     @router.get(
@@ -273,6 +273,6 @@ def add(router: APIRouter, asker: Asker) -> None:
         frequencies: Frequencies,
     ) -> Response:
         def document() -> Json:
-            return frequency_times_document(times_asked(runs_of(runs), frequencies))
+            return frequency_times_document(timed_runs_query(runs_of(runs), frequencies))
 
-        return await asker.answer(request, _FORMS, document)
+        return await handler.answer(request, _FORMS, document)

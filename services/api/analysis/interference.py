@@ -6,12 +6,12 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
 from analysis.interference.pieces import NAMES
-from services.api.analysis.told import (
-    AskedOf,
-    Because,
+from services.api.analysis.envelope import (
     Figure,
     InputsAnswer,
     LeftOut,
+    MachineSelectionEcho,
+    NoAnswerReason,
     asked_document,
     because_document,
     figure_document,
@@ -21,7 +21,7 @@ from services.api.analysis.told import (
 from services.api.answer import Answer, Json
 from services.api.formats.documents import forms_of
 from services.api.parameters import Selected
-from services.api.profiles.asker import PROBLEMS, Asker
+from services.api.profiles.query_handler import PROBLEMS, QueryHandler
 from storage.errors import BadSelection
 from storage.query.models.interference import Mix, Piece, TargetQuestion
 from storage.query.models.interference import TargetAnswer as FoundTarget
@@ -39,7 +39,7 @@ class Source(Answer):
         description="Beside known neighbours, that trained the models; one that shows two targets counts twice."
     )
     runs: int = Field(description="Of the experiments, beside others, that trained them, counted likewise.")
-    instead_of_visits: Because | None = Field(
+    instead_of_visits: NoAnswerReason | None = Field(
         description="Why visits could not, where experiments that were not asked for did."
     )
 
@@ -91,7 +91,7 @@ class PieceRow(Answer):
     r2: float | None
     f_p: float | None = Field(description="p-value of the whole function.")
     t_p: list[float] = Field(description="p-values of the principal components that were kept.")
-    because: Because | None
+    because: NoAnswerReason | None
 
 
 class MixAnswer(Answer):
@@ -107,13 +107,13 @@ class MixAnswer(Answer):
     )
     piece: str | None
     extrapolated: bool | None = Field(description="No training mix had such pressures.")
-    because: Because | None
+    because: NoAnswerReason | None
 
 
 class InterferenceAnswer(Answer):
     """One application's degradation as a function of the total pressure on its chip."""
 
-    asked: AskedOf
+    asked: MachineSelectionEcho
     target: str
     source: Source
     chip: Chip
@@ -135,7 +135,7 @@ class InterferenceAnswer(Answer):
     neighbours: list[SoloRow] = Field(description="Applications whose pressure is known.")
     left_out: list[LeftOut]
     inputs: InputsAnswer
-    because: Because | None
+    because: NoAnswerReason | None
 
 
 Experiments = Annotated[
@@ -171,7 +171,7 @@ def interference_document(selection: Selection, found: FoundTarget) -> Json:
         "neighbours": [_solo_document(name, solo) for name, solo in sorted(found.neighbours.items())],
         "left_out": reasons_document(found.left_out),
         "inputs": inputs_document(found.inputs),
-        "because": because_document(found.unsaid),
+        "because": because_document(found.unavailable),
     }
 
 
@@ -221,7 +221,7 @@ def _piece_document(piece: Piece) -> Json:
         "r2": fit and fit.r2,
         "f_p": fit and fit.f_p,
         "t_p": fit.t_p.tolist() if fit else [],
-        "because": because_document(piece.unsaid),
+        "because": because_document(piece.unavailable),
     }
 
 
@@ -235,7 +235,7 @@ def _mix_document(mix: Mix) -> Json:
         "baseline": found and found.baseline,
         "piece": found and NAMES[found.piece],
         "extrapolated": found and found.extrapolated,
-        "because": because_document(mix.unsaid),
+        "because": because_document(mix.unavailable),
     }
 
 
@@ -258,7 +258,7 @@ def named_numbers(text: str, parameter: str) -> list[tuple[str, float | None]]:
     return found
 
 
-def add(router: APIRouter, asker: Asker) -> None:
+def add(router: APIRouter, handler: QueryHandler) -> None:
     """Add the route."""
 
     @router.get(
@@ -310,6 +310,6 @@ def add(router: APIRouter, asker: Asker) -> None:
         def document() -> Json:
             mix = tuple(named_numbers(beside, "beside"))
             question = TargetQuestion(selection, target, platform, mix, cores, peak_gbs, experiments)
-            return interference_document(selection, asker.queries.ask(question))
+            return interference_document(selection, handler.queries.ask(question))
 
-        return await asker.answer(request, _FORMS, document)
+        return await handler.answer(request, _FORMS, document)

@@ -5,12 +5,12 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
-from services.api.analysis.told import Because, Figure, because_document, figure_document
+from services.api.analysis.envelope import Figure, NoAnswerReason, because_document, figure_document
 from services.api.answer import Answer, Json
 from services.api.formats.documents import forms_of
 from services.api.parameters import Base, Keys, Selected, keys_of
-from services.api.profiles.asker import PROBLEMS, Asker
-from services.api.profiles.selection import SelectionEcho, selection_document
+from services.api.profiles.query_handler import PROBLEMS, QueryHandler
+from services.api.profiles.selection_echo import SelectionEcho, selection_document
 from services.api.profiles.totals import TotalsAnswer, totals_document
 from storage.query.models.load_test import LoadTestAnswer as FoundTest
 from storage.query.models.load_test import LoadTestQuestion
@@ -62,7 +62,7 @@ class LoadTestAnswer(Answer):
         ge=0.95,
         le=1,
     )
-    because: Because | None
+    because: NoAnswerReason | None
 
 
 _FORMS = forms_of(LoadTestAnswer, "rows")
@@ -96,11 +96,11 @@ def load_test_document(question: LoadTestQuestion, answer: FoundTest) -> Json:
         ],
         "rows_total": answer.rows_total,
         "interval_level": None if found is None else found.diff.level,
-        "because": because_document(answer.unsaid),
+        "because": because_document(answer.unavailable),
     }
 
 
-def add(router: APIRouter, asker: Asker) -> None:
+def add(router: APIRouter, handler: QueryHandler) -> None:
     """Add the route."""
 
     @router.get(
@@ -121,6 +121,6 @@ def add(router: APIRouter, asker: Asker) -> None:
     ) -> Response:
         def document() -> Json:
             question = LoadTestQuestion(selection, base, keys_of(by), limit)
-            return load_test_document(question, asker.queries.ask(question))
+            return load_test_document(question, handler.queries.ask(question))
 
-        return await asker.answer(request, _FORMS, document)
+        return await handler.answer(request, _FORMS, document)

@@ -10,26 +10,26 @@ from analysis.measured import given, quotient
 from analysis.smt.capacity import Capacity
 from analysis.smt.machine_choice import Advice
 from analysis.smt.served_work import ServedWork
-from services.api.analysis.answers import OfMachines, of_machines
 from services.api.analysis.apu import Coefficient, coefficient_document
 from services.api.analysis.capacity import rates_of
-from services.api.analysis.told import (
-    Because,
+from services.api.analysis.envelope import (
     Figure,
     LeftOut,
+    NoAnswerReason,
     because_document,
     figure_document,
     reasons_document,
     step_of,
 )
+from services.api.analysis.model_answers import OfMachines, of_machines
 from services.api.answer import Answer, Json
 from services.api.formats.documents import forms_of
 from services.api.parameters import Selected
-from services.api.profiles.asker import PROBLEMS, Asker
+from services.api.profiles.query_handler import PROBLEMS, QueryHandler
 from storage.errors import BadSelection
 from storage.query.models.machine_types import MachineRates, MachineTypesQuestion, Served
 from storage.query.models.machine_types import MachineTypesAnswer as FoundTypes
-from storage.query.models.told import Unsaid
+from storage.query.models.no_answer import Unavailable
 
 _LONGEST_NAME = 200
 _LONGEST_RATES = 16_000
@@ -46,7 +46,7 @@ class ServedAnswer(Answer):
         description="Largest rate seen ÷ rate: the further from 1, the more is guessed."
     )
     curved: bool | None = Field(description="The points bend: the rate is not to be trusted.")
-    because: Because | None
+    because: NoAnswerReason | None
 
 
 class TypeRow(Answer):
@@ -56,7 +56,7 @@ class TypeRow(Answer):
     price: float
     utilisation: Figure | None = Field(description="Of logical CPUs, 0…1. Null: no visit has an APU.")
     apu: Figure | None = Field(description="By `apu_basis`.")
-    few: bool
+    low_confidence: bool
     visits: int
     machines: int | None = Field(description="That visits with an APU were of.")
     by_utilisation: ServedAnswer | None = Field(description="Null without request rates, like the next one.")
@@ -74,7 +74,7 @@ class MachineTypesAnswer(OfMachines):
     step_seconds: int | None = Field(description="Of the means of rates and loads; null without rates.")
     apu_basis: Literal["counters", "operating_system"] | None = Field(
         description="What APU is by, of both types alike. counters: of cycles, where both types have them in nine of ten visits. "
-        "operating_system: times of logical CPUs, as if threads were busy independently of each other. Null: nothing is said."
+        "operating_system: times of logical CPUs, as if threads were busy independently of each other. Null: nothing is advice_by_method."
     )
     price_ratio: float | None = Field(description="new ÷ old. Null: `because` says why.")
     utilisation_ratio: Figure | None = Field(
@@ -89,8 +89,10 @@ class MachineTypesAnswer(OfMachines):
     stress_test: bool | None = Field(
         description="A stress test must decide: the two disagree, APU itself is unclear, or load is no line of the rate."
     )
-    utilisation_because: Because | None = Field(description="Why utilisation says nothing, of request rates.")
-    apu_because: Because | None
+    utilisation_because: NoAnswerReason | None = Field(
+        description="Why utilisation says nothing, of request rates."
+    )
+    apu_because: NoAnswerReason | None
     rows: list[TypeRow] = Field(description="Old, then new, as far as they have visits.")
     coefficients: list[Coefficient] = Field(description="Overlap coefficients that were used.")
     left_out: list[LeftOut]
@@ -111,7 +113,7 @@ def machine_types_document(question: MachineTypesQuestion, found: FoundTypes) ->
         "full": rates and rates.full,
         "step_seconds": rates and rates.step_s,
         "apu_basis": None
-        if found.unsaid is not None
+        if found.unavailable is not None
         else "counters"
         if found.counted
         else "operating_system",
@@ -120,7 +122,7 @@ def machine_types_document(question: MachineTypesQuestion, found: FoundTypes) ->
         "coefficients": [coefficient_document(each) for each in found.apu.coefficients],
         "left_out": reasons_document(found.apu.left_out),
     }
-    return of_machines(question.selection, found.apu.inputs, found.unsaid, figures)
+    return of_machines(question.selection, found.apu.inputs, found.unavailable, figures)
 
 
 def _chosen(found: FoundTypes) -> Json:
@@ -139,24 +141,32 @@ def _chosen(found: FoundTypes) -> Json:
 
 def _compared(served: Served) -> Json:
     by = {"utilisation": served.by_utilisation, "apu": served.by_apu}
-    said = {name: found for name, found in by.items() if isinstance(found, ServedWork)}
+    advice_by_method = {name: found for name, found in by.items() if isinstance(found, ServedWork)}
     return {
-        "price_ratio": next((found.price_ratio for found in said.values()), None),
-        **{f"{name}_ratio": figure_document(said[name].ratio if name in said else None) for name in by},
-        **{f"by_{name}": said[name].advice.value if name in said else None for name in by},
-        "stress_test": _undecided(said) if said else None,
+        "price_ratio": next((found.price_ratio for found in advice_by_method.values()), None),
         **{
-            f"{name}_because": because_document(found if isinstance(found, Unsaid) else None)
+            f"{name}_ratio": figure_document(
+                advice_by_method[name].ratio if name in advice_by_method else None
+            )
+            for name in by
+        },
+        **{
+            f"by_{name}": advice_by_method[name].advice.value if name in advice_by_method else None
+            for name in by
+        },
+        "stress_test": _undecided(advice_by_method) if advice_by_method else None,
+        **{
+            f"{name}_because": because_document(found if isinstance(found, Unavailable) else None)
             for name, found in by.items()
         },
     }
 
 
-def _undecided(said: Mapping[str, ServedWork]) -> bool:
+def _undecided(advice_by_method: Mapping[str, ServedWork]) -> bool:
     """Whether a stress test must decide; without APU it must, as utilisation promises too much."""
-    advice = {found.advice for found in said.values()}
-    unclear = "apu" not in said or said["apu"].advice is Advice.UNCLEAR
-    return unclear or len(advice) > 1 or any(found.curved for found in said.values())
+    advice = {found.advice for found in advice_by_method.values()}
+    unclear = "apu" not in advice_by_method or advice_by_method["apu"].advice is Advice.UNCLEAR
+    return unclear or len(advice) > 1 or any(found.curved for found in advice_by_method.values())
 
 
 def _row(platform: str, price: float, found: FoundTypes, *, old: bool) -> Json:
@@ -167,7 +177,7 @@ def _row(platform: str, price: float, found: FoundTypes, *, old: bool) -> Json:
         "price": price,
         "utilisation": figure_document(None if row is None else row.utilisation),
         "apu": figure_document(None if row is None else found.apu_of(row)),
-        "few": row is not None and row.few,
+        "low_confidence": row is not None and row.low_confidence,
         "visits": row.visits if row is not None else 0 if seen is None else seen.inputs.used,
         "machines": None if row is None else row.machines,
         "by_utilisation": None if seen is None else _served(seen.by_utilisation, price),
@@ -177,8 +187,8 @@ def _row(platform: str, price: float, found: FoundTypes, *, old: bool) -> Json:
     }
 
 
-def _served(found: Capacity | Unsaid, price: float) -> Json:
-    if isinstance(found, Unsaid):
+def _served(found: Capacity | Unavailable, price: float) -> Json:
+    if isinstance(found, Unavailable):
         names = ("rate", "price", "observations", "reach", "curved")
         return {**dict.fromkeys(names), "because": because_document(found)}
     return {
@@ -220,7 +230,7 @@ def _rates(whose: str) -> Any:
     )
 
 
-def add(router: APIRouter, asker: Asker) -> None:
+def add(router: APIRouter, handler: QueryHandler) -> None:
     """Add the route."""
 
     @router.get(
@@ -261,6 +271,6 @@ def add(router: APIRouter, asker: Asker) -> None:
     ) -> Response:
         rates = machine_rates(old_rates, new_rates, step, full)
         question = MachineTypesQuestion(selection, old, new, old_price, new_price, coefficient, rates)
-        return await asker.answer(
-            request, _FORMS, lambda: machine_types_document(question, asker.queries.ask(question))
+        return await handler.answer(
+            request, _FORMS, lambda: machine_types_document(question, handler.queries.ask(question))
         )

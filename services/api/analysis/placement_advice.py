@@ -5,6 +5,16 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
+from services.api.analysis.envelope import (
+    InputsAnswer,
+    LeftOut,
+    MachineSelectionEcho,
+    NoAnswerReason,
+    asked_document,
+    because_document,
+    inputs_document,
+    reasons_document,
+)
 from services.api.analysis.interference import (
     Chip,
     Experiments,
@@ -13,20 +23,10 @@ from services.api.analysis.interference import (
     named_numbers,
     source_document,
 )
-from services.api.analysis.told import (
-    AskedOf,
-    Because,
-    InputsAnswer,
-    LeftOut,
-    asked_document,
-    because_document,
-    inputs_document,
-    reasons_document,
-)
 from services.api.answer import Answer, Json
 from services.api.formats.documents import forms_of
 from services.api.parameters import Selected
-from services.api.profiles.asker import PROBLEMS, Asker
+from services.api.profiles.query_handler import PROBLEMS, QueryHandler
 from storage.query.models.placement import MOST_MACHINES, MOST_TENANTS, PlacementQuestion
 from storage.query.models.placement import PlacementAnswer as FoundPlacement
 from storage.query.selections.selection import Selection
@@ -42,13 +42,13 @@ class PlacedRow(Answer):
         description="Predicted time ratio − 1 beside those it is placed with; 0 alone; null: no model can say."
     )
     kept: bool | None = Field(description="Whether its target is.")
-    because: Because | None
+    because: NoAnswerReason | None
 
 
 class PlacementAnswer(Answer):
     """The best placement found. It is not proven to be the best there is."""
 
-    asked: AskedOf
+    asked: MachineSelectionEcho
     source: Source
     chip: Chip
     machines: int
@@ -60,7 +60,7 @@ class PlacementAnswer(Answer):
     )
     left_out: list[LeftOut]
     inputs: InputsAnswer
-    because: Because | None
+    because: NoAnswerReason | None
 
 
 _FORMS = forms_of(PlacementAnswer, "rows")
@@ -81,7 +81,7 @@ def placement_document(selection: Selection, found: FoundPlacement) -> Json:
                 "most": row.most,
                 "degradation": row.degradation,
                 "kept": row.kept,
-                "because": because_document(row.unsaid),
+                "because": because_document(row.unavailable),
             }
             for row in found.rows
         ],
@@ -89,11 +89,11 @@ def placement_document(selection: Selection, found: FoundPlacement) -> Json:
         "ended": found.ended,
         "left_out": reasons_document(found.left_out),
         "inputs": inputs_document(found.inputs),
-        "because": because_document(found.unsaid),
+        "because": because_document(found.unavailable),
     }
 
 
-def add(router: APIRouter, asker: Asker) -> None:
+def add(router: APIRouter, handler: QueryHandler) -> None:
     """Add the route."""
 
     @router.get(
@@ -141,6 +141,6 @@ def add(router: APIRouter, asker: Asker) -> None:
             question = PlacementQuestion(
                 selection, wanted, machines, slots, platform, peak_gbs, cautious, experiments
             )
-            return placement_document(selection, asker.queries.ask(question))
+            return placement_document(selection, handler.queries.ask(question))
 
-        return await asker.answer(request, _FORMS, document)
+        return await handler.answer(request, _FORMS, document)

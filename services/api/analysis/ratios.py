@@ -5,12 +5,12 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
-from services.api.analysis.answers import OfMachines, of_machines
-from services.api.analysis.told import Figure, figure_document, moment, step_of
+from services.api.analysis.envelope import Figure, figure_document, moment, step_of
+from services.api.analysis.model_answers import OfMachines, of_machines
 from services.api.answer import Answer, Json
 from services.api.formats.documents import forms_of
 from services.api.parameters import Selected, keys_of
-from services.api.profiles.asker import PROBLEMS, Asker
+from services.api.profiles.query_handler import PROBLEMS, QueryHandler
 from storage.query.models.ratios import DERIVED, KEYS, MOST_ROWS, RatioQuestion
 from storage.query.models.ratios import RatioAnswer as FoundRatios
 from storage.query.selections.selection import Selection
@@ -22,7 +22,7 @@ class RatioRow(Answer):
     key: dict[str, str] = Field(description="One member for each key of `by`.")
     start: str | None = Field(alias="from", description="Start of its step, RFC 3339; null without steps.")
     ratio: Figure | None = Field(description="Null: nobody counted it.")
-    few: bool = Field(description="Too few visits contribute for a narrow interval to be honest.")
+    low_confidence: bool = Field(description="Too few visits contribute for a narrow interval to be honest.")
     visits: int
     machines: int
     numerator: float = Field(
@@ -58,7 +58,7 @@ def ratios_document(selection: Selection, found: FoundRatios) -> Json:
                 "key": row.key,
                 "from": None if row.start is None else moment(row.start),
                 "ratio": figure_document(row.value),
-                "few": row.few,
+                "low_confidence": row.low_confidence,
                 "visits": row.visits,
                 "machines": row.machines,
                 "numerator": row.y,
@@ -68,10 +68,10 @@ def ratios_document(selection: Selection, found: FoundRatios) -> Json:
         ],
         "rows_total": found.rows_total,
     }
-    return of_machines(selection, found.inputs, found.unsaid, figures)
+    return of_machines(selection, found.inputs, found.unavailable, figures)
 
 
-def add(router: APIRouter, asker: Asker) -> None:
+def add(router: APIRouter, handler: QueryHandler) -> None:
     """Add the route."""
 
     @router.get(
@@ -109,7 +109,7 @@ def add(router: APIRouter, asker: Asker) -> None:
         def document() -> Json:
             keys = keys_of(by) if by else ()
             return ratios_document(
-                selection, asker.queries.ask(RatioQuestion(selection, ratio, keys, step_of(step), limit))
+                selection, handler.queries.ask(RatioQuestion(selection, ratio, keys, step_of(step), limit))
             )
 
-        return await asker.answer(request, _FORMS, document)
+        return await handler.answer(request, _FORMS, document)

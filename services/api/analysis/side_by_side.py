@@ -5,12 +5,12 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
-from services.api.analysis.answers import OfMachines, of_machines
-from services.api.analysis.told import Figure, figure_document
+from services.api.analysis.envelope import Figure, figure_document
+from services.api.analysis.model_answers import OfMachines, of_machines
 from services.api.answer import Answer, Json
 from services.api.formats.documents import forms_of
 from services.api.parameters import Selected
-from services.api.profiles.asker import PROBLEMS, Asker
+from services.api.profiles.query_handler import PROBLEMS, QueryHandler
 from storage.query.models.side_by_side import SideAnswer as FoundSides
 from storage.query.models.side_by_side import SideQuestion
 from storage.query.selections.selection import Selection
@@ -32,7 +32,7 @@ class SideRow(Answer):
     significant: bool = Field(
         description="The factor's interval excludes 1. At most 5 % of the figures so marked are false."
     )
-    few: bool = Field(description="Most of one side comes from one or two visits.")
+    low_confidence: bool = Field(description="Most of one side comes from one or two visits.")
     suspect: bool = Field(description="Surely tenfold apart: the events may not count the same thing.")
     first_visits: int
     second_visits: int
@@ -65,7 +65,7 @@ def side_document(selection: Selection, first: str, second: str, found: FoundSid
                 "factor": figure_document(row.factor),
                 "p": row.p,
                 "significant": row.significant,
-                "few": row.few,
+                "low_confidence": row.low_confidence,
                 "suspect": row.suspect,
                 "first_visits": row.visits[0],
                 "second_visits": row.visits[1],
@@ -73,10 +73,10 @@ def side_document(selection: Selection, first: str, second: str, found: FoundSid
             for row in found.rows
         ],
     }
-    return of_machines(selection, found.inputs, found.unsaid, figures)
+    return of_machines(selection, found.inputs, found.unavailable, figures)
 
 
-def add(router: APIRouter, asker: Asker) -> None:
+def add(router: APIRouter, handler: QueryHandler) -> None:
     """Add the route."""
 
     @router.get(
@@ -95,7 +95,7 @@ def add(router: APIRouter, asker: Asker) -> None:
         second: Annotated[str, Query(description="Another platform.", max_length=_LONGEST_NAME)],
     ) -> Response:
         def document() -> Json:
-            found = asker.queries.ask(SideQuestion(selection, first, second))
+            found = handler.queries.ask(SideQuestion(selection, first, second))
             return side_document(selection, first, second, found)
 
-        return await asker.answer(request, _FORMS, document)
+        return await handler.answer(request, _FORMS, document)

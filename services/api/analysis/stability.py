@@ -5,12 +5,12 @@ from typing import Literal
 from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
-from services.api.analysis.answers import OfSamples, of_samples
-from services.api.analysis.told import Figure, figure_document
+from services.api.analysis.envelope import Figure, figure_document
+from services.api.analysis.model_answers import OfSamples, of_samples
 from services.api.answer import Answer, Json
 from services.api.formats.documents import forms_of
 from services.api.parameters import Keys, Selected, keys_of
-from services.api.profiles.asker import PROBLEMS, Asker
+from services.api.profiles.query_handler import PROBLEMS, QueryHandler
 from storage.query.models.stability import StabilityAnswer as FoundStability
 from storage.query.models.stability import StabilityQuestion
 from storage.query.selections.selection import Selection
@@ -68,10 +68,10 @@ def stability_document(selection: Selection, found: FoundStability) -> Json:
             for day in found.days
         ],
     }
-    return of_samples(selection, found.kind, found.totals, found.unsaid, figures)
+    return of_samples(selection, found.kind, found.totals, found.unavailable, figures)
 
 
-def add(router: APIRouter, asker: Asker) -> None:
+def add(router: APIRouter, handler: QueryHandler) -> None:
     """Add the route."""
 
     @router.get(
@@ -85,7 +85,7 @@ def add(router: APIRouter, asker: Asker) -> None:
     )
     async def stability(request: Request, selection: Selected, by: Keys = "function") -> Response:
         def document() -> Json:
-            found = asker.queries.ask(StabilityQuestion(selection, keys_of(by)))
+            found = handler.queries.ask(StabilityQuestion(selection, keys_of(by)))
             return stability_document(selection, found)
 
-        return await asker.answer(request, _FORMS, document)
+        return await handler.answer(request, _FORMS, document)

@@ -9,5 +9,5 @@
 | `documents` | JSON, Arrow and CSV of a document: what a shape with flat rows gets for one line |
 
 A shape says `FORMS = forms_of(TableAnswer, "rows")`, gives `FORMS.openapi` to its route, and answers by
-`asker.answer(request, FORMS, document)`.
+`handler.answer(request, FORMS, document)`.
 """

@@ -24,12 +24,12 @@ class Accept:
 
     ranges: tuple[tuple[str, float], ...]
     """Lower case, as "text/csv", "text/*" or "*/*"; quality 0…1."""
-    said: bool
+    is_given: bool
     """Something was asked for, understood or not."""
 
     def quality(self, media_type: str) -> float:
         """How much the type, without parameters, is wanted, 0…1: what the range that names it closest says."""
-        if not self.said:
+        if not self.is_given:
             return 1.0
         wanted = dict(reversed(self.ranges))  # of a range that stands twice, the first counts
         kind = media_type.partition("/")[0]

@@ -8,12 +8,12 @@ import pyarrow as pa
 from services.api.formats.forms import Form
 
 MEDIA_TYPE = "application/vnd.apache.arrow.stream"
-_Asked = TypeVar("_Asked")
+_Query = TypeVar("_Query")
 
 
-def form(table: Callable[[_Asked], pa.Table]) -> Form[_Asked]:
+def form(table: Callable[[_Query], pa.Table]) -> Form[_Query]:
     """The form of an answer that `table` makes columns of."""
-    return Form("arrow", MEDIA_TYPE, "arrows", lambda asked: as_arrow(table(asked)))
+    return Form("arrow", MEDIA_TYPE, "arrows", lambda query: as_arrow(table(query)))
 
 
 def as_arrow(table: pa.Table) -> bytes:

@@ -17,13 +17,13 @@ from services.api.formats.forms import Form
 
 MEDIA_TYPE = "text/csv"
 _PARAMETERS = "; charset=utf-8; header=present"
-_Asked = TypeVar("_Asked")
+_Query = TypeVar("_Query")
 _FORMULA = r"\A(\s*[=+\-@\t\r＝＋－＠])"
 
 
-def form(table: Callable[[_Asked], pa.Table]) -> Form[_Asked]:
+def form(table: Callable[[_Query], pa.Table]) -> Form[_Query]:
     """The form of an answer that `table` makes columns of."""
-    return Form("csv", MEDIA_TYPE, "csv", lambda asked: as_csv(table(asked)), parameters=_PARAMETERS)
+    return Form("csv", MEDIA_TYPE, "csv", lambda query: as_csv(table(query)), parameters=_PARAMETERS)
 
 
 def as_csv(table: pa.Table) -> bytes:

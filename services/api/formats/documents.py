@@ -6,10 +6,10 @@ import pyarrow as pa
 from pydantic import BaseModel
 
 from services.api.answer import Json
+from services.api.encoded_response import as_json
 from services.api.formats import arrow, csv_text
-from services.api.formats.columns import Rows
 from services.api.formats.forms import Form, Forms
-from services.api.replies import as_json
+from services.api.formats.row_columns import Rows
 
 Document = Callable[[], Json]
 """Asks, and makes the document."""

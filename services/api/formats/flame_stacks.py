@@ -10,13 +10,13 @@ import numpy as np
 
 from services.api.formats.stack_profile import StackProfile, Value, Values, estimates, remarks, span
 from storage.arrays import Int64
-from storage.landing.markers import Kind
-from storage.landing.resolved import Status
+from storage.ingest.marker_frames import Kind
+from storage.ingest.symbolized import Status
 from storage.query.selections.selection import Selection
 from storage.query.shapes.flame import Flame, FlameAnswer
 from storage.query.shapes.stack_table import Counts, StackTable
 from storage.query.stacks.definitions import UNKNOWN
-from storage.query.stacks.functions import NO_FUNCTION, FunctionRow
+from storage.query.stacks.function_names import NO_FUNCTION, FunctionRow
 
 CUT_OFF = FunctionRow(0, "[cut off]", "", "", Status.FULL, Kind.MARKER)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from services.api.answer import Json
-from services.api.formats.columns import METADATA
+from services.api.formats.row_columns import METADATA
 from storage.query.shapes.flame import Flame
 
 

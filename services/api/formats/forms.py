@@ -10,7 +10,7 @@ from fastapi import Request
 from services.api.formats.accept import parse_accept
 from services.api.problems import Problem
 
-_Asked_contra = TypeVar("_Asked_contra", contravariant=True)
+_Query_contra = TypeVar("_Query_contra", contravariant=True)
 _NAME = "format"
 _DOWNLOAD = "download"
 STACKS_ONLY: Final = {
@@ -27,7 +27,7 @@ _STACKS_ARE: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Form(Generic[_Asked_contra]):
+class Form(Generic[_Query_contra]):
     """One form of an answer, such as CSV."""
 
     name: str
@@ -35,7 +35,7 @@ class Form(Generic[_Asked_contra]):
     media_type: str
     extension: str
     """Of a file's name, without a dot in front."""
-    write: Callable[[_Asked_contra], bytes | Iterator[bytes]]
+    write: Callable[[_Query_contra], bytes | Iterator[bytes]]
     """Ask, and write the answer; large ones part by part, asked before the first. Raises what asking raises."""
     parameters: str = ""
     """Of the media type as it is sent, e.g. "; charset=utf-8"."""
@@ -51,19 +51,19 @@ class Form(Generic[_Asked_contra]):
 
 
 @dataclass(frozen=True, slots=True)
-class Forms(Generic[_Asked_contra]):
+class Forms(Generic[_Query_contra]):
     """The forms of an answer. Of those that a request wants alike, the first is sent."""
 
-    forms: tuple[Form[_Asked_contra], ...]
+    forms: tuple[Form[_Query_contra], ...]
 
-    def __add__(self, others: "Forms[_Asked_contra]") -> "Forms[_Asked_contra]":
+    def __add__(self, others: "Forms[_Query_contra]") -> "Forms[_Query_contra]":
         return Forms(self.forms + others.forms)
 
-    def named(self, name: str) -> Form[_Asked_contra]:
+    def named(self, name: str) -> Form[_Query_contra]:
         """The form of that name. Raises KeyError."""
         return {form.name: form for form in self.forms}[name]
 
-    def chosen(self, request: Request) -> Form[_Asked_contra]:
+    def chosen(self, request: Request) -> Form[_Query_contra]:
         """The form of `?format=`, else the one that Accept wants most. Raises the Problems 422 and 406."""
         name = request.query_params.get(_NAME)
         if name is not None:

@@ -11,10 +11,10 @@ from itertools import islice
 
 import numpy as np
 
+from services.api.encoded_response import GZIP_WINDOW
 from services.api.formats import wire
 from services.api.formats.stack_profile import LEFT_OUT, StackProfile, Values, display_name
 from services.api.formats.wire import message, number, varint
-from services.api.replies import GZIP_WINDOW
 from storage.arrays import Bool, Int64, ranges
 from storage.query.shapes.stack_table import StackTable
 

@@ -7,12 +7,12 @@ from services.api.formats import collapsed, pprof, speedscope
 from services.api.formats.forms import Form
 from services.api.formats.stack_profile import StackProfile, Value
 
-_Asked = TypeVar("_Asked")
+_Query = TypeVar("_Query")
 
 
 def forms(
-    profile: Callable[[_Asked], StackProfile], value: Callable[[_Asked], Value]
-) -> tuple[Form[_Asked], ...]:
+    profile: Callable[[_Query], StackProfile], value: Callable[[_Query], Value]
+) -> tuple[Form[_Query], ...]:
     """pprof, collapsed and speedscope. `profile` asks, before the first part is written.
 
     `value` says what those count in that have one number for each stack.
@@ -22,7 +22,7 @@ def forms(
             "pprof",
             pprof.MEDIA_TYPE,
             "pb.gz",
-            lambda asked: pprof.packed(profile(asked)),
+            lambda query: pprof.packed(profile(query)),
             packed=True,
             in_parts=True,
         ),
@@ -30,7 +30,7 @@ def forms(
             "collapsed",
             collapsed.MEDIA_TYPE,
             "collapsed.txt",
-            lambda asked: collapsed.lines(profile(asked), value(asked)),
+            lambda query: collapsed.lines(profile(query), value(query)),
             parameters="; charset=utf-8",
             in_parts=True,
         ),
@@ -38,7 +38,7 @@ def forms(
             "speedscope",
             speedscope.MEDIA_TYPE,
             "speedscope.json",
-            lambda asked: speedscope.parts(profile(asked), value(asked)),
+            lambda query: speedscope.parts(profile(query), value(query)),
             in_parts=True,
         ),
     )

@@ -8,13 +8,13 @@ from enum import StrEnum
 import numpy as np
 
 from storage.arrays import Int64
-from storage.landing.markers import Kind
-from storage.query.facts.scan import SampleType
+from storage.ingest.marker_frames import Kind
+from storage.query.facts.visit_scan import SampleType
 from storage.query.selections.selection import Selection
 from storage.query.shapes.stack_samples import StacksAnswer
 from storage.query.shapes.stack_table import StackTable
 from storage.query.shapes.totals import Totals
-from storage.query.stacks.functions import FunctionRow
+from storage.query.stacks.function_names import FunctionRow
 
 LEFT_OUT = "[stacks left out]"
 """The one frame of what is beyond the limit, so that a file's total is the selection's."""
@@ -149,7 +149,7 @@ def estimates(kind: SampleType, table: StackTable) -> Values:
 def remarks(kind: SampleType, totals: Totals, table: StackTable, name: str) -> Iterator[str]:
     """What a reader must know, a line each; `name` is that of the estimates, if there are any."""
     coverage, estimate, left = totals.coverage, totals.estimate, table.remainder
-    yield f"{totals.samples:,} samples of {coverage.landed:,} visits"
+    yield f"{totals.samples:,} samples of {coverage.ingested:,} visits"
     if estimate is not None:
         yield (
             f"{name}: {estimate.value:.6g} {kind.unit} of the whole fleet, 95 % interval "

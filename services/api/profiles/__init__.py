@@ -7,7 +7,7 @@
 | `selection`, `totals`, `estimates`, `functions`, `diff_rows` | parts that documents share: each one's model and document |
 | `stack_files` | the stacks that an answer was counted from, as files beside its forms; `diff_files` those of both sides of a comparison |
 | `graphviz` | a call graph in Graphviz's language |
-| `asker` | how a route asks the query engine, and what problems may come of it |
+| `handler` | how a route asks the query engine, and what problems may come of it |
 
 Shapes import parts; no shape imports another. Documents are plain dictionaries that the models only
 describe (the web client's types are generated from them): nothing is validated on the way out, a test

@@ -6,18 +6,18 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
 from services.api.answer import Answer, Json
+from services.api.encoded_response import as_json
 from services.api.formats.documents import forms_of
 from services.api.formats.forms import Form, Forms
 from services.api.formats.stack_profile import Value
 from services.api.parameters import Selected
 from services.api.profiles import graphviz
-from services.api.profiles.asker import PROBLEMS, Asker
 from services.api.profiles.functions import KindName, StatusName, function_document
-from services.api.profiles.selection import SelectionEcho, selection_document
+from services.api.profiles.query_handler import PROBLEMS, QueryHandler
+from services.api.profiles.selection_echo import SelectionEcho, selection_document
 from services.api.profiles.stack_files import FILES, StackFile, ValueOfStacks
 from services.api.profiles.totals import TotalsAnswer, totals_document
-from services.api.replies import as_json
-from storage.query.engine import QueryEngine
+from storage.query.query_engine import QueryEngine
 from storage.query.shapes.call_graph import (
     MOST_EDGES,
     MOST_NODES,
@@ -49,7 +49,7 @@ class GraphNode(Answer):
     total_share: float = Field(ge=0, le=1)
     total_lo: float | None = Field(ge=0, le=1)
     total_hi: float | None = Field(ge=0, le=1)
-    few: bool = Field(description="Too few visits contribute for a narrow interval to be honest.")
+    low_confidence: bool = Field(description="Too few visits contribute for a narrow interval to be honest.")
     visits: int | None = Field(
         description="Visits with a sample in its total; null where merged cells do not know."
     )
@@ -115,7 +115,7 @@ def call_graph_document(question: CallGraphQuestion, found: FoundGraph) -> Json:
     }
 
 
-class _Asked:
+class _Query:
     """A request for a call graph; called, it gives the document."""
 
     def __init__(self, queries: QueryEngine, question: CallGraphQuestion, value: Value) -> None:
@@ -133,17 +133,17 @@ class _Asked:
 
 
 _DOCUMENTS = forms_of(CallGraphAnswer, "edges")
-_FORMS: Forms[_Asked] = Forms(
+_FORMS: Forms[_Query] = Forms(
     (
-        Form("json", "application/json", "json", lambda asked: as_json(asked())[0]),
-        Form("dot", graphviz.MEDIA_TYPE, "gv", _Asked.dot, parameters="; charset=utf-8"),
+        Form("json", "application/json", "json", lambda query: as_json(query())[0]),
+        Form("dot", graphviz.MEDIA_TYPE, "gv", _Query.dot, parameters="; charset=utf-8"),
         *_DOCUMENTS.forms[1:],
         *FILES,
     )
 )
 
 
-def add(router: APIRouter, asker: Asker) -> None:
+def add(router: APIRouter, handler: QueryHandler) -> None:
     """Add the route."""
 
     @router.get(
@@ -171,7 +171,7 @@ def add(router: APIRouter, asker: Asker) -> None:
         value: ValueOfStacks = Value.ESTIMATE,
     ) -> Response:
         question = CallGraphQuestion(selection, nodes, edges, min_share)
-        return await asker.answer(request, _FORMS, _Asked(asker.queries, question, value))
+        return await handler.answer(request, _FORMS, _Query(handler.queries, question, value))
 
 
 def _node(node: CallNode) -> Json:
@@ -186,7 +186,7 @@ def _node(node: CallNode) -> Json:
         "total_share": node.total_share,
         "total_lo": total and total.share.lo,
         "total_hi": total and total.share.hi,
-        "few": bool((own and own.few) or (total and total.few)),
+        "low_confidence": bool((own and own.low_confidence) or (total and total.low_confidence)),
         "visits": node.visits,
         "machines": node.machines,
     }

@@ -9,9 +9,9 @@ from services.api.answer import Answer, Json
 from services.api.formats.documents import forms_of
 from services.api.formats.stack_profile import Value
 from services.api.parameters import Selected
-from services.api.profiles.asker import PROBLEMS, Asker
 from services.api.profiles.functions import KindName, StatusName, function_document
-from services.api.profiles.selection import SelectionEcho, selection_document
+from services.api.profiles.query_handler import PROBLEMS, QueryHandler
+from services.api.profiles.selection_echo import SelectionEcho, selection_document
 from services.api.profiles.stack_files import Counted, StackFile, ValueOfStacks, with_stacks
 from services.api.profiles.table import TableRow, row_document
 from services.api.profiles.totals import TotalsAnswer, totals_document
@@ -134,7 +134,7 @@ def callers_document(question: CallersQuestion, found: FoundCallers) -> Json:
     }
 
 
-def add(router: APIRouter, asker: Asker) -> None:
+def add(router: APIRouter, handler: QueryHandler) -> None:
     """Add the route."""
 
     @router.get(
@@ -160,16 +160,16 @@ def add(router: APIRouter, asker: Asker) -> None:
         subject = parse_subject(function_id=function_id, function=function)
         question = CallersQuestion(selection, subject, limit, nodes)
         stacks = StackFile(
-            asker.queries.ask,
+            handler.queries.ask,
             lambda: StackSamplesQuestion(selection, through=subject),
             "callers",
             {"function_id": "" if function_id is None else str(function_id), "function": function},
             value,
         )
-        return await asker.answer(
+        return await handler.answer(
             request,
             _FORMS,
-            Counted(lambda: callers_document(question, asker.queries.ask(question)), stacks),
+            Counted(lambda: callers_document(question, handler.queries.ask(question)), stacks),
         )
 
 

@@ -10,10 +10,10 @@ from services.api.formats.documents import forms_of
 from services.api.formats.forms import Forms
 from services.api.formats.stack_profile import Value
 from services.api.parameters import Base, Keys, Selected, keys_of
-from services.api.profiles.asker import PROBLEMS, Asker
 from services.api.profiles.diff_files import FILES, Compared, DiffFile, ValueOfBoth
 from services.api.profiles.diff_rows import DiffRow, diff_row_document
-from services.api.profiles.selection import SelectionEcho, selection_document
+from services.api.profiles.query_handler import PROBLEMS, QueryHandler
+from services.api.profiles.selection_echo import SelectionEcho, selection_document
 from services.api.profiles.totals import TotalsAnswer, totals_document
 from storage.query.selections.selection import Selection
 from storage.query.shapes.diff import MOST_ROWS, DiffQuestion
@@ -73,7 +73,7 @@ def diff_document(selection: Selection, base: Selection, found: FoundDiff) -> Js
     }
 
 
-def add(router: APIRouter, asker: Asker) -> None:
+def add(router: APIRouter, handler: QueryHandler) -> None:
     """Add the route."""
 
     @router.get(
@@ -100,7 +100,7 @@ def add(router: APIRouter, asker: Asker) -> None:
     ) -> Response:
         def document() -> Json:
             question = DiffQuestion(selection, base, keys_of(by), limit=limit, own=share == "self")
-            return diff_document(selection, base, asker.queries.ask(question))
+            return diff_document(selection, base, handler.queries.ask(question))
 
-        stacks = DiffFile(asker.queries.ask, selection, base, "diff", value)
-        return await asker.answer(request, _FORMS, Compared(document, stacks))
+        stacks = DiffFile(handler.queries.ask, selection, base, "diff", value)
+        return await handler.answer(request, _FORMS, Compared(document, stacks))

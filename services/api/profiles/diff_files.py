@@ -11,7 +11,7 @@ from services.api.formats import collapsed, diff_profile, pprof
 from services.api.formats.documents import Document
 from services.api.formats.forms import Form
 from services.api.formats.stack_profile import StackProfile, Value
-from services.api.profiles.selection import address, selection_document
+from services.api.profiles.selection_echo import address, selection_document
 from storage.query.selections.selection import Selection
 from storage.query.shapes.diff_stacks import DiffStacksAnswer, DiffStacksQuestion
 
@@ -54,7 +54,7 @@ FILES: Final[tuple[Form[_OfBoth], ...]] = (
         "pprof",
         pprof.MEDIA_TYPE,
         "pb.gz",
-        lambda asked: pprof.packed(asked.stacks.profile()),
+        lambda query: pprof.packed(query.stacks.profile()),
         packed=True,
         in_parts=True,
     ),
@@ -62,7 +62,7 @@ FILES: Final[tuple[Form[_OfBoth], ...]] = (
         "collapsed",
         collapsed.MEDIA_TYPE,
         "collapsed.txt",
-        lambda asked: diff_profile.lines(asked.stacks.profile(), asked.stacks.value),
+        lambda query: diff_profile.lines(query.stacks.profile(), query.stacks.value),
         parameters="; charset=utf-8",
         in_parts=True,
     ),

@@ -34,7 +34,9 @@ class DiffRow(Answer):
     significant: bool = Field(
         description="The interval excludes 0 (q ≤ 0.05): of rows called so at most 5 % are chance, on average."
     )
-    few: bool = Field(description="Too few visits contribute on one side for a narrow interval to be honest.")
+    low_confidence: bool = Field(
+        description="Too few visits contribute on one side for a narrow interval to be honest."
+    )
     a_cores: IntervalAnswer | None = Field(
         description="Cores busy with the row on average in the weighed time of the selection; null for events not counted in "
         "time, and without a random design, like the two below."
@@ -59,7 +61,7 @@ def diff_row_document(row: FoundRow, scale: float | None) -> Json:
         "p": evidence and evidence.p,
         "q": evidence and evidence.q,
         "significant": evidence is not None and evidence.significant,
-        "few": evidence is not None and evidence.few,
+        "low_confidence": evidence is not None and evidence.low_confidence,
         "a_cores": levels and interval_document(levels.a, scale),
         "b_cores": levels and interval_document(levels.b, scale),
         "cores": levels and interval_document(levels.delta, scale),

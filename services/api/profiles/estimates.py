@@ -2,7 +2,7 @@
 
 from analysis.measured import Measured
 from services.api.answer import Answer, Json
-from storage.query.weighing.estimates import Interval
+from storage.query.estimation.estimates import Interval
 
 
 class IntervalAnswer(Answer):

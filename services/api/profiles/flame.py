@@ -7,21 +7,20 @@ import pyarrow as pa
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
-from services.api import encoding
 from services.api.answer import Answer, Json
-from services.api.formats import arrow, csv_text, profile_files
+from services.api.encoded_response import as_json
+from services.api.formats import arrow, csv_text, flame_columns, profile_files
 from services.api.formats.flame_stacks import flame_profile
 from services.api.formats.flame_table import flame_table
 from services.api.formats.forms import Form, Forms
 from services.api.formats.stack_profile import StackProfile, Value
 from services.api.parameters import Selected, keys_of
-from services.api.profiles.asker import PROBLEMS, Asker
 from services.api.profiles.functions import KindName, StatusName, function_document
-from services.api.profiles.selection import SelectionEcho, address, selection_document
+from services.api.profiles.query_handler import PROBLEMS, QueryHandler
+from services.api.profiles.selection_echo import SelectionEcho, address, selection_document
 from services.api.profiles.totals import TotalsAnswer, totals_document
-from services.api.replies import as_json
 from storage.errors import BadSelection
-from storage.query.engine import QueryEngine
+from storage.query.query_engine import QueryEngine
 from storage.query.shapes.flame import MOST_NODES, Flame, FlameQuestion
 from storage.query.shapes.flame import FlameAnswer as FoundFlame
 
@@ -109,7 +108,7 @@ def flame_document(question: FlameQuestion, found: FoundFlame) -> Json:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Query:
     """A request for a flame graph."""
 
     queries: QueryEngine
@@ -123,7 +122,7 @@ class _Asked:
         return as_json(flame_document(self.question, self.queries.ask(self.question)))[0]
 
     def as_columns(self) -> bytes:
-        return encoding.encode_flame(*self.found())
+        return flame_columns.encode_flame(*self.found())
 
     def table(self) -> pa.Table:
         return flame_table(*self.found())
@@ -147,23 +146,23 @@ class _Asked:
 
 _FORMS = Forms(
     (
-        Form("json", "application/json", "json", _Asked.as_json),
-        Form("columns", encoding.MEDIA_TYPE, "fpfl", _Asked.as_columns),
-        arrow.form(_Asked.table),
-        csv_text.form(_Asked.table),
-        *profile_files.forms(_Asked.profile, lambda _: Value.ESTIMATE),
+        Form("json", "application/json", "json", _Query.as_json),
+        Form("columns", flame_columns.MEDIA_TYPE, "fpfl", _Query.as_columns),
+        arrow.form(_Query.table),
+        csv_text.form(_Query.table),
+        *profile_files.forms(_Query.profile, lambda _: Value.ESTIMATE),
     )
 )
 
 
-def add(router: APIRouter, asker: Asker) -> None:
+def add(router: APIRouter, handler: QueryHandler) -> None:
     """Add the route."""
 
     @router.get(
         "/flame",
         summary="The tree of calls",
         description="The samples of a selection as a prefix tree of their stacks, cut to its heaviest nodes. "
-        f"With `Accept: {encoding.MEDIA_TYPE}` in a binary form of columns that needs no parsing.",
+        f"With `Accept: {flame_columns.MEDIA_TYPE}` in a binary form of columns that needs no parsing.",
         response_model=FlameAnswer,
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
@@ -201,7 +200,7 @@ def add(router: APIRouter, asker: Asker) -> None:
         question = FlameQuestion(
             selection, nodes, path_of(root), invert, min_share, keys_of(by) if by.strip() else ()
         )
-        return await asker.answer(request, _FORMS, _Asked(asker.queries, question))
+        return await handler.answer(request, _FORMS, _Query(handler.queries, question))
 
 
 def path_of(root: str) -> tuple[int, ...]:

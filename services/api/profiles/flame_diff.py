@@ -10,18 +10,18 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
 from services.api.answer import Answer, Json
+from services.api.encoded_response import as_json
 from services.api.formats import arrow, csv_text
-from services.api.formats.columns import METADATA
 from services.api.formats.forms import Form, Forms
+from services.api.formats.row_columns import METADATA
 from services.api.formats.stack_profile import Value
 from services.api.parameters import Base, Selected
-from services.api.profiles.asker import PROBLEMS, Asker
 from services.api.profiles.diff_files import FILES, DiffFile, ValueOfBoth
 from services.api.profiles.functions import KindName, StatusName, function_document
-from services.api.profiles.selection import SelectionEcho, selection_document
+from services.api.profiles.query_handler import PROBLEMS, QueryHandler
+from services.api.profiles.selection_echo import SelectionEcho, selection_document
 from services.api.profiles.totals import TotalsAnswer, totals_document
-from services.api.replies import as_json
-from storage.query.engine import QueryEngine
+from storage.query.query_engine import QueryEngine
 from storage.query.shapes.flame import MOST_NODES
 from storage.query.shapes.flame_diff import FlameDiff, FlameDiffQuestion
 from storage.query.shapes.flame_diff import FlameDiffAnswer as FoundFlame
@@ -98,7 +98,7 @@ def flame_diff_document(question: FlameDiffQuestion, found: FoundFlame) -> Json:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _Query:
     """A request for a differential flame graph."""
 
     queries: QueryEngine
@@ -140,17 +140,17 @@ def _by_function(index: "pa.Array[Any]", texts: Sequence[str]) -> "pa.Array[Any]
     return known.take(index).dictionary_encode()
 
 
-_FORMS: Forms[_Asked] = Forms(
+_FORMS: Forms[_Query] = Forms(
     (
-        Form("json", "application/json", "json", _Asked.as_json),
-        arrow.form(_Asked.table),
-        csv_text.form(_Asked.table),
+        Form("json", "application/json", "json", _Query.as_json),
+        arrow.form(_Query.table),
+        csv_text.form(_Query.table),
         *FILES,
     )
 )
 
 
-def add(router: APIRouter, asker: Asker) -> None:
+def add(router: APIRouter, handler: QueryHandler) -> None:
     """Add the route."""
 
     @router.get(
@@ -175,7 +175,7 @@ def add(router: APIRouter, asker: Asker) -> None:
         value: ValueOfBoth = Value.ESTIMATE,
     ) -> Response:
         question = FlameDiffQuestion(selection, base, nodes, min_share)
-        return await asker.answer(request, _FORMS, _Asked(asker.queries, question, value))
+        return await handler.answer(request, _FORMS, _Query(handler.queries, question, value))
 
 
 def _nodes(flame: FlameDiff, factor: float) -> Json:

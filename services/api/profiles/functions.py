@@ -3,9 +3,9 @@
 from typing import Literal
 
 from services.api.answer import Json
-from storage.landing.markers import Kind
-from storage.landing.resolved import Status
-from storage.query.stacks.functions import FunctionRow
+from storage.ingest.marker_frames import Kind
+from storage.ingest.symbolized import Status
+from storage.query.stacks.function_names import FunctionRow
 
 StatusName = Literal["full", "symtab", "binary_only", "unknown"]
 KindName = Literal["user", "kernel", "marker"]

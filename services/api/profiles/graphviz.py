@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from math import sqrt
 
 from services.api.profiles.functions import function_document
-from storage.landing.markers import Kind
+from storage.ingest.marker_frames import Kind
 from storage.query.shapes.call_graph import CallGraph, CallNode
 
 MEDIA_TYPE = "text/vnd.graphviz"

@@ -8,9 +8,9 @@ from pydantic import Field
 from services.api.answer import Answer, Json
 from services.api.formats.documents import forms_of
 from services.api.parameters import Selected
-from services.api.profiles.asker import PROBLEMS, Asker
 from services.api.profiles.estimates import as_seconds
-from services.api.profiles.selection import SelectionEcho, selection_document
+from services.api.profiles.query_handler import PROBLEMS, QueryHandler
+from services.api.profiles.selection_echo import SelectionEcho, selection_document
 from storage.query.selections.selection import Selection
 from storage.query.shapes.labels import MOST_VALUES, Labels, LabelsQuestion
 
@@ -64,7 +64,7 @@ def labels_document(selection: Selection, found: Labels) -> Json:
     }
 
 
-def add(router: APIRouter, asker: Asker) -> None:
+def add(router: APIRouter, handler: QueryHandler) -> None:
     """Add the route."""
 
     @router.get(
@@ -85,7 +85,7 @@ def add(router: APIRouter, asker: Asker) -> None:
         ] = "",
     ) -> Response:
         def document() -> Json:
-            found = asker.queries.ask(LabelsQuestion(selection, limit=limit, find=find))
+            found = handler.queries.ask(LabelsQuestion(selection, limit=limit, find=find))
             return labels_document(selection, found)
 
-        return await asker.answer(request, _FORMS, document)
+        return await handler.answer(request, _FORMS, document)

@@ -9,11 +9,11 @@ from services.api.answer import Answer, Json
 from services.api.formats.documents import forms_of
 from services.api.formats.stack_profile import Value
 from services.api.parameters import Selected
-from services.api.profiles.asker import PROBLEMS, Asker
 from services.api.profiles.callers import FunctionId, FunctionName, NamedFunction
 from services.api.profiles.estimates import as_seconds
 from services.api.profiles.functions import function_document
-from services.api.profiles.selection import SelectionEcho, selection_document
+from services.api.profiles.query_handler import PROBLEMS, QueryHandler
+from services.api.profiles.selection_echo import SelectionEcho, selection_document
 from services.api.profiles.stack_files import Counted, StackFile, ValueOfStacks, with_stacks
 from services.api.profiles.table import TableRow, row_document
 from services.api.profiles.totals import TotalsAnswer, totals_document
@@ -74,7 +74,7 @@ class LinesAnswer(Answer):
     rows_total: int
     remainder_self: int = Field(description="Units of self of lines that are not shown.")
     without_line: int = Field(
-        description="Units of self of the functions without a known line: no debug information, or not landed with it yet."
+        description="Units of self of the functions without a known line: no debug information, or not ingested with it yet."
     )
 
 
@@ -98,7 +98,7 @@ def lines_document(question: LinesQuestion, found: FoundLines) -> Json:
     }
 
 
-def add(router: APIRouter, asker: Asker) -> None:
+def add(router: APIRouter, handler: QueryHandler) -> None:
     """Add the route."""
 
     @router.get(
@@ -139,9 +139,9 @@ def add(router: APIRouter, asker: Asker) -> None:
         def behind() -> StackSamplesQuestion:
             return StackSamplesQuestion(selection, through=subject, lined=True)
 
-        stacks = StackFile(asker.queries.ask, behind, "lines", more, value)
-        return await asker.answer(
-            request, _FORMS, Counted(lambda: lines_document(question, asker.queries.ask(question)), stacks)
+        stacks = StackFile(handler.queries.ask, behind, "lines", more, value)
+        return await handler.answer(
+            request, _FORMS, Counted(lambda: lines_document(question, handler.queries.ask(question)), stacks)
         )
 
 

@@ -7,14 +7,14 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
-from analysis.movers.found import LEAST
+from analysis.movers.significant_movers import LEAST
 from services.api.answer import Answer, Json
 from services.api.formats.documents import forms_of
 from services.api.parameters import Keys, Selected, keys_of
-from services.api.profiles.asker import PROBLEMS, Asker
 from services.api.profiles.diff_rows import DiffRow, diff_row_document
 from services.api.profiles.estimates import IntervalAnswer, measured_document
-from services.api.profiles.selection import SelectionEcho, selection_document
+from services.api.profiles.query_handler import PROBLEMS, QueryHandler
+from services.api.profiles.selection_echo import SelectionEcho, selection_document
 from services.api.profiles.totals import TotalsAnswer, totals_document
 from storage.query.selections.selection import Selection
 from storage.query.selections.times import LONGEST, parse_length, parse_time
@@ -26,7 +26,7 @@ from storage.query.shapes.movers import (
     Explained,
     Mover,
     MoversQuestion,
-    Unsaid,
+    Unavailable,
 )
 from storage.query.shapes.movers import MoversAnswer as FoundMovers
 
@@ -63,7 +63,7 @@ class CauseAnswer(Answer):
     base_visits: int
 
 
-class UnsaidAnswer(Answer):
+class UnavailableAnswer(Answer):
     """Why something is not said."""
 
     reason: str = Field(
@@ -76,7 +76,7 @@ class MoverAnswer(DiffRow):
     """A row that changed by more than chance and by enough to act on."""
 
     cause: CauseAnswer | None = Field(description="Null where nothing can be said of it.")
-    unsaid: UnsaidAnswer | None = Field(description="Why there is no cause; null if there is one.")
+    unavailable: UnavailableAnswer | None = Field(description="Why there is no cause; null if there is one.")
 
 
 class MoversAnswer(Answer):
@@ -116,7 +116,7 @@ class MoversAnswer(Answer):
     part: float = Field(
         description="Share of the visits that causes were looked for in: a random part of many.", ge=0, le=1
     )
-    unsaid: UnsaidAnswer | None = Field(
+    unavailable: UnavailableAnswer | None = Field(
         description="Why nothing can be said to have moved; null where it can."
     )
 
@@ -139,14 +139,14 @@ def movers_document(question: MoversQuestion, found: FoundMovers) -> Json:
         "compared_part": found.comparison.part,
         "interval_level": found.comparison.level,
         "part": found.part,
-        "unsaid": found.unsaid and _unsaid(found.unsaid),
+        "unsaid": found.unavailable and _unsaid(found.unavailable),
     }
 
 
 _FORMS = forms_of(MoversAnswer, "movers")
 
 
-def add(router: APIRouter, asker: Asker) -> None:
+def add(router: APIRouter, handler: QueryHandler) -> None:
     """Add the route."""
 
     @router.get(
@@ -202,8 +202,8 @@ def add(router: APIRouter, asker: Asker) -> None:
             share == "self",
             keys_of(labels) if labels.strip() else (),
         )
-        return await asker.answer(
-            request, _FORMS, lambda: movers_document(question, asker.queries.ask(question))
+        return await handler.answer(
+            request, _FORMS, lambda: movers_document(question, handler.queries.ask(question))
         )
 
 
@@ -231,7 +231,7 @@ def _mover(mover: Mover, scale: float | None) -> Json:
     return {
         **diff_row_document(mover.row, scale),
         "cause": _cause(cause) if isinstance(cause, Cause) else None,
-        "unsaid": _unsaid(cause) if isinstance(cause, Unsaid) else None,
+        "unsaid": _unsaid(cause) if isinstance(cause, Unavailable) else None,
     }
 
 
@@ -256,5 +256,5 @@ def _explained(one: Explained) -> Json:
     }
 
 
-def _unsaid(unsaid: Unsaid) -> Json:
-    return {"reason": unsaid.reason, "detail": unsaid.detail}
+def _unsaid(unavailable: Unavailable) -> Json:
+    return {"reason": unavailable.reason, "detail": unavailable.detail}

@@ -6,9 +6,9 @@ from pydantic import Field
 from services.api.answer import Answer, Json
 from services.api.formats.documents import forms_of
 from services.api.parameters import Keys, Selected, keys_of
-from services.api.profiles.asker import PROBLEMS, Asker
 from services.api.profiles.estimates import IntervalAnswer, measured_document
-from services.api.profiles.selection import SelectionEcho, selection_document
+from services.api.profiles.query_handler import PROBLEMS, QueryHandler
+from services.api.profiles.selection_echo import SelectionEcho, selection_document
 from services.api.profiles.totals import TotalsAnswer, totals_document
 from storage.query.selections.selection import Selection
 from storage.query.shapes.reliability import ReliabilityAnswer as FoundReliability
@@ -39,7 +39,7 @@ class Fit(Answer):
     bend: float = Field(description="Of the curve: the larger, the sooner it follows the law.")
     samples_per_visit: float = Field(description="Mean over `visits`.")
     visits: int = Field(
-        description="Visits with a sample of a row: what the fit is of. `totals.visits_landed` also counts those "
+        description="Visits with a sample of a row: what the fit is of. `totals.visits_ingested` also counts those "
         "that watched and saw nothing of the selection."
     )
     points: list[FitPoint]
@@ -93,7 +93,7 @@ def reliability_document(selection: Selection, found: FoundReliability) -> Json:
     }
 
 
-def add(router: APIRouter, asker: Asker) -> None:
+def add(router: APIRouter, handler: QueryHandler) -> None:
     """Add the route."""
 
     @router.get(
@@ -107,7 +107,7 @@ def add(router: APIRouter, asker: Asker) -> None:
     )
     async def reliability(request: Request, selection: Selected, by: Keys = "function") -> Response:
         def document() -> Json:
-            found = asker.queries.ask(ReliabilityQuestion(selection, keys_of(by)))
+            found = handler.queries.ask(ReliabilityQuestion(selection, keys_of(by)))
             return reliability_document(selection, found)
 
-        return await asker.answer(request, _FORMS, document)
+        return await handler.answer(request, _FORMS, document)

@@ -9,9 +9,9 @@ from pydantic import Field
 from services.api.answer import Answer, Json
 from services.api.formats.documents import forms_of
 from services.api.parameters import Selected, keys_of
-from services.api.profiles.asker import PROBLEMS, Asker
 from services.api.profiles.estimates import IntervalAnswer, as_seconds, interval_document
-from services.api.profiles.selection import SelectionEcho, selection_document
+from services.api.profiles.query_handler import PROBLEMS, QueryHandler
+from services.api.profiles.selection_echo import SelectionEcho, selection_document
 from services.api.profiles.totals import TotalsAnswer, totals_document
 from storage.query.selections.selection import Selection
 from storage.query.selections.times import format_time, parse_length
@@ -34,16 +34,16 @@ class SeriesSteps(Answer):
         description="Of it, those of the selection in which the campaign drew visits."
     )
     weighed_seconds: list[float] = Field(
-        description="Of those, seconds of the UTC days on which visits landed: core-seconds divided by these are cores busy on "
-        "average. 0 if too few have landed."
+        description="Of those, seconds of the UTC days on which visits ingested: core-seconds divided by these are cores busy on "
+        "average. 0 if too few have ingested."
     )
     visits_drawn: list[int] = Field(description="Whatever came of them.")
     visits_waiting: list[int] = Field(
-        description="Of those, visits that have not come to an end: under way, or archived and not landed yet. Those that landed "
+        description="Of those, visits that have not come to an end: under way, or archived and not ingested yet. Those that ingested "
         "stand for them."
     )
-    too_few_landed: list[bool] = Field(
-        description="Visits wait, and too few have landed for estimates: the step has what was observed, and null for figures of the fleet."
+    too_few_ingested: list[bool] = Field(
+        description="Visits wait, and too few have ingested for estimates: the step has what was observed, and null for figures of the fleet."
     )
 
 
@@ -56,7 +56,7 @@ class IntervalColumns(Answer):
 
 
 class SeriesPoints(Answer):
-    """What a line has in each step; null: no visit of the step saw anything of the selection, or too few have landed.
+    """What a line has in each step; null: no visit of the step saw anything of the selection, or too few have ingested.
 
     Of a step whose visits could have seen some of the selection, and none did, `core_seconds` say how much there is at most.
     """
@@ -70,7 +70,7 @@ class SeriesPoints(Answer):
         "Of what no visit of the step saw it is 0, at most hi; null where they saw nothing of the event, or could not have seen the "
         "selection. Null as a whole for events not counted in time."
     )
-    few: list[int] = Field(
+    low_confidence: list[int] = Field(
         description="Steps, from 0, to which too few visits contribute for a narrow interval to be honest."
     )
     visits: list[int | None] = Field(
@@ -118,7 +118,7 @@ class PointRow(Answer):
     hi: float | None
     core_seconds: IntervalAnswer | None
     cores: IntervalAnswer | None
-    few: bool
+    low_confidence: bool
     visits: int | None
 
 
@@ -154,7 +154,7 @@ def _columns(points: Sequence[Json], *, timed: bool) -> Json:
         "units": [point["units"] for point in points],
         "share": _intervals(shares),
         "core_seconds": _intervals([point["core_seconds"] for point in points]) if timed else None,
-        "few": [place for place, point in enumerate(points) if point["few"]],
+        "low_confidence": [place for place, point in enumerate(points) if point["low_confidence"]],
         "visits": [point["visits"] for point in points],
     }
 
@@ -193,7 +193,7 @@ def series_document(selection: Selection, found: FoundSeries) -> Json:
                 "weighed_seconds": step.weighed_s,
                 "visits_drawn": step.drawn,
                 "visits_waiting": step.waiting,
-                "too_few_landed": step.too_few_landed,
+                "too_few_ingested": step.too_few_ingested,
             }
             for step in series.steps
         ],
@@ -215,15 +215,15 @@ def series_document(selection: Selection, found: FoundSeries) -> Json:
 _FORMS = forms_of(SeriesRows, "lines.points", as_sent=series_columns)
 
 
-def add(router: APIRouter, asker: Asker) -> None:
+def add(router: APIRouter, handler: QueryHandler) -> None:
     """Add the route."""
 
     @router.get(
         "/series",
         summary="A selection over time",
         description="The selection step by step, whole and by its heaviest rows. Visits weigh as in the whole selection, "
-        "so that the points of a line add up to the row of /table; in a day of which visits still wait to be landed, those of a "
-        "step that landed stand for those of it that wait.",
+        "so that the points of a line add up to the row of /table; in a day of which visits still wait to be ingested, those of a "
+        "step that ingested stand for those of it that wait.",
         response_model=SeriesAnswer,
         responses=PROBLEMS,
         openapi_extra=_FORMS.openapi,
@@ -267,8 +267,8 @@ def add(router: APIRouter, asker: Asker) -> None:
             parse_length(step, parameter="step") if step else 0,
             share == "self",
         )
-        return await asker.answer(
-            request, _FORMS, lambda: series_document(selection, asker.queries.ask(question))
+        return await handler.answer(
+            request, _FORMS, lambda: series_document(selection, handler.queries.ask(question))
         )
 
 
@@ -285,6 +285,6 @@ def _point(step: Step, point: Point, scale: float | None) -> Json:
         "hi": None if share is None else share.hi,
         "core_seconds": interval_document(units, scale),
         "cores": interval_document(units, scale and step.weighed_s and scale / step.weighed_s),
-        "few": estimate is not None and estimate.few,
+        "low_confidence": estimate is not None and estimate.low_confidence,
         "visits": point.visits,
     }

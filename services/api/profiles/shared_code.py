@@ -8,13 +8,14 @@ from pydantic import Field
 from services.api.answer import Answer, Json
 from services.api.formats.documents import forms_of
 from services.api.parameters import Selected, keys_of
-from services.api.profiles.asker import PROBLEMS, Asker
 from services.api.profiles.callers import FunctionId, FunctionName, NamedFunction
 from services.api.profiles.estimates import IntervalAnswer, interval_document
 from services.api.profiles.functions import function_document
-from services.api.profiles.selection import SelectionEcho, selection_document
+from services.api.profiles.query_handler import PROBLEMS, QueryHandler
+from services.api.profiles.selection_echo import SelectionEcho, selection_document
 from services.api.profiles.table import TableRow, row_document
 from services.api.profiles.totals import TotalsAnswer, totals_document
+from storage.query.estimation.estimates import Interval
 from storage.query.shapes import users
 from storage.query.shapes.shared_code import MOST_ROWS, SharedCodeQuestion, SharedRow
 from storage.query.shapes.shared_code import SharedCodeAnswer as FoundShared
@@ -22,7 +23,6 @@ from storage.query.shapes.table import Row
 from storage.query.shapes.users import User, UsersQuestion
 from storage.query.shapes.users import UsersAnswer as FoundUsers
 from storage.query.subject import parse_subject
-from storage.query.weighing.estimates import Interval
 
 _HOUR_S = 3600
 _YEAR_H = 8766
@@ -129,20 +129,20 @@ def shared_code_document(
 
 def users_document(question: UsersQuestion, found: FoundUsers) -> Json:
     """The answer of /shared-code/users."""
-    scale, told = found.kind.seconds_per_unit, found.users
+    scale, users = found.kind.seconds_per_unit, found.users
     return {
         "selection": selection_document(question.selection, found.kind),
         "totals": totals_document(found.totals, scale),
         "by": list(question.by),
-        "functions": [function_document(row) for row in told.functions],
-        "itself": row_document(told.itself, scale),
-        "rows": [_user(user, scale) for user in told.users],
-        "rows_total": told.users_total,
-        "unseen_hi": told.unseen,
+        "functions": [function_document(row) for row in users.functions],
+        "itself": row_document(users.itself, scale),
+        "rows": [_user(user, scale) for user in users.users],
+        "rows_total": users.users_total,
+        "unseen_hi": users.unseen,
     }
 
 
-def add(router: APIRouter, asker: Asker, price_per_core_hour: float | None) -> None:
+def add(router: APIRouter, handler: QueryHandler, price_per_core_hour: float | None) -> None:
     """Add the routes; money needs a price."""
 
     @router.get(
@@ -159,7 +159,7 @@ def add(router: APIRouter, asker: Asker, price_per_core_hour: float | None) -> N
         request: Request,
         selection: Selected,
         by: Annotated[
-            Literal["function", "file", "binary"], Query(description="What code is told apart by.")
+            Literal["function", "file", "binary"], Query(description="What code is distinguished by.")
         ] = "function",
         share: Annotated[
             Literal["self", "total"], Query(description="Shares of self or of totals.")
@@ -172,19 +172,19 @@ def add(router: APIRouter, asker: Asker, price_per_core_hour: float | None) -> N
             int, Query(ge=1, le=1_000_000, description="Leave out what fewer applications use.")
         ] = 2,
         saving: Annotated[
-            float, Query(ge=0, le=1, description="The part of its cost that is told as `saved`.")
+            float, Query(ge=0, le=1, description="The part of its cost that counts as `saved`.")
         ] = 0.1,
         limit: Annotated[int, Query(ge=1, le=MOST_ROWS, description="Rows to show.")] = 100,
     ) -> Response:
         question = SharedCodeQuestion(selection, by, share == "self", cold, applications, limit)
 
         def document() -> Json:
-            found = asker.queries.ask(question)
+            found = handler.queries.ask(question)
             return shared_code_document(
                 question, found, saving=saving, price_per_core_hour=price_per_core_hour
             )
 
-        return await asker.answer(request, _SHARED, document)
+        return await handler.answer(request, _SHARED, document)
 
     @router.get(
         "/shared-code/users",
@@ -212,12 +212,12 @@ def add(router: APIRouter, asker: Asker, price_per_core_hour: float | None) -> N
     ) -> Response:
         subject = parse_subject(function_id=function_id, function=function)
         question = UsersQuestion(selection, subject, keys_of(by), limit)
-        return await asker.answer(
-            request, _USERS, lambda: users_document(question, asker.queries.ask(question))
+        return await handler.answer(
+            request, _USERS, lambda: users_document(question, handler.queries.ask(question))
         )
 
 
-def _shared(  # noqa: PLR0917 - all that a row is told with
+def _shared(  # noqa: PLR0917 - all that a row shows
     found: SharedRow,
     question: SharedCodeQuestion,
     scale: float | None,

@@ -11,7 +11,7 @@ from services.api.formats import profile_files
 from services.api.formats.documents import Document
 from services.api.formats.forms import Form, Forms
 from services.api.formats.stack_profile import StackProfile, Value, profile_of
-from services.api.profiles.selection import address
+from services.api.profiles.selection_echo import address
 from storage.query.shapes.stack_samples import StackSamplesQuestion, StacksAnswer
 
 ValueOfStacks = Annotated[
@@ -51,7 +51,7 @@ class _OfStacks(Protocol):
 
 
 FILES: Final[tuple[Form[_OfStacks], ...]] = profile_files.forms(
-    lambda asked: asked.stacks.profile(), lambda asked: asked.stacks.value
+    lambda query: query.stacks.profile(), lambda query: query.stacks.value
 )
 """pprof, collapsed and speedscope of whatever has `stacks`."""
 

@@ -8,18 +8,18 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
 from services.api.answer import Answer, Json
+from services.api.encoded_response import as_json
 from services.api.formats import arrow, csv_text, profile_files
-from services.api.formats.columns import Rows
 from services.api.formats.forms import Form, Forms
+from services.api.formats.row_columns import Rows
 from services.api.formats.stack_profile import StackProfile, Value
 from services.api.parameters import Selected, keys_of
-from services.api.profiles.asker import PROBLEMS, Asker
 from services.api.profiles.estimates import IntervalAnswer, as_seconds, interval_document
 from services.api.profiles.functions import KindName
-from services.api.profiles.selection import SelectionEcho, selection_document
+from services.api.profiles.query_handler import PROBLEMS, QueryHandler
+from services.api.profiles.selection_echo import SelectionEcho, selection_document
 from services.api.profiles.stack_files import StackFile, ValueOfStacks
 from services.api.profiles.totals import TotalsAnswer, totals_document
-from services.api.replies import as_json
 from storage.errors import BadSelection
 from storage.query.selections.selection import Selection
 from storage.query.shapes.stack_samples import MOST_ESTIMATED, MOST_STACKS, StackSamplesQuestion
@@ -60,7 +60,7 @@ class StackRow(Answer):
     core_seconds: IntervalAnswer | None = Field(
         description="CPU time of the whole fleet in the weighed time; null for events not counted in time."
     )
-    few: bool = Field(
+    low_confidence: bool = Field(
         description="Too few visits contribute for a narrow interval to be honest: this one was widened."
     )
 
@@ -87,7 +87,7 @@ class StacksAnswer(Answer):
 
 
 @dataclass(frozen=True, slots=True)
-class StacksAsked:
+class StacksRequest:
     """A request for stacks, in any form."""
 
     ask: Callable[[StackSamplesQuestion], FoundStacks]
@@ -156,7 +156,7 @@ def _row(found: FoundStacks, place: int) -> Json:
         "lo": estimate and estimate.share.lo,
         "hi": estimate and estimate.share.hi,
         "core_seconds": estimate and interval_document(estimate.units, scale),
-        "few": bool(estimate and estimate.few),
+        "low_confidence": bool(estimate and estimate.low_confidence),
     }
 
 
@@ -165,17 +165,17 @@ def _share(part: float, whole: float) -> float:
 
 
 _COLUMNS = Rows(StacksAnswer, ("rows",))
-FORMS: Forms[StacksAsked] = Forms(
+FORMS: Forms[StacksRequest] = Forms(
     (
-        Form("json", "application/json", "json", lambda asked: as_json(asked.document())[0]),
-        arrow.form(lambda asked: _COLUMNS.table(asked.document())),
-        csv_text.form(lambda asked: _COLUMNS.table(asked.document())),
-        *profile_files.forms(StacksAsked.profile, lambda asked: asked.value),
+        Form("json", "application/json", "json", lambda query: as_json(query.document())[0]),
+        arrow.form(lambda query: _COLUMNS.table(query.document())),
+        csv_text.form(lambda query: _COLUMNS.table(query.document())),
+        *profile_files.forms(StacksRequest.profile, lambda query: query.value),
     )
 )
 
 
-def add(router: APIRouter, asker: Asker) -> None:
+def add(router: APIRouter, handler: QueryHandler) -> None:
     """Add the route."""
 
     @router.get(
@@ -213,6 +213,6 @@ def add(router: APIRouter, asker: Asker) -> None:
         value: ValueOfStacks = Value.ESTIMATE,
     ) -> Response:
         names = keys_of(labels) if labels.strip() else ()
-        return await asker.answer(
-            request, FORMS, StacksAsked(asker.queries.ask, selection, names, limit, value)
+        return await handler.answer(
+            request, FORMS, StacksRequest(handler.queries.ask, selection, names, limit, value)
         )

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from services.api.answer import Answer, Json
 from services.api.formats.documents import forms_of
-from services.api.profiles.asker import PROBLEMS, Asker
+from services.api.profiles.query_handler import PROBLEMS, QueryHandler
 from storage.query.selections.times import format_time
 from storage.query.shapes.status import Status, StatusQuestion
 
@@ -29,7 +29,7 @@ class CampaignStatus(Answer):
     period_s: float = Field(description="Length of a round.")
     last_round: int = Field(description="Number of the last round drawn; -1 before the first.")
     drawn_share: float = Field(
-        description="Part of its planned visits that is drawn now: less than 1 while captures wait too long to be landed."
+        description="Part of its planned visits that is drawn now: less than 1 while captures wait too long to be ingested."
     )
 
 
@@ -57,12 +57,12 @@ class VisitsStatus(Answer):
 
 
 class CapturesStatus(Answer):
-    """What has been brought back and not landed."""
+    """What has been brought back and not ingested."""
 
-    waiting: int = Field(description="To be landed for the first time.")
+    waiting: int = Field(description="To be ingested for the first time.")
     oldest_waiting_s: float | None = Field(description="Null: nothing waits.")
-    again: int = Field(description="Landed already, and to be landed once more with better symbols.")
-    set_aside: int = Field(description="Failed too often to be tried again.")
+    again: int = Field(description="Ingested already, and to be ingested once more with better symbols.")
+    quarantined: int = Field(description="Failed too often to be tried again.")
 
 
 class EventStatus(Answer):
@@ -101,7 +101,9 @@ class StatusAnswer(Answer):
     price_per_core_hour: float | None = Field(
         description="FLEETPROF_PRICE_PER_CORE_HOUR, to show core-seconds as money; null: not set."
     )
-    latest: str | None = Field(description="Draw of the newest visit that has landed; null before the first.")
+    latest: str | None = Field(
+        description="Draw of the newest visit that has ingested; null before the first."
+    )
     symbols: SymbolsStatus
 
 
@@ -144,7 +146,7 @@ def status_document(found: Status, price_per_core_hour: float | None) -> Json:
             "waiting": found.captures.waiting,
             "oldest_waiting_s": found.captures.oldest_waiting_s,
             "again": found.captures.again,
-            "set_aside": found.captures.set_aside,
+            "quarantined": found.captures.quarantined,
         },
         "events": [{"event": event, "unit": unit} for event, unit in found.events],
         "price_per_core_hour": price_per_core_hour,
@@ -163,13 +165,13 @@ def status_document(found: Status, price_per_core_hour: float | None) -> Json:
     }
 
 
-def add(router: APIRouter, asker: Asker, price_per_core_hour: float | None) -> None:
+def add(router: APIRouter, handler: QueryHandler, price_per_core_hour: float | None) -> None:
     """Add the route."""
 
     @router.get(
         "/status",
         summary="How the fleet is covered",
-        description="Machines, campaigns, outcomes of visits and why they failed, what waits to be landed, and whose symbols are missing.",
+        description="Machines, campaigns, outcomes of visits and why they failed, what waits to be ingested, and whose symbols are missing.",
         response_model=StatusAnswer,
         responses={status: PROBLEMS[status] for status in (401, 406, 422, 503)},
         openapi_extra=_FORMS.openapi,
@@ -177,6 +179,6 @@ def add(router: APIRouter, asker: Asker, price_per_core_hour: float | None) -> N
     )
     async def status(request: Request) -> Response:
         def document() -> Json:
-            return status_document(asker.queries.ask(StatusQuestion()), price_per_core_hour)
+            return status_document(handler.queries.ask(StatusQuestion()), price_per_core_hour)
 
-        return await asker.answer(request, _FORMS, document)
+        return await handler.answer(request, _FORMS, document)

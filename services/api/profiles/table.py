@@ -9,9 +9,9 @@ from services.api.answer import Answer, Json
 from services.api.formats.documents import forms_of
 from services.api.formats.stack_profile import Value
 from services.api.parameters import Keys, Selected, keys_of
-from services.api.profiles.asker import PROBLEMS, Asker
 from services.api.profiles.estimates import IntervalAnswer, as_seconds, interval_document
-from services.api.profiles.selection import SelectionEcho, selection_document
+from services.api.profiles.query_handler import PROBLEMS, QueryHandler
+from services.api.profiles.selection_echo import SelectionEcho, selection_document
 from services.api.profiles.stack_files import Counted, StackFile, ValueOfStacks, with_stacks
 from services.api.profiles.totals import TotalsAnswer, totals_document
 from storage.query.selections.patterns import LONGEST as LONGEST_PATTERN
@@ -70,7 +70,7 @@ class TableRow(Answer):
         "total_core_seconds."
     )
     total_core_seconds: IntervalAnswer | None
-    few: bool = Field(
+    low_confidence: bool = Field(
         description="Too few visits contribute for a narrow interval to be honest: this one was widened."
     )
     visits: int | None = Field(description="Visits with a sample in the row's total.")
@@ -121,7 +121,7 @@ def table_document(selection: Selection, found: FoundTable) -> Json:
     }
 
 
-def add(router: APIRouter, asker: Asker) -> None:
+def add(router: APIRouter, handler: QueryHandler) -> None:
     """Add the route."""
 
     @router.get(
@@ -164,14 +164,14 @@ def add(router: APIRouter, asker: Asker) -> None:
 
         def document() -> Json:
             question = TableQuestion(selection, keys, Page(sort, limit, offset, find, find_regex))
-            return table_document(selection, asker.queries.ask(question))
+            return table_document(selection, handler.queries.ask(question))
 
         def behind() -> StackSamplesQuestion:
             by_ = split_keys(keys)
             return StackSamplesQuestion(selection, by_.labels, lined=by_.by_line)
 
-        stacks = StackFile(asker.queries.ask, behind, "table", {"by": by}, value)
-        return await asker.answer(request, _FORMS, Counted(document, stacks))
+        stacks = StackFile(handler.queries.ask, behind, "table", {"by": by}, value)
+        return await handler.answer(request, _FORMS, Counted(document, stacks))
 
 
 def row_document(row: Row, scale: float | None) -> Json:
@@ -194,7 +194,7 @@ def row_document(row: Row, scale: float | None) -> Json:
         "total_hi": total and total.share.hi,
         "self_core_seconds": own and interval_document(own.units, scale),
         "total_core_seconds": total and interval_document(total.units, scale),
-        "few": bool((own and own.few) or (total and total.few)),
+        "low_confidence": bool((own and own.low_confidence) or (total and total.low_confidence)),
         "visits": row.visits,
         "machines": row.machines,
     }

@@ -60,22 +60,22 @@ class TotalsAnswer(Answer):
         "(`FLEETPROF_LAKE_URL`) is not set or lacks their days. They are not covered."
     )
     weighed_seconds: float = Field(
-        description="Of those, seconds of the UTC days on which visits landed: what estimates are of, and what core-seconds "
+        description="Of those, seconds of the UTC days on which visits ingested: what estimates are of, and what core-seconds "
         "are divided by to be cores."
     )
     population: float = Field(
         description="Machines the campaign draws from, a mean over the covered seconds."
     )
     uncovered_share: float = Field(
-        description="Share of the covered machine-time on days without a landed visit.", ge=0, le=1
+        description="Share of the covered machine-time on days without a ingested visit.", ge=0, le=1
     )
     visits_drawn: int = Field(description="Visits drawn in the selection's time, whatever came of them.")
-    visits_landed: int = Field(
-        description="Of those, landed and having watched the event, idle machines too."
+    visits_ingested: int = Field(
+        description="Of those, ingested and having watched the event, idle machines too."
     )
     visits_waiting: int = Field(
-        description="Of the visits drawn, those that have not come to an end: under way, or archived and not landed yet. Estimates "
-        "are of what landed, which stands for them."
+        description="Of the visits drawn, those that have not come to an end: under way, or archived and not ingested yet. Estimates "
+        "are of what ingested, which stands for them."
     )
     core_seconds: IntervalAnswer | None = Field(
         description="CPU time of the whole fleet in the weighed time; null without a random design, or for events "
@@ -86,7 +86,7 @@ class TotalsAnswer(Answer):
     )
     estimate: IntervalAnswer | None = Field(
         description="The whole fleet's units of the event in the weighed time, for a gauge its mean level. Of what no visit saw "
-        "it is 0, at most hi; null, like cores, without a random design and where nothing landed of the event."
+        "it is 0, at most hi; null, like cores, without a random design and where nothing ingested of the event."
     )
 
 
@@ -116,7 +116,7 @@ def totals_document(totals: Totals, scale: float | None) -> Json:
         "population": coverage.population,
         "uncovered_share": coverage.uncovered,
         "visits_drawn": coverage.drawn,
-        "visits_landed": coverage.landed,
+        "visits_ingested": coverage.ingested,
         "visits_waiting": coverage.waiting,
         "core_seconds": interval_document(totals.estimate, scale),
         "cores": interval_document(

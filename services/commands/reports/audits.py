@@ -4,13 +4,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from services.commands.asked import AsJson, Campaign, Event, Select, Since, Until
-from services.commands.reports.printing import Asked, Json, report
+from services.command_line.selection_options import AsJson, Campaign, Event, Select, Since, Until
+from services.commands.reports.report_command import Json, SelectionOptions, report
 
 By = Annotated[str, typer.Option(help="Keys of the rows, as in `fleetprof query`: function, application, …")]
 
 if TYPE_CHECKING:
-    from services.hottest import StoreQueries
+    from services.queries.local_queries import StoreQueries
     from storage.query.selections.selection import Selection
 
 
@@ -33,7 +33,7 @@ def composition(  # noqa: PLR0917 - the command line is its signature
     `fleetprof report composition '{application="search"}' --by version` The exit code is 3 if there is no result.
     """
     from services.api.analysis.composition import composition_document  # noqa: PLC0415
-    from services.api.analysis.told import step_of  # noqa: PLC0415
+    from services.api.analysis.envelope import step_of  # noqa: PLC0415
     from services.views.reports.composition import composition as view  # noqa: PLC0415
     from storage.query.models.composition import CompositionQuestion  # noqa: PLC0415
 
@@ -42,7 +42,7 @@ def composition(  # noqa: PLR0917 - the command line is its signature
         return composition_document(selection, queries.ask(question))
 
     typed = {"by": by, "step": step}
-    report(Asked(select, since, until, campaign, event), typed, make, view, as_json=as_json)
+    report(SelectionOptions(select, since, until, campaign, event), typed, make, view, as_json=as_json)
 
 
 def feature(  # noqa: PLR0917 - the command line is its signature
@@ -69,8 +69,8 @@ def feature(  # noqa: PLR0917 - the command line is its signature
         question = FeatureQuestion(selection, functions, speedup, rows)
         return feature_document(question, queries.ask(question))
 
-    asked = Asked(select, since, until, campaign, event)
-    report(asked, {"functions": functions}, make, view, as_json=as_json)
+    selection_options = SelectionOptions(select, since, until, campaign, event)
+    report(selection_options, {"functions": functions}, make, view, as_json=as_json)
 
 
 def load_test(  # noqa: PLR0917 - the command line is its signature
@@ -121,7 +121,7 @@ def load_test(  # noqa: PLR0917 - the command line is its signature
 
     typed = {"by": by, "production_select": production}
     typed |= {"production_from": production_since, "production_to": production_until}
-    report(Asked(test, since, until, campaign, event), typed, make, view, as_json=as_json)
+    report(SelectionOptions(test, since, until, campaign, event), typed, make, view, as_json=as_json)
 
 
 def stability(  # noqa: PLR0917 - the command line is its signature
@@ -145,4 +145,4 @@ def stability(  # noqa: PLR0917 - the command line is its signature
     def make(queries: "StoreQueries", selection: "Selection") -> Json:
         return stability_document(selection, queries.ask(StabilityQuestion(selection, keys_of(by))))
 
-    report(Asked(select, since, until, campaign, event), {"by": by}, make, view, as_json=as_json)
+    report(SelectionOptions(select, since, until, campaign, event), {"by": by}, make, view, as_json=as_json)

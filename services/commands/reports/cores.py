@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from services.commands.asked import AsJson, Campaign, Since, Until
-from services.commands.reports.printing import Asked, Json, OfMachines, Shown, report
+from services.command_line.selection_options import AsJson, Campaign, Since, Until
+from services.commands.reports.report_command import Json, OfMachines, SelectionOptions, Shown, report
 
 if TYPE_CHECKING:
-    from services.hottest import StoreQueries
+    from services.queries.local_queries import StoreQueries
     from storage.query.selections.selection import Selection
 
 
@@ -48,7 +48,7 @@ def apu(  # noqa: PLR0917 - the command line is its signature
     def make(queries: "StoreQueries", selection: "Selection") -> Json:
         return apu_document(selection, queries.ask(ApuQuestion(selection, by, coefficient, rows)))
 
-    report(Asked(select, since, until, campaign), {"by": by}, make, view, as_json=as_json)
+    report(SelectionOptions(select, since, until, campaign), {"by": by}, make, view, as_json=as_json)
 
 
 def affinity(  # noqa: PLR0917 - the command line is its signature
@@ -91,4 +91,4 @@ def affinity(  # noqa: PLR0917 - the command line is its signature
         question = AffinityQuestion(selection, applications, pinned, largest_share, floor, room, cautious)
         return affinity_document(selection, queries.ask(question))
 
-    report(Asked(select, since, until, campaign), {}, make, view, as_json=as_json)
+    report(SelectionOptions(select, since, until, campaign), {}, make, view, as_json=as_json)

@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from services.commands.asked import AsJson, Campaign, Since, Until
-from services.commands.reports.printing import Asked, Json, OfMachines, Shown, report
+from services.command_line.selection_options import AsJson, Campaign, Since, Until
+from services.commands.reports.report_command import Json, OfMachines, SelectionOptions, Shown, report
 
 if TYPE_CHECKING:
-    from services.hottest import StoreQueries
+    from services.queries.local_queries import StoreQueries
     from storage.query.selections.selection import Selection
 
 
@@ -36,8 +36,8 @@ def cpi(  # noqa: PLR0917 - the command line is its signature
     Ratios of sums, not means of ratios. Machines without these counters are omitted; a line below the table lists them with
     reasons. `fleetprof report cpi --by application,platform --from now-7d` The exit code is 3 if there is no result.
     """
+    from services.api.analysis.envelope import step_of  # noqa: PLC0415
     from services.api.analysis.ratios import ratios_document  # noqa: PLC0415 - a command imports what it runs
-    from services.api.analysis.told import step_of  # noqa: PLC0415
     from services.api.parameters import keys_of  # noqa: PLC0415
     from services.views.reports.ratios import ratios  # noqa: PLC0415
     from storage.query.models.ratios import RatioQuestion  # noqa: PLC0415
@@ -48,7 +48,7 @@ def cpi(  # noqa: PLR0917 - the command line is its signature
         return ratios_document(selection, queries.ask(question))
 
     typed = {"by": by, "ratio": ratio, "step": step}
-    report(Asked(select, since, until, campaign), typed, make, ratios, as_json=as_json)
+    report(SelectionOptions(select, since, until, campaign), typed, make, ratios, as_json=as_json)
 
 
 def cross_check(  # noqa: PLR0917 - the command line is its signature
@@ -71,7 +71,7 @@ def cross_check(  # noqa: PLR0917 - the command line is its signature
     def make(queries: "StoreQueries", selection: "Selection") -> Json:
         return cross_check_document(selection, queries.ask(CrossCheckQuestion(selection, by)))
 
-    report(Asked(select, since, until, campaign), {"by": by}, make, view, as_json=as_json)
+    report(SelectionOptions(select, since, until, campaign), {"by": by}, make, view, as_json=as_json)
 
 
 def platforms(  # noqa: PLR0917 - the command line is its signature
@@ -96,4 +96,4 @@ def platforms(  # noqa: PLR0917 - the command line is its signature
         found = queries.ask(SideQuestion(selection, first, second))
         return side_document(selection, first, second, found)
 
-    report(Asked(select, since, until, campaign), {}, make, side_by_side, as_json=as_json)
+    report(SelectionOptions(select, since, until, campaign), {}, make, side_by_side, as_json=as_json)

@@ -5,12 +5,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from services.commands.asked import AsJson, Campaign, Since, Until
+from services.command_line.selection_options import AsJson, Campaign, Since, Until
 from services.commands.reports.frequency_options import FrequencyOptions, with_frequencies
-from services.commands.reports.printing import NO_ANSWER, Asked, Json, OfMachines, Shown, report
+from services.commands.reports.report_command import (
+    NO_ANSWER,
+    Json,
+    OfMachines,
+    SelectionOptions,
+    Shown,
+    report,
+)
 
 if TYPE_CHECKING:
-    from services.hottest import StoreQueries
+    from services.queries.local_queries import StoreQueries
     from storage.query.selections.selection import Selection
 
 
@@ -43,10 +50,16 @@ def frequency(  # noqa: PLR0917 - the command line is its signature
     from storage.query.models.frequency import FrequencyQuestion  # noqa: PLC0415
 
     def make(queries: "StoreQueries", selection: "Selection") -> Json:
-        question = FrequencyQuestion(selection, frequencies.asked().wanted, latency_ns, rows)
+        question = FrequencyQuestion(selection, frequencies.parameters().wanted, latency_ns, rows)
         return frequency_document(selection, queries.ask(question))
 
-    report(Asked(select, since, until, campaign), {"mhz": frequencies.mhz}, make, view, as_json=as_json)
+    report(
+        SelectionOptions(select, since, until, campaign),
+        {"mhz": frequencies.mhz},
+        make,
+        view,
+        as_json=as_json,
+    )
 
 
 @with_frequencies
@@ -71,10 +84,16 @@ def frequency_fit(  # noqa: PLR0917 - the command line is its signature
     from storage.query.models.frequency_fit import FitQuestion  # noqa: PLC0415
 
     def make(queries: "StoreQueries", selection: "Selection") -> Json:
-        question = FitQuestion(selection, frequencies.asked().wanted, rows)
+        question = FitQuestion(selection, frequencies.parameters().wanted, rows)
         return frequency_fit_document(selection, queries.ask(question))
 
-    report(Asked(select, since, until, campaign), {"mhz": frequencies.mhz}, make, view, as_json=as_json)
+    report(
+        SelectionOptions(select, since, until, campaign),
+        {"mhz": frequencies.mhz},
+        make,
+        view,
+        as_json=as_json,
+    )
 
 
 @with_frequencies
@@ -102,17 +121,17 @@ def frequency_times(
     from rich.console import Console  # noqa: PLC0415
 
     from services.api.analysis.frequency_runs import runs_of  # noqa: PLC0415
-    from services.api.analysis.frequency_times import frequency_times_document, times_asked  # noqa: PLC0415
+    from services.api.analysis.frequency_times import frequency_times_document, timed_runs_query  # noqa: PLC0415
+    from services.command_line.caret_errors import Typed, caret_on_error  # noqa: PLC0415
     from services.commands.reports.timed_runs import read_runs  # noqa: PLC0415
-    from services.pointing import Typed, pointing  # noqa: PLC0415
     from services.views.reports.frequency_times import frequency_times as view  # noqa: PLC0415
 
     if (file is None) is (not run):
         raise typer.BadParameter("Give either FILE or --run.", param_hint="FILE, --run")
     text = ",".join(run or ())
-    with pointing({"mhz": Typed("--mhz", frequencies.mhz), "runs": Typed("--run", text)}):
+    with caret_on_error({"mhz": Typed("--mhz", frequencies.mhz), "runs": Typed("--run", text)}):
         runs = runs_of(text) if file is None else read_runs(file)
-        answer = frequency_times_document(times_asked(runs, frequencies.asked()))
+        answer = frequency_times_document(timed_runs_query(runs, frequencies.parameters()))
     if as_json:
         typer.echo(json.dumps(answer))
     else:

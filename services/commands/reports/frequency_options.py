@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from services.api.analysis.frequency_told import FrequenciesAsked
+    from services.api.analysis.frequency_answers import FrequencyParameters
 
 _NAME = "frequencies"
 
@@ -52,13 +52,13 @@ class FrequencyOptions:
         ),
     ] = 1.0
 
-    def asked(self) -> "FrequenciesAsked":
+    def parameters(self) -> "FrequencyParameters":
         """The options as the API's parameters."""
-        from services.api.analysis.frequency_told import (  # noqa: PLC0415 - a command imports what it runs
-            FrequenciesAsked,
+        from services.api.analysis.frequency_answers import (  # noqa: PLC0415 - a command imports what it runs
+            FrequencyParameters,
         )
 
-        return FrequenciesAsked(**asdict(self))
+        return FrequencyParameters(**asdict(self))
 
 
 def with_frequencies(command: Callable[..., None]) -> Callable[..., None]:

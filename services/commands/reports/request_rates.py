@@ -11,8 +11,8 @@ import numpy as np
 import typer
 
 from services.commands.reports.csv_fields import is_heading, mistake
-from services.prometheus import request_rates
-from services.settings import read_settings
+from services.commands.reports.prometheus_rates import request_rates
+from services.configuration.settings import read_settings
 from storage.errors import BadSelection
 from storage.query.selections.selection import Selection
 from storage.query.shapes.steps import Steps

@@ -3,16 +3,16 @@
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from services.terminal import share
-from services.views.reports.told import Answer, amount, columns, figure, told
+from services.views.reports.report_envelope import AnswerJson, amount, columns, figure, render_report
+from services.views.terminal import share
 
 
-def affinity(answer: Answer) -> RenderableType:
+def affinity(answer: AnswerJson) -> RenderableType:
     """The plan of /analysis/affinity: what it saves, and the moves that matter."""
-    return told(answer, lambda: _body(answer))
+    return render_report(answer, lambda: _body(answer))
 
 
-def _body(answer: Answer) -> RenderableType:
+def _body(answer: AnswerJson) -> RenderableType:
     present = answer["present_cycles"]
     saving = answer["saving_cycles"]
     lines = [

@@ -4,21 +4,29 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from services.terminal import seconds, share
-from services.views.reports.told import Answer, amount, columns, few_note, figure, left_out, told
+from services.views.reports.report_envelope import (
+    AnswerJson,
+    amount,
+    columns,
+    few_note,
+    figure,
+    left_out,
+    render_report,
+)
+from services.views.terminal import seconds, share
 
 
-def apu(answer: Answer) -> RenderableType:
+def apu(answer: AnswerJson) -> RenderableType:
     """The rows of /analysis/apu."""
-    return Group(told(answer, lambda: _body(answer)), *left_out(answer["left_out"]))
+    return Group(render_report(answer, lambda: _body(answer)), *left_out(answer["left_out"]))
 
 
-def _body(answer: Answer) -> RenderableType:
+def _body(answer: AnswerJson) -> RenderableType:
     table = _uses(answer) if answer["by"] == "application" else _loads(answer)
     return Group(table, *few_note(answer["rows"]), *coefficients(answer), *_hardware(answer))
 
 
-def _loads(answer: Answer) -> Table:
+def _loads(answer: AnswerJson) -> Table:
     names = (
         "APU, 95 %",
         "CPU utilisation",
@@ -31,7 +39,7 @@ def _loads(answer: Answer) -> Table:
     table = columns(*names, wide=names[-1:])
     for row in answer["rows"]:
         table.add_row(
-            figure(row["apu"], share, few=row["few"]),
+            figure(row["apu"], share, low_confidence=row["low_confidence"]),
             *(share(row[name]["value"]) for name in ("utilisation", "thread_any", "simplified")),
             f"{row['visits']:,}",
             f"{row['machines']:,}",
@@ -40,7 +48,7 @@ def _loads(answer: Answer) -> Table:
     return table
 
 
-def _uses(answer: Answer) -> Table:
+def _uses(answer: AnswerJson) -> Table:
     names = (
         "core-seconds used up",
         "for each CPU second, 95 %",
@@ -53,7 +61,7 @@ def _uses(answer: Answer) -> Table:
     for row in answer["rows"]:
         table.add_row(
             seconds(row["core_seconds"]),
-            figure(row["per_cpu_second"], few=row["few"]),
+            figure(row["per_cpu_second"], low_confidence=row["low_confidence"]),
             figure(row["hardware_per_cpu_second"]),
             f"{row['visits']:,}",
             f"{row['hardware_visits']:,}",
@@ -62,7 +70,7 @@ def _uses(answer: Answer) -> Table:
     return table
 
 
-def _hardware(answer: Answer) -> list[RenderableType]:
+def _hardware(answer: AnswerJson) -> list[RenderableType]:
     """The same by counters of cycles, beside what systems say of the same visits."""
     rows = [row for row in answer["rows"] if row["hardware"] is not None]
     used = f"{answer['hardware_used']:,} of {answer['inputs']['used']:,} visits"
@@ -82,7 +90,7 @@ def _hardware(answer: Answer) -> list[RenderableType]:
         for row in rows:
             of = row["hardware"]
             table.add_row(
-                figure(of["apu"], share, few=row["few"]),
+                figure(of["apu"], share, low_confidence=row["low_confidence"]),
                 *(
                     share(of[name]["value"])
                     for name in ("system_apu", "thread_any", "overlap", "system_overlap")
@@ -98,7 +106,7 @@ def _hardware(answer: Answer) -> list[RenderableType]:
     ]
 
 
-def coefficients(answer: Answer) -> list[Text]:
+def coefficients(answer: AnswerJson) -> list[Text]:
     """The overlap coefficients that were used."""
     return [
         Text(

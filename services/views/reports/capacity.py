@@ -3,17 +3,25 @@
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from services.terminal import share
 from services.views.reports.apu import coefficients
-from services.views.reports.told import Answer, amount, columns, figure, left_out, told, unsaid
+from services.views.reports.report_envelope import (
+    AnswerJson,
+    amount,
+    columns,
+    figure,
+    left_out,
+    render_report,
+    unavailable,
+)
+from services.views.terminal import share
 
 
-def capacity(answer: Answer) -> RenderableType:
+def capacity(answer: AnswerJson) -> RenderableType:
     """The forecasts of /analysis/capacity, and the steps they are made of."""
-    return Group(told(answer, lambda: _body(answer)), *left_out(answer["left_out"]))
+    return Group(render_report(answer, lambda: _body(answer)), *left_out(answer["left_out"]))
 
 
-def _body(answer: Answer) -> RenderableType:
+def _body(answer: AnswerJson) -> RenderableType:
     table = columns(
         "requests/s", "CPU utilisation, 95 %", "APU, 95 %", "by counters", "visits", "from", wide=("from",)
     )
@@ -36,9 +44,9 @@ def _body(answer: Answer) -> RenderableType:
     return Group(table, *lines, *coefficients(answer))
 
 
-def _forecast(found: Answer, name: str, full: float) -> list[Text]:
+def _forecast(found: AnswerJson, name: str, full: float) -> list[Text]:
     if found["because"] is not None:
-        return [Text.assemble(f"by {name}: ", unsaid(found["because"]))]
+        return [Text.assemble(f"by {name}: ", unavailable(found["because"]))]
     lines = [
         Text.assemble(
             f"by {name}: ",

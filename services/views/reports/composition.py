@@ -3,19 +3,19 @@
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from services.terminal import share
-from services.views.reports.told import Answer, columns, told
+from services.views.reports.report_envelope import AnswerJson, columns, render_report
 from services.views.series import sparkline
+from services.views.terminal import share
 
 _WORDS = {"constant": "no change to be seen", "too_little": "too few steps"}
 
 
-def composition(answer: Answer) -> RenderableType:
+def composition(answer: AnswerJson) -> RenderableType:
     """The rows of /analysis/composition: shares over time, and when each came or went."""
-    return told(answer, lambda: _body(answer))
+    return render_report(answer, lambda: _body(answer))
 
 
-def _body(answer: Answer) -> RenderableType:
+def _body(answer: AnswerJson) -> RenderableType:
     names = ("whole time", "last step, 95 %", "over time", answer["by"], "reached")
     table = columns(*names, wide=names[2:])
     for row in answer["rows"]:
@@ -25,7 +25,7 @@ def _body(answer: Answer) -> RenderableType:
         if last is not None:
             one = last["share"]
             at_last = f"{share(one['value'])} ({100 * one['lo']:.1f}–{100 * one['hi']:.1f})"
-            at_last += " ?" if last["few"] else ""
+            at_last += " ?" if last["low_confidence"] else ""
         table.add_row(
             share(row["share"]),
             at_last,
@@ -38,7 +38,7 @@ def _body(answer: Answer) -> RenderableType:
     return Group(table, *notes)
 
 
-def _change(row: Answer) -> Text:
+def _change(row: AnswerJson) -> Text:
     change = row["change"]
     if change is None:
         because = row["because"]

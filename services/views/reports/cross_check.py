@@ -3,18 +3,18 @@
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from services.terminal import seconds, share
-from services.views.reports.told import Answer, columns, figure, told
+from services.views.reports.report_envelope import AnswerJson, columns, figure, render_report
+from services.views.terminal import seconds, share
 
 _STYLES = {"agree": "green", "differ": "red", "unclear": "yellow"}
 
 
-def cross_check(answer: Answer) -> RenderableType:
+def cross_check(answer: AnswerJson) -> RenderableType:
     """The rows of /analysis/cross-check."""
-    return told(answer, lambda: _body(answer))
+    return render_report(answer, lambda: _body(answer))
 
 
-def _body(answer: Answer) -> RenderableType:
+def _body(answer: AnswerJson) -> RenderableType:
     names = ("sampled s", "accounted s", "sampled ÷ accounted, 95 %", "visits", "verdict", answer["by"])
     table = columns(*names, wide=names[-2:])
     for row in answer["rows"]:

@@ -3,16 +3,16 @@
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from services.terminal import share
-from services.views.reports.told import Answer, columns, left_out, told, unsaid
+from services.views.reports.report_envelope import AnswerJson, columns, left_out, render_report, unavailable
+from services.views.terminal import share
 
 
-def events(answer: Answer, *, rows: int = 10) -> RenderableType:
+def events(answer: AnswerJson, *, rows: int = 10) -> RenderableType:
     """The rows of /analysis/events and its couplings, `rows` of each."""
-    return Group(told(answer, lambda: _body(answer, rows)), *left_out(answer["left_out"]))
+    return Group(render_report(answer, lambda: _body(answer, rows)), *left_out(answer["left_out"]))
 
 
-def _body(answer: Answer, rows: int) -> RenderableType:
+def _body(answer: AnswerJson, rows: int) -> RenderableType:
     lines = [
         Text(
             f"instructions per cycle of {answer['application']} in new runs: these events err by {share(answer['error'])}, "
@@ -38,9 +38,9 @@ def _body(answer: Answer, rows: int) -> RenderableType:
     return Group(*lines, table, *notes, *_couplings(answer, rows))
 
 
-def _couplings(answer: Answer, rows: int) -> list[RenderableType]:
+def _couplings(answer: AnswerJson, rows: int) -> list[RenderableType]:
     if answer["coupling_because"] is not None:
-        return [Text.assemble("What to tune: ", unsaid(answer["coupling_because"]))]
+        return [Text.assemble("What to tune: ", unavailable(answer["coupling_because"]))]
     table = columns("coupling", "dependence", "parameter", "event", wide=("parameter", "event"))
     for pair in answer["pairs"][:rows]:
         table.add_row(

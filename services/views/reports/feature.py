@@ -3,19 +3,21 @@
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from services.terminal import share
-from services.views.reports.told import Answer, columns, figure, more, told
+from services.views.reports.report_envelope import AnswerJson, columns, figure, more, render_report
+from services.views.terminal import share
 
 
-def feature(answer: Answer) -> RenderableType:
+def feature(answer: AnswerJson) -> RenderableType:
     """The figures of /analysis/feature."""
-    return told(answer, lambda: _body(answer))
+    return render_report(answer, lambda: _body(answer))
 
 
-def _body(answer: Answer) -> RenderableType:
+def _body(answer: AnswerJson) -> RenderableType:
     lines = [
         Text.assemble(
-            "touched: ", (figure(answer["share"], share, few=answer["few"]), "bold"), " of the selection"
+            "touched: ",
+            (figure(answer["share"], share, low_confidence=answer["low_confidence"]), "bold"),
+            " of the selection",
         ),
         Text.assemble(
             f"saved if they become {answer['speedup']:g} times as fast: ",

@@ -3,29 +3,38 @@
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from services.terminal import share
-from services.views.reports.told import Answer, amount, columns, few_note, figure, left_out, more, told
+from services.views.reports.report_envelope import (
+    AnswerJson,
+    amount,
+    columns,
+    few_note,
+    figure,
+    left_out,
+    more,
+    render_report,
+)
+from services.views.terminal import share
 
 
-def frequency(answer: Answer) -> RenderableType:
+def frequency(answer: AnswerJson) -> RenderableType:
     """The rows of /analysis/frequency, with what the model leaves out."""
-    return Group(told(answer, lambda: _body(answer)), *left_out(answer["left_out"]))
+    return Group(render_report(answer, lambda: _body(answer)), *left_out(answer["left_out"]))
 
 
-def _body(answer: Answer) -> RenderableType:
+def _body(answer: AnswerJson) -> RenderableType:
     kept = f"lowest MHz for {share(answer['performance'])}"
-    known: list[Answer] = next((row["slowdowns"] for row in answer["rows"] if row["slowdowns"]), [])
+    known: list[AnswerJson] = next((row["slowdowns"] for row in answer["rows"] if row["slowdowns"]), [])
     at = [f"at {each['mhz']:,.0f} MHz" for each in known]
     names = ("waits for memory, 95 %", *at, kept, "visits", "application")
     table = columns(*names, wide=names[-1:])
-    unsaid: list[Text] = []
+    unavailable: list[Text] = []
     for row in answer["rows"]:
-        unsaid += unsaid_of(row, row["application"] or "(none)")
+        unavailable += unsaid_of(row, row["application"] or "(none)")
         if row["off_chip"] is None:
             continue
         slower = [_slower(each) for each in row["slowdowns"]]
         table.add_row(
-            figure(row["off_chip"], share, few=row["few"]),
+            figure(row["off_chip"], share, low_confidence=row["low_confidence"]),
             *slower,
             *("–" for _ in at[len(slower) :]),
             lowest(row, memory=answer["memory"] is not None),
@@ -45,16 +54,16 @@ def _body(answer: Answer) -> RenderableType:
     ]
     limits = [Text(f"left out by the model: {limit}", "dim") for limit in answer["limits"]]
     notes += memory_note(answer["memory"])
-    return Group(table, *unsaid, *more(answer), *few_note(answer["rows"]), *notes, *latencies, *limits)
+    return Group(table, *unavailable, *more(answer), *few_note(answer["rows"]), *notes, *latencies, *limits)
 
 
-def unsaid_of(row: Answer, called: str) -> list[Text]:
+def unsaid_of(row: AnswerJson, called: str) -> list[Text]:
     """Why there is nothing, or no lowest frequency, and why none with another memory."""
     why = (("", row["because"]), (" with that memory", row["lowest_at_memory_because"]))
     return [Text(f"{called}{where}: {each['detail']}", "yellow") for where, each in why if each is not None]
 
 
-def lowest(row: Answer, *, memory: bool) -> str:
+def lowest(row: AnswerJson, *, memory: bool) -> str:
     """The lowest frequency, and the one with another memory; "any", or none."""
     found = [(row["lowest_mhz"], row["because"])]
     found += [(row["lowest_at_memory_mhz"], row["lowest_at_memory_because"])] if memory else []
@@ -66,7 +75,7 @@ def lowest(row: Answer, *, memory: bool) -> str:
     )
 
 
-def memory_note(memory: Answer | None) -> list[Text]:
+def memory_note(memory: AnswerJson | None) -> list[Text]:
     """What stands behind an arrow, and what is assumed there."""
     if memory is None:
         return []
@@ -79,6 +88,6 @@ def memory_note(memory: Answer | None) -> list[Text]:
     ]
 
 
-def _slower(each: Answer) -> str:
+def _slower(each: AnswerJson) -> str:
     found = [each["slowdown"], *([] if each["at_memory"] is None else [each["at_memory"]])]
     return " → ".join("–" if one is None else f"{100 * one['value']:+.1f} %" for one in found)

@@ -3,20 +3,28 @@
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from services.terminal import share
 from services.views.reports.frequency import lowest, memory_note, unsaid_of
-from services.views.reports.told import Answer, columns, few_note, figure, left_out, more, told
+from services.views.reports.report_envelope import (
+    AnswerJson,
+    columns,
+    few_note,
+    figure,
+    left_out,
+    more,
+    render_report,
+)
+from services.views.terminal import share
 
 _CONFOUNDED = 0.7
 """Correlation of frequency and load from which on a reader has to know of it."""
 
 
-def frequency_fit(answer: Answer) -> RenderableType:
+def frequency_fit(answer: AnswerJson) -> RenderableType:
     """The rows of /analysis/frequency-fit, with what was seen and what the model leaves out."""
-    return Group(told(answer, lambda: _body(answer)), *left_out(answer["left_out"]))
+    return Group(render_report(answer, lambda: _body(answer)), *left_out(answer["left_out"]))
 
 
-def _body(answer: Answer) -> RenderableType:
+def _body(answer: AnswerJson) -> RenderableType:
     names = [
         *("waits, 95 %", "slowest shown", "if all on the chip"),
         *(["→ with other memory"] if answer["memory"] else []),
@@ -24,12 +32,12 @@ def _body(answer: Answer) -> RenderableType:
         *("platform", "application"),
     ]
     table = columns(*names, wide=names[-2:])
-    unsaid: list[Text] = []
+    unavailable: list[Text] = []
     notes: list[Text] = []
     for row in answer["rows"]:
         called = f"{row['application'] or '(none)'} on {row['platform'] or '(an unknown platform)'}"
         if row["off_chip"] is None:
-            unsaid += unsaid_of(row, called)
+            unavailable += unsaid_of(row, called)
             continue
         table.add_row(*_cells(row, memory=answer["memory"] is not None))
         notes += unsaid_of(row, called)
@@ -37,7 +45,7 @@ def _body(answer: Answer) -> RenderableType:
     limits = [Text(f"left out by the model: {limit}", "dim") for limit in answer["limits"]]
     return Group(
         table,
-        *unsaid,
+        *unavailable,
         *notes,
         *more(answer),
         *few_note(answer["rows"]),
@@ -46,11 +54,11 @@ def _body(answer: Answer) -> RenderableType:
     )
 
 
-def _cells(row: Answer, *, memory: bool) -> list[str | Text]:
+def _cells(row: AnswerJson, *, memory: bool) -> list[str | Text]:
     slowest = max(row["slowdowns"], key=lambda each: each["naive"])
     held = [abs(step["held_out"]) for step in row["steps"] if step["held_out"] is not None]
     return [
-        figure(row["off_chip"], share, few=row["few"]),
+        figure(row["off_chip"], share, low_confidence=row["low_confidence"]),
         f"{slower(slowest['slowdown'])} at {slowest['mhz']:,.0f} of {row['base_mhz']:,.0f} MHz",
         f"{100 * slowest['naive']:+.1f} %",
         *([slower(slowest["at_memory"])] if memory else []),
@@ -64,16 +72,16 @@ def _cells(row: Answer, *, memory: bool) -> list[str | Text]:
     ]
 
 
-def slower(found: Answer | None) -> str:
+def slower(found: AnswerJson | None) -> str:
     """A slowdown with its sign and its interval."""
     return figure(found, lambda value: f"{100 * value:+.1f} %")
 
 
-def _doubts(row: Answer) -> list[str]:
+def _doubts(row: AnswerJson) -> list[str]:
     found = []
     if row["load_correlation"] is not None and row["load_correlation"] >= _CONFOUNDED:
         found.append(
-            f"frequency goes with the machines' load (correlation {row['load_correlation']:.2f}): the two are hardly told apart"
+            f"frequency goes with the machines' load (correlation {row['load_correlation']:.2f}): the two are hardly render_report apart"
         )
     if row["clipped"]:
         found.append("a term came out negative by chance and is 0")

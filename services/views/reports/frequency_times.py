@@ -3,20 +3,20 @@
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from services.terminal import share
 from services.views.reports.frequency_fit import slower
-from services.views.reports.told import Answer, amount, columns, figure, unsaid
+from services.views.reports.report_envelope import AnswerJson, amount, columns, figure, unavailable
+from services.views.terminal import share
 
 
-def frequency_times(answer: Answer) -> RenderableType:
+def frequency_times(answer: AnswerJson) -> RenderableType:
     """The fit of /analysis/frequency-times, what it foretells, and what it was made of."""
     if answer["because"] is not None:
-        return unsaid(answer["because"])
+        return unavailable(answer["because"])
     limits = [Text(f"left out by the model: {limit}", "dim") for limit in answer["limits"]]
     return Group(*_terms(answer), Text(), _seen(answer), Text(), _foretold(answer), *_lowest(answer), *limits)
 
 
-def _terms(answer: Answer) -> list[Text]:
+def _terms(answer: AnswerJson) -> list[Text]:
     parts = [f"A {figure(answer['on_chip_cycles'])} cycles", f"B {figure(answer['fixed_seconds'])} s"]
     if answer["memory_cycles"] is not None:
         parts.append(f"C {figure(answer['memory_cycles'])} cycles of the memory")
@@ -43,12 +43,12 @@ def _terms(answer: Answer) -> list[Text]:
     return lines
 
 
-def _base(answer: Answer) -> str:
+def _base(answer: AnswerJson) -> str:
     memory = answer["base_memory_mhz"]
     return f"{answer['base_mhz']:,.0f} MHz" + (f", memory at {memory:,.0f}," if memory else "")
 
 
-def _seen(answer: Answer) -> RenderableType:
+def _seen(answer: AnswerJson) -> RenderableType:
     memory = any(row["memory_mhz"] is not None for row in answer["rows"])
     names = [
         "MHz",
@@ -72,7 +72,7 @@ def _seen(answer: Answer) -> RenderableType:
     return table
 
 
-def _foretold(answer: Answer) -> RenderableType:
+def _foretold(answer: AnswerJson) -> RenderableType:
     target = answer["memory_target_mhz"]
     names = ["MHz", "seconds, 95 % of runs", "slowdown, 95 %", "if all on the chip"]
     table = columns(*names, *([f"with memory of {target:,.0f} MHz"] if target else []))
@@ -87,7 +87,7 @@ def _foretold(answer: Answer) -> RenderableType:
     return table
 
 
-def _lowest(answer: Answer) -> list[Text]:
+def _lowest(answer: AnswerJson) -> list[Text]:
     kept = f"{share(answer['performance'])} of the performance at {answer['base_mhz']:,.0f} MHz"
     lines = [_lowest_line(answer["lowest_mhz"], kept, answer["lowest_because"])]
     if answer["memory_target_mhz"]:
@@ -97,7 +97,7 @@ def _lowest(answer: Answer) -> list[Text]:
     return lines
 
 
-def _lowest_line(found: Answer | None, kept: str, why: Answer | None) -> Text:
+def _lowest_line(found: AnswerJson | None, kept: str, why: AnswerJson | None) -> Text:
     if found is None:
         many = "any" if why is not None and why["reason"] == "unbounded" else "no"
         return Text(f"{many} frequency keeps {kept}" + (f": {why['detail']}" if why else ""), "yellow")

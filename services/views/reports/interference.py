@@ -4,15 +4,22 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from services.views.reports.told import Answer, amount, columns, left_out, told, unsaid
+from services.views.reports.report_envelope import (
+    AnswerJson,
+    amount,
+    columns,
+    left_out,
+    render_report,
+    unavailable,
+)
 
 
-def interference(answer: Answer, *, beside: str = "", rows: int = 20) -> RenderableType:
+def interference(answer: AnswerJson, *, beside: str = "", rows: int = 20) -> RenderableType:
     """The function of /analysis/interference and its mix; `beside` as it was typed, `rows` neighbours."""
-    return Group(told(answer, lambda: _body(answer, beside, rows)), *left_out(answer["left_out"]))
+    return Group(render_report(answer, lambda: _body(answer, beside, rows)), *left_out(answer["left_out"]))
 
 
-def source(of: Answer) -> list[Text]:
+def source(of: AnswerJson) -> list[Text]:
     """That experiments trained it, and why visits did not where nobody wished that; nothing where visits did."""
     if of["trained_by"] == "visits":
         return []
@@ -28,7 +35,7 @@ def source(of: Answer) -> list[Text]:
     return lines
 
 
-def chip(answer: Answer) -> list[Text]:
+def chip(answer: AnswerJson) -> list[Text]:
     """Whose chips an answer is about, and how its memory's peak is known."""
     of = answer["chip"]
     counter = of["lines"] or "whichever the experiments counted"
@@ -49,7 +56,7 @@ def longer(degradation: float) -> str:
     return f"{round(100 * degradation, 1) + 0.0:+.1f} %"
 
 
-def _interval(degradation: Answer) -> str:
+def _interval(degradation: AnswerJson) -> str:
     lo, hi = (
         "" if (end := degradation[at]) is None else longer(end).removesuffix(" %") for at in ("lo", "hi")
     )
@@ -60,7 +67,7 @@ def _points(error: float) -> str:
     return f"{100 * error:.2f} points"
 
 
-def _body(answer: Answer, beside: str, rows: int) -> RenderableType:
+def _body(answer: AnswerJson, beside: str, rows: int) -> RenderableType:
     single = "visit" if answer["source"]["trained_by"] == "visits" else "run"
     mix = _mix(answer["mix"], answer["target"], beside, single) if answer["mix"] is not None else []
     told_by = source(answer["source"])
@@ -69,9 +76,9 @@ def _body(answer: Answer, beside: str, rows: int) -> RenderableType:
     )
 
 
-def _mix(mix: Answer, target: str, beside: str, single: str) -> list[Text]:
+def _mix(mix: AnswerJson, target: str, beside: str, single: str) -> list[Text]:
     if mix["because"] is not None:
-        return [Text.assemble(f"{target} beside {beside}: ", unsaid(mix["because"]))]
+        return [Text.assemble(f"{target} beside {beside}: ", unavailable(mix["because"]))]
     lines = [
         Text.assemble(
             f"{target} beside {beside} takes longer than alone by ",
@@ -88,7 +95,7 @@ def _mix(mix: Answer, target: str, beside: str, single: str) -> list[Text]:
     return lines
 
 
-def _fit(answer: Answer) -> list[Text]:
+def _fit(answer: AnswerJson) -> list[Text]:
     mixes = "visits" if answer["source"]["trained_by"] == "visits" else "runs"
     lines = [
         Text(
@@ -108,7 +115,7 @@ def _fit(answer: Answer) -> list[Text]:
     return lines
 
 
-def _pieces(pieces: list[Answer]) -> list[RenderableType]:
+def _pieces(pieces: list[AnswerJson]) -> list[RenderableType]:
     table = columns(
         "at mean pressure", "a σ of lines", "a σ of memory", "r²", "p", "mixes", "outliers", "piece"
     )
@@ -130,7 +137,7 @@ def _pieces(pieces: list[Answer]) -> list[RenderableType]:
     return [table, *without] if table.row_count else without
 
 
-def _neighbours(answer: Answer, rows: int) -> list[RenderableType]:
+def _neighbours(answer: AnswerJson, rows: int) -> list[RenderableType]:
     known = sorted(answer["neighbours"], key=lambda each: -each["gigabytes"])
     table: Table = columns(
         "alone", "lines/CPU s", "memory/CPU s", "seen in", "application", wide=("application",)
@@ -147,7 +154,7 @@ def _neighbours(answer: Answer, rows: int) -> list[RenderableType]:
     return [table, *([Text(f"{left:,} more applications", "dim")] if left > 0 else [])]
 
 
-def _alone(each: Answer) -> str:
+def _alone(each: AnswerJson) -> str:
     """CPI or time alone; a dash for what experiments know the pressure of only."""
     if each["cpi"] is not None:
         return f"CPI {each['cpi']:.2f}"

@@ -3,17 +3,17 @@
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from services.terminal import level_of, share, sides
-from services.views.reports.told import Answer, amount, columns, figure, more, unsaid
+from services.views.reports.report_envelope import AnswerJson, amount, columns, figure, more, unavailable
+from services.views.terminal import level_of, share, sides
 
 
-def load_test(answer: Answer) -> RenderableType:
+def load_test(answer: AnswerJson) -> RenderableType:
     """The figures of /analysis/load-test: now is the test, base is production."""
     because = answer["because"]
-    return Group(sides(answer), _body(answer) if because is None else unsaid(because))
+    return Group(sides(answer), _body(answer) if because is None else unavailable(because))
 
 
-def _body(answer: Answer) -> RenderableType:
+def _body(answer: AnswerJson) -> RenderableType:
     verdict = (
         Text("Nothing says that the test is no part of production.", "green")
         if answer["representative"]

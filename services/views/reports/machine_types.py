@@ -3,9 +3,18 @@
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from services.terminal import share
 from services.views.reports.apu import coefficients
-from services.views.reports.told import Answer, amount, columns, few_note, figure, left_out, told, unsaid
+from services.views.reports.report_envelope import (
+    AnswerJson,
+    amount,
+    columns,
+    few_note,
+    figure,
+    left_out,
+    render_report,
+    unavailable,
+)
+from services.views.terminal import share
 
 _SAYS = {
     "old": "the old type costs less for the same work",
@@ -14,18 +23,18 @@ _SAYS = {
 }
 
 
-def machine_types(answer: Answer) -> RenderableType:
+def machine_types(answer: AnswerJson) -> RenderableType:
     """The figures of /analysis/machine-types."""
-    return Group(told(answer, lambda: _body(answer)), *left_out(answer["left_out"]))
+    return Group(render_report(answer, lambda: _body(answer)), *left_out(answer["left_out"]))
 
 
-def _apu(answer: Answer) -> str:
+def _apu(answer: AnswerJson) -> str:
     return "APU of counters" if answer["apu_basis"] == "counters" else "APU"
 
 
-def _body(answer: Answer) -> RenderableType:
+def _body(answer: AnswerJson) -> RenderableType:
     lines = [
-        Text.assemble(f"by {name}: ", unsaid(answer[why]))
+        Text.assemble(f"by {name}: ", unavailable(answer[why]))
         if answer[ratio] is None
         else Text(
             f"by {name}: one new machine replaces {figure(answer[ratio])} old ones at {amount(answer['price_ratio'])} times the price; {_SAYS[answer[verdict]]}"
@@ -45,7 +54,7 @@ def _body(answer: Answer) -> RenderableType:
     return Group(*parts, *coefficients(answer))
 
 
-def _loads(answer: Answer) -> RenderableType:
+def _loads(answer: AnswerJson) -> RenderableType:
     table = columns(
         "price",
         "CPU utilisation, 95 %",
@@ -59,7 +68,7 @@ def _loads(answer: Answer) -> RenderableType:
         table.add_row(
             amount(row["price"]),
             figure(row["utilisation"], share),
-            figure(row["apu"], share, few=row["few"]),
+            figure(row["apu"], share, low_confidence=row["low_confidence"]),
             f"{row['visits']:,}",
             "–" if row["machines"] is None else f"{row['machines']:,}",
             Text(row["platform"]),
@@ -67,7 +76,7 @@ def _loads(answer: Answer) -> RenderableType:
     return table
 
 
-def _work(answer: Answer) -> RenderableType:
+def _work(answer: AnswerJson) -> RenderableType:
     """What a machine of each type serves, and what that costs."""
     at = share(answer["full"])
     table = columns(
@@ -93,7 +102,7 @@ def _work(answer: Answer) -> RenderableType:
     return table
 
 
-def _bent(answer: Answer) -> list[Text]:
+def _bent(answer: AnswerJson) -> list[Text]:
     return [
         Text(f"of {row['platform']} the points bend, so a line is the wrong shape: do not trust it", "yellow")
         for row in answer["rows"]

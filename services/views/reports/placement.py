@@ -6,18 +6,20 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from services.views.reports.interference import chip, longer, source
-from services.views.reports.told import Answer, columns, left_out, told
+from services.views.reports.report_envelope import AnswerJson, columns, left_out, render_report
 
 
-def placement(answer: Answer) -> RenderableType:
+def placement(answer: AnswerJson) -> RenderableType:
     """The rows of /analysis/placement by machine, or why each program cannot be placed."""
-    return Group(told(answer, lambda: _body(answer)), *_reasons(answer), *left_out(answer["left_out"]))
+    return Group(
+        render_report(answer, lambda: _body(answer)), *_reasons(answer), *left_out(answer["left_out"])
+    )
 
 
-def _body(answer: Answer) -> RenderableType:
+def _body(answer: AnswerJson) -> RenderableType:
     placed = sorted(answer["rows"], key=lambda row: inf if row["machine"] is None else row["machine"])
     limited = [row for row in placed if row["most"] is not None]
-    kept = sum(row["kept"] is True for row in limited)
+    met = sum(row["met"] is True for row in limited)
     used = {row["machine"] for row in placed if row["machine"] is not None}
     lines = [
         Text(
@@ -26,9 +28,9 @@ def _body(answer: Answer) -> RenderableType:
         )
     ]
     if limited:
-        # A target whose degradation no model can say is not kept either: nobody knows that it is.
-        style = "green" if kept == len(limited) else "bold yellow"
-        lines.append(Text(f"{kept:,} of {len(limited):,} limits are kept.", style))
+        # A target whose degradation no model can say is not met either: nobody knows that it is.
+        style = "green" if met == len(limited) else "bold yellow"
+        lines.append(Text(f"{met:,} of {len(limited):,} limits are met.", style))
     names = ("machine", "longer than alone", "may be", "limit", "application")
     table = columns(*names, wide=names[-1:])
     before: int | None = None
@@ -52,18 +54,18 @@ def _body(answer: Answer) -> RenderableType:
     return Group(*lines, table, *notes, *source(answer["source"]), *chip(answer))
 
 
-def _unknown(rows: list[Answer]) -> bool:
+def _unknown(rows: list[AnswerJson]) -> bool:
     return any(row["machine"] is not None and row["degradation"] is None for row in rows)
 
 
-def _limit(row: Answer) -> Text:
-    if row["most"] is None or row["kept"] is None:
+def _limit(row: AnswerJson) -> Text:
+    if row["most"] is None or row["met"] is None:
         return Text("–", "dim")
-    return Text("kept") if row["kept"] else Text("not kept", "yellow")
+    return Text("met") if row["met"] else Text("not met", "yellow")
 
 
-def _reasons(answer: Answer) -> list[Text]:
+def _reasons(answer: AnswerJson) -> list[Text]:
     """Why programs are not placed, each once; the answer's own reason may hold the first of them."""
-    said = "" if answer["because"] is None else answer["because"]["detail"]
+    detail_shown = "" if answer["because"] is None else answer["because"]["detail"]
     why = dict.fromkeys(row["because"]["detail"] for row in answer["rows"] if row["because"] is not None)
-    return [Text(detail, "yellow") for detail in why if detail not in said]
+    return [Text(detail, "yellow") for detail in why if detail not in detail_shown]

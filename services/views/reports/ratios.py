@@ -3,15 +3,23 @@
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from services.views.reports.told import Answer, amount, columns, few_note, figure, more, told
+from services.views.reports.report_envelope import (
+    AnswerJson,
+    amount,
+    columns,
+    few_note,
+    figure,
+    more,
+    render_report,
+)
 
 
-def ratios(answer: Answer) -> RenderableType:
+def ratios(answer: AnswerJson) -> RenderableType:
     """The rows of /analysis/ratios."""
-    return told(answer, lambda: _body(answer))
+    return render_report(answer, lambda: _body(answer))
 
 
-def _body(answer: Answer) -> RenderableType:
+def _body(answer: AnswerJson) -> RenderableType:
     times = ("from",) if answer["step_seconds"] else ()
     named = tuple(answer["by"]) or ("",)
     table = columns(
@@ -22,7 +30,7 @@ def _body(answer: Answer) -> RenderableType:
         names = [Text(value or "(none)") for value in row["key"].values()] or [Text("all together")]
         table.add_row(
             *when,
-            figure(row["ratio"], few=row["few"]),
+            figure(row["ratio"], low_confidence=row["low_confidence"]),
             f"{row['visits']:,}",
             f"{row['machines']:,}",
             amount(row["denominator"]),

@@ -3,15 +3,15 @@
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from services.views.reports.told import Answer, columns, few_note, figure, told
+from services.views.reports.report_envelope import AnswerJson, columns, few_note, figure, render_report
 
 
-def side_by_side(answer: Answer) -> RenderableType:
+def side_by_side(answer: AnswerJson) -> RenderableType:
     """The rows of /analysis/side-by-side."""
-    return told(answer, lambda: _body(answer))
+    return render_report(answer, lambda: _body(answer))
 
 
-def _body(answer: Answer) -> RenderableType:
+def _body(answer: AnswerJson) -> RenderableType:
     names = (
         "figure",
         answer["first"],
@@ -22,7 +22,7 @@ def _body(answer: Answer) -> RenderableType:
     )
     table = columns(*names, wide=(names[0], names[-1]))
     for row in answer["rows"]:
-        factor = figure(row["factor"], few=row["few"])
+        factor = figure(row["factor"], low_confidence=row["low_confidence"])
         if row["suspect"]:
             factor += " !"
         table.add_row(

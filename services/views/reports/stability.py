@@ -3,8 +3,8 @@
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from services.terminal import share
-from services.views.reports.told import Answer, columns, figure, told
+from services.views.reports.report_envelope import AnswerJson, columns, figure, render_report
+from services.views.terminal import share
 
 _MEANS = {
     "steady": ("small rows may be trusted too", "green"),
@@ -15,12 +15,12 @@ _MEANS = {
 }
 
 
-def stability(answer: Answer) -> RenderableType:
+def stability(answer: AnswerJson) -> RenderableType:
     """The badge of /analysis/stability, and the days."""
-    return told(answer, lambda: _body(answer))
+    return render_report(answer, lambda: _body(answer))
 
 
-def _body(answer: Answer) -> RenderableType:
+def _body(answer: AnswerJson) -> RenderableType:
     means, style = _MEANS[answer["badge"]]
     lines = [Text.assemble((answer["badge"], f"bold {style}"), f": {means}")]
     if answer["misplaced"] is not None:

@@ -9,14 +9,14 @@ from sqlalchemy import Connection
 
 from storage.arrays import Bool, Int64, group_starts
 from storage.query.cells.blocks import ClosedBlock, KnownBlock, OpenBlock, within
-from storage.rolling import reading
-from storage.rolling.cover import Cover
-from storage.rolling.cubes import DAY, HOUR, Source
-from storage.rolling.moments import Sums
-from storage.rolling.moments_codec import Unpacked
-from storage.rolling.reading import Cells, Functions, WeightedCells
-from storage.rolling.rows import ANSWER_BYTES
-from storage.snapshots import budget
+from storage.rollup import read_cells
+from storage.rollup.cell_rows import ANSWER_BYTES
+from storage.rollup.cubes import DAY, HOUR, Source
+from storage.rollup.moments import Sums
+from storage.rollup.moments_codec import Unpacked
+from storage.rollup.read_cells import Cells, Functions, WeightedCells
+from storage.rollup.time_cover import Cover
+from storage.snapshots import query_budget
 from storage.snapshots.decoded_cache import DecodedCache
 
 HOT = 256
@@ -80,7 +80,7 @@ class BlockSource:
         block = self.cache.get(kind, key)
         if block is None or not np.array_equal(block.rows, rows):
             return None
-        budget.take(block.stored)
+        query_budget.take(block.stored)
         return block
 
     def keeps(self, of: Key) -> bool:
@@ -101,15 +101,15 @@ class BlockSource:
 
     def open(self, keys: Sequence[Key], functions: Functions) -> Cells:
         """The cells of hours and days with their versions, and of their moments what is wanted of functions."""
-        return self._read(reading.read_cells, keys, functions)
+        return self._read(read_cells.read_cells, keys, functions)
 
     def heads(self, keys: Sequence[Key]) -> Cells:
         """As `open`, and of their moments what is true of each cell as a whole."""
-        return self._read(reading.read_cells, keys, Functions.NONE, heads=True)
+        return self._read(read_cells.read_cells, keys, Functions.NONE, heads=True)
 
     def closed(self, keys: Sequence[Key], functions: Functions) -> WeightedCells:
         """As `open`, of buckets of days."""
-        return self._read(reading.read_weighted, keys, functions)
+        return self._read(read_cells.read_weighted, keys, functions)
 
     def _read(
         self,
@@ -258,13 +258,13 @@ def mask_of(ids: Int64) -> Bool:
     return wanted
 
 
-class Room:
-    """Room for things of which one is held at a time: as much of the budget as the largest of them takes."""
+class PeakReservation:
+    """PeakReservation for things of which one is held at a time: as much of the budget as the largest of them takes."""
 
     def __init__(self) -> None:
         self._taken = 0
 
     def take(self, size: int) -> None:
         """As `budget.take`, of what is not taken already."""
-        budget.take(max(size - self._taken, 0))
+        query_budget.take(max(size - self._taken, 0))
         self._taken = max(size, self._taken)

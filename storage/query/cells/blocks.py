@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from storage.arrays import Bool, Float, Int32, Int64, Narrow, by_pair, group_starts, narrow
-from storage.rolling.moments import Sums
-from storage.rolling.weighted import Parts
-from storage.rolling.weighted_codec import WeightedAmounts
+from storage.rollup.long_moments import Parts
+from storage.rollup.long_moments_codec import WeightedAmounts
+from storage.rollup.moments import Sums
 
 
 @dataclass(frozen=True, slots=True)

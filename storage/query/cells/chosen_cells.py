@@ -15,7 +15,7 @@ from storage.query.cells.block_source import (
     BlockKey,
     BlockSource,
     Key,
-    Room,
+    PeakReservation,
     in_order,
     keys_of,
     mask_of,
@@ -23,12 +23,12 @@ from storage.query.cells.block_source import (
     square_bytes,
 )
 from storage.query.cells.blocks import KnownBlock, OpenBlock, lacking
-from storage.rolling import moments
-from storage.rolling.cover import Cover
-from storage.rolling.cubes import DAY, HOUR
-from storage.rolling.moments import Sums
-from storage.rolling.reading import Functions
-from storage.snapshots import budget
+from storage.rollup import moments
+from storage.rollup.cubes import DAY, HOUR
+from storage.rollup.moments import Sums
+from storage.rollup.read_cells import Functions
+from storage.rollup.time_cover import Cover
+from storage.snapshots import query_budget
 from storage.snapshots.decoded_cache import array_bytes
 
 AT_ONCE = 24
@@ -52,7 +52,7 @@ class ChosenCells:
     def __init__(self, of: BlockSource, cover: Cover) -> None:
         """Reads them without functions. Raises `CorruptCell`, `TooMuch`, `BudgetExceeded`."""
         self._of = of
-        self._room = Room()
+        self._room = PeakReservation()
         keys = [*((HOUR, hour) for hour in cover.hours), *((DAY, day) for day in cover.days)]
         read = of.heads(keys)
         order, rows = in_order(read)
@@ -84,7 +84,7 @@ class ChosenCells:
         """What is kept of these functions; else None, and the functions to be read."""
         there = self._of.cached(OpenBlock, self._of.key(part.key), part.rows)
         if there is not None and not lacking(there, ids):
-            budget.take(array_bytes(there.sums))
+            query_budget.take(array_bytes(there.sums))
             self._room.take(there.unpacked)
             return there.sums, ids
         known = self._of.cached(KnownBlock, self._key(part.key), part.rows)
@@ -92,7 +92,7 @@ class ChosenCells:
             return None, ids
         every = np.union1d(known.known, ids)
         if len(every) == len(known.known):
-            budget.take(array_bytes(known.sums))
+            query_budget.take(array_bytes(known.sums))
             self._room.take(known.unpacked)
             return known.sums, ids
         return None, every if len(every) <= MOST_KNOWN else ids
@@ -106,12 +106,12 @@ class ChosenCells:
         order, rows = in_order(cells)
         functions = {part.key: ids for part, ids in parts}
         for together in _at_once(_parts(rows), cells.unpacked.rows[order]):
-            budget.checkpoint()
+            query_budget.checkpoint()
             first = together[0].place.start
             unpacked = cells.unpacked.of(order[first : together[-1].place.stop])
             ids = np.unique(np.concatenate([functions[part.key] for part in together]))
             squares = square_bytes(unpacked.rows, ids)
-            budget.take(squares)
+            query_budget.take(squares)
             self._room.take(unpacked.size + 2 * squares)
             sums = unpacked.sums(mask_of(ids)).in_units()
             for part in together:

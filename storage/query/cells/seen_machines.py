@@ -1,4 +1,4 @@
-"""About how many machines have the bits that merged cells keep of them (`storage.rolling.moments.machine_bit`).
+"""About how many machines have the bits that merged cells keep of them (`storage.rollup.moments.machine_bit`).
 
 Bits alone tell a dozen machines as 11 to 13, and the machines of a store may be fewer than they tell. Which machines there can be
 is known: each has its bit, so how many bits of theirs are set says what part of them was seen.
@@ -10,15 +10,15 @@ import numpy as np
 from sqlalchemy import Connection, select
 
 from storage.arrays import Int64
-from storage.rolling.moments import MOST_MACHINES, SLOTS, machine_bit
-from storage.rolling.moments import machines as machines_of
+from storage.rollup.moments import MOST_MACHINES, SLOTS, machine_bit
+from storage.rollup.moments import machines as machines_of
 from storage.schema import machine
-from storage.snapshots.remembered import once_a_snapshot
+from storage.snapshots.snapshot_cache import cached_per_snapshot
 
 _PARTS = np.linspace(0.0, 1.0, 1025)
 
 
-@once_a_snapshot
+@cached_per_snapshot
 def read_known_machines(connection: Connection) -> Int64:
     """The ids of all machines that were ever in the inventory; none if they are more than bits can tell apart."""
     ids = connection.scalars(select(machine.c.machine_id).limit(MOST_MACHINES + 1)).all()

@@ -10,17 +10,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.errors import CannotSay
+from analysis.errors import NotEstimable
 from analysis.measured import Measured
 from analysis.placement import affinity
 from analysis.placement.affinity import Fleet
 from analysis.placement.moves import moves, that_matter
 from analysis.placement.uncertainty import promise
 from storage.errors import BadSelection
+from storage.query.models.no_answer import Inputs, Unavailable
 from storage.query.models.ratios import RatioAnswer, RatioQuestion
-from storage.query.models.told import Inputs, Unsaid
-from storage.query.reader import StoreReading
 from storage.query.selections.selection import Selection
+from storage.query.store_reading import StoreReading
 
 MOST_APPLICATIONS = 200
 _Z = 1.959964
@@ -74,7 +74,7 @@ class AffinityAnswer:
     """Likewise: what was counted where."""
     placed: Placed | None
     inputs: Inputs
-    unsaid: Unsaid | None
+    unavailable: Unavailable | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +136,8 @@ def _check_pinned(question: AffinityQuestion, applications: list[str], load_of: 
 
 
 def _answer(question: AffinityQuestion, ratios: RatioAnswer) -> AffinityAnswer:
-    if ratios.unsaid is not None:
-        return AffinityAnswer((), (), (), (), None, ratios.inputs, ratios.unsaid)
+    if ratios.unavailable is not None:
+        return AffinityAnswer((), (), (), (), None, ratios.inputs, ratios.unavailable)
     load_of: dict[str, float] = {}
     for row in ratios.rows:
         load_of[row.key["application"]] = load_of.get(row.key["application"], 0.0) + row.x
@@ -155,9 +155,9 @@ def _answer(question: AffinityQuestion, ratios: RatioAnswer) -> AffinityAnswer:
         cpi[at], lo[at], hi[at], load[at] = row.value.value, row.value.lo, row.value.hi, row.x
     measured = tuple(tuple(known.get((a, p)) for p in platforms) for a in applications)
     runs = tuple(tuple(column) for column in load.T.tolist())
-    placed, unsaid = _placed(question, applications, platforms, (cpi, lo, hi, load))
+    placed, unavailable = _placed(question, applications, platforms, (cpi, lo, hi, load))
     return AffinityAnswer(
-        tuple(applications), tuple(platforms), measured, runs, placed, ratios.inputs, unsaid
+        tuple(applications), tuple(platforms), measured, runs, placed, ratios.inputs, unavailable
     )
 
 
@@ -166,10 +166,10 @@ def _placed(
     applications: list[str],
     platforms: list[str],
     known: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
-) -> tuple[Placed | None, Unsaid | None]:
+) -> tuple[Placed | None, Unavailable | None]:
     cpi, lo, hi, load = known
     if len(platforms) < 2:
-        return None, Unsaid("constant", "All of it runs on one platform: there is nothing to choose.")
+        return None, Unavailable("constant", "All of it runs on one platform: there is nothing to choose.")
     present = np.where(load > 0, cpi * load, 0.0).sum(axis=1)
     # A share that is exceeded today cannot be asked for: what is there counts as allowed.
     held = np.divide(load, load.sum(axis=0), out=np.zeros_like(load), where=load.sum(axis=0) > 0).max(axis=0)
@@ -194,8 +194,8 @@ def _placed(
             cpi_lo=ends[0],
             cpi_hi=ends[1],
         )
-    except CannotSay as unsaid:
-        return None, Unsaid(unsaid.reason, str(unsaid))
+    except NotEstimable as unavailable:
+        return None, Unavailable(unavailable.reason, str(unavailable))
     every = moves(fleet, plan)
     least = {id(move) for move in that_matter(every)}
     total = load.sum(axis=0)

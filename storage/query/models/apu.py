@@ -17,14 +17,14 @@ from analysis.smt.machine import CountedLoad, MachineLoad
 from storage.arrays import Int64
 from storage.calibrations import Calibration
 from storage.errors import BadSelection
+from storage.query.estimation.estimates import Interval
 from storage.query.models.load_rows import LoadRow, load_rows
 from storage.query.models.machine_loads import CoreTimes, machine_loads, no_load, not_counted, read_core_times
-from storage.query.models.told import Inputs, Unsaid
+from storage.query.models.no_answer import Inputs, Unavailable
 from storage.query.observed.machines import APPLICATION, LABELS, MachineVisits
 from storage.query.observed.time_used import TimeUsed
-from storage.query.reader import StoreReading
 from storage.query.selections.selection import Selection
-from storage.query.weighing.estimates import Interval
+from storage.query.store_reading import StoreReading
 
 MOST_ROWS = 10_000
 
@@ -40,7 +40,7 @@ class UseRow:
     """Of that, for each CPU second that accounting shows; `hi` is ∞ where a single visit has it."""
     counted: Interval | None
     """The same by counters, of the visits that have them; None: none has."""
-    few: bool
+    low_confidence: bool
     visits: int
     counted_visits: int
 
@@ -60,10 +60,10 @@ class ApuAnswer:
     """Visits with an APU by counters too."""
     not_counted: Mapping[str, int]
     """Those with one by the operating system alone, by why."""
-    counted_unsaid: Unsaid | None
+    counted_unsaid: Unavailable | None
     """Why there is none by counters."""
     inputs: Inputs
-    unsaid: Unsaid | None
+    unavailable: Unavailable | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +85,13 @@ class ApuQuestion:
         inputs = Inputs(visits.coverage, len(visits), len(there))
         chosen = [load for load in loads if load is not None]
         counted = [found.counted[place] for place in there.tolist()]
-        unsaid = no_load(found)
+        unavailable = no_load(found)
         by_label: tuple[LoadRow, ...] = ()
         uses: tuple[UseRow, ...] = ()
-        if unsaid is None and self.by == APPLICATION:
+        if unavailable is None and self.by == APPLICATION:
             time = _moved(used, there, len(visits))
             uses = _uses(visits.of(there), chosen, counted, time, found.names)
-        elif unsaid is None:
+        elif unavailable is None:
             by_label = load_rows(visits.of(there), chosen, counted, self.by)
         return ApuAnswer(
             self.by,
@@ -103,7 +103,7 @@ class ApuQuestion:
             dict(found.not_counted),
             not_counted(found),
             inputs,
-            unsaid,
+            unavailable,
         )
 
 
@@ -152,7 +152,7 @@ def _uses(
             core_seconds=float(found.core_seconds[place]),
             per_cpu_second=_ratio(found.per_cpu_second, place),
             counted=by_counters.get(id_, (None, 0))[0],
-            few=bool(found.per_cpu_second.few[place]),
+            low_confidence=bool(found.per_cpu_second.low_confidence[place]),
             visits=int(found.per_cpu_second.visits[place]),
             counted_visits=by_counters.get(id_, (None, 0))[1],
         )

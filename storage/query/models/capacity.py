@@ -10,12 +10,13 @@ from datetime import datetime
 
 import numpy as np
 
-from analysis.errors import CannotSay
+from analysis.errors import NotEstimable
 from analysis.smt.capacity import Capacity, forecast
 from analysis.smt.fleet import of_both, of_cluster
 from storage.arrays import Int64
 from storage.calibrations import Calibration
 from storage.errors import BadSelection
+from storage.query.estimation.estimates import Interval
 from storage.query.models.machine_loads import (
     MOST_UNCOUNTED,
     CoreTimes,
@@ -25,13 +26,12 @@ from storage.query.models.machine_loads import (
     not_counted,
     read_core_times,
 )
-from storage.query.models.told import Inputs, Unsaid
+from storage.query.models.no_answer import Inputs, Unavailable
 from storage.query.observed.machines import APPLICATION
-from storage.query.reader import StoreReading
 from storage.query.selections.selection import Selection
 from storage.query.shapes.steps import Steps, steps
-from storage.query.weighing.estimates import Interval
-from storage.snapshots import budget
+from storage.query.store_reading import StoreReading
+from storage.snapshots import query_budget
 
 MOST_STEPS = 1_000
 _MOST_RATE = 1e15
@@ -56,10 +56,10 @@ class LoadStep:
 class CapacityAnswer:
     """The forecasts, each or why there is none, and the steps that they are made of."""
 
-    by_utilisation: Capacity | Unsaid
-    by_apu: Capacity | Unsaid
+    by_utilisation: Capacity | Unavailable
+    by_apu: Capacity | Unavailable
     """By the operating systems' times."""
-    by_hardware: Capacity | Unsaid
+    by_hardware: Capacity | Unavailable
     """APU by counters of cycles."""
     counted: bool
     """Nine of ten visits with an APU have one by counters."""
@@ -70,7 +70,7 @@ class CapacityAnswer:
     left_out: Mapping[str, int]
     """Visits without an APU, by why."""
     inputs: Inputs
-    unsaid: Unsaid | None
+    unavailable: Unavailable | None
     """Why there is none of them."""
 
 
@@ -125,7 +125,7 @@ class CapacityQuestion:
             _none(by_utilisation, by_apu, by_hardware),
         )
 
-    def _forecast(self, loads: list[Interval | None]) -> Capacity | Unsaid:
+    def _forecast(self, loads: list[Interval | None]) -> Capacity | Unavailable:
         pairs = [
             (rate, load.value)
             for rate, load in zip(self.rates, loads, strict=True)
@@ -133,8 +133,8 @@ class CapacityQuestion:
         ]
         try:
             return forecast([rate for rate, _ in pairs], [load for _, load in pairs], self.full)
-        except CannotSay as error:
-            return Unsaid(error.reason, str(error))
+        except NotEstimable as error:
+            return Unavailable(error.reason, str(error))
 
 
 def _steps(question: CapacityQuestion) -> Steps:
@@ -158,19 +158,19 @@ def _steps(question: CapacityQuestion) -> Steps:
     return over
 
 
-def _none(*forecasts: Capacity | Unsaid) -> Unsaid | None:
+def _none(*forecasts: Capacity | Unavailable) -> Unavailable | None:
     """Why the first of them is not there, if none is."""
-    why = [found for found in forecasts if isinstance(found, Unsaid)]
+    why = [found for found in forecasts if isinstance(found, Unavailable)]
     return why[0] if len(why) == len(forecasts) else None
 
 
-def _uncounted(found: MachineLoads) -> Unsaid | None:
+def _uncounted(found: MachineLoads) -> Unavailable | None:
     """Why counters do not tell the load of the machines that serve; None: they do."""
     without = found.not_counted.total()
     if (why := not_counted(found)) is not None or without <= MOST_UNCOUNTED * len(found.there):
         return why
     reason, _ = found.not_counted.most_common(1)[0]
-    return Unsaid(
+    return Unavailable(
         "too_little",
         f"{without} of {len(found.there)} visits have no APU by counters, mostly because {reason}: the load of the others is not that "
         "of the machines that serve. Match a platform that counts.",
@@ -190,7 +190,7 @@ def _by_step(
     if by_counters:
         there = np.array([place for place in there.tolist() if found.counted[place] is not None], np.int64)
     for number in np.unique(step[there]).tolist():
-        budget.checkpoint()
+        query_budget.checkpoint()
         here = there[step[there] == number]
         at = (visits.weight[here], visits.group[here], weights)
         system = [load for load in (found.loads[place] for place in here.tolist()) if load is not None]

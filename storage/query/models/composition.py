@@ -1,4 +1,4 @@
-"""What the fleet's work is made of over time, and how fast a roll-out goes: shares by compiler, platform, kernel, version … (DIGEST G31)."""
+"""What the fleet's work is made of over time, and how fast a rollup-out goes: shares by compiler, platform, kernel, version … (DIGEST G31)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,21 +8,21 @@ import numpy as np
 
 from analysis.audits.composition import Composition, compose
 from analysis.audits.rollout import Rollout
-from analysis.errors import CannotSay
+from analysis.errors import NotEstimable
 from analysis.measured import Measured
 from analysis.visit_table import VisitTable
 from storage.arrays import Float, Int64
 from storage.errors import BadSelection
-from storage.query.facts.scan import SampleType
+from storage.query.estimation.visit_evidence import Visits
+from storage.query.estimation.visit_tables import counted, visit_table
+from storage.query.facts.visit_scan import SampleType
 from storage.query.models.labelled import read_labelled
-from storage.query.models.told import Unsaid
-from storage.query.reader import StoreReading
+from storage.query.models.no_answer import Unavailable
 from storage.query.selections.selection import Selection
 from storage.query.shapes.frame_keys import split_keys
 from storage.query.shapes.steps import DAY_S, steps
 from storage.query.shapes.totals import Totals
-from storage.query.weighing.evidence import Visits
-from storage.query.weighing.visit_tables import counted, visit_table
+from storage.query.store_reading import StoreReading
 
 MOST_VALUES = 100
 MOST_STEPS = 400
@@ -33,7 +33,7 @@ class SharePoint:
     """A value's share in one step; None: nobody was visited then."""
 
     share: Measured | None
-    few: bool
+    low_confidence: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class ValueRow:
     """Of the whole selection."""
     points: tuple[SharePoint, ...]
     change: Change | None
-    unsaid: Unsaid | None
+    unavailable: Unavailable | None
     """Why its change is not known."""
 
 
@@ -75,7 +75,7 @@ class CompositionAnswer:
     """When steps begin."""
     rows: tuple[ValueRow, ...]
     rows_total: int
-    unsaid: Unsaid | None
+    unavailable: Unavailable | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +106,9 @@ class CompositionQuestion:
         of_label = read_labelled(reading, self.selection, self.by, MOST_VALUES)
         visits = of_label.visits
         found: tuple[ValueRow, ...] = ()
-        unsaid = _unsaid(visits, of_label.count)
-        if unsaid is None:
-            table = visit_table(visits, of_label.brought, np.arange(len(visits)))
+        unavailable = _unsaid(visits, of_label.count)
+        if unavailable is None:
+            table = visit_table(visits, of_label.contributions, np.arange(len(visits)))
             drawn_at = reading.visit_times(self.selection).of(visits.id[counted(visits)])
             step = over.of(drawn_at)
             table = replace(table, weight=_balanced(table, step, drawn_at // DAY_S))
@@ -125,7 +125,7 @@ class CompositionQuestion:
             tuple(over.time(number) for number in range(over.count)),
             found,
             of_label.count,
-            unsaid,
+            unavailable,
         )
 
 
@@ -143,11 +143,13 @@ def _balanced(table: VisitTable, step: Int64, day: Float) -> Float:
     return np.divide(table.weight * days, parts, out=np.zeros(len(parts)), where=parts > 0)
 
 
-def _unsaid(evidence: Visits, rows: int) -> Unsaid | None:
+def _unsaid(evidence: Visits, rows: int) -> Unavailable | None:
     if not rows:
-        return Unsaid("too_little", "Nothing of the selection was sampled.")
+        return Unavailable("too_little", "Nothing of the selection was sampled.")
     if evidence.design.weights is None:
-        return Unsaid("not_random", "Visits by hand are no random sample, so they say nothing of the fleet.")
+        return Unavailable(
+            "not_random", "Visits by hand are no random sample, so they say nothing of the fleet."
+        )
     return None
 
 
@@ -156,18 +158,18 @@ def _rows(names: Sequence[str], shares: Sequence[float], made: Composition) -> t
     rows = []
     for place, (name, share) in enumerate(zip(names, shares, strict=True)):
         points = tuple(
-            SharePoint(None if np.isnan(value) else Measured(value, lo, hi), bool(few))
-            for value, lo, hi, few in zip(
+            SharePoint(None if np.isnan(value) else Measured(value, lo, hi), bool(low_confidence))
+            for value, lo, hi, low_confidence in zip(
                 made.value[:, place].tolist(),
                 made.lo[:, place].tolist(),
                 made.hi[:, place].tolist(),
-                made.few[:, place].tolist(),
+                made.low_confidence[:, place].tolist(),
                 strict=True,
             )
         )
         change = changes[place]
-        if isinstance(change, CannotSay):
-            rows.append(ValueRow(name, share, points, None, Unsaid(change.reason, str(change))))
+        if isinstance(change, NotEstimable):
+            rows.append(ValueRow(name, share, points, None, Unavailable(change.reason, str(change))))
         else:
             rows.append(ValueRow(name, share, points, _change(change), None))
     return tuple(rows)

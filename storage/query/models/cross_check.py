@@ -11,13 +11,13 @@ import numpy as np
 from analysis.cross_check import CrossCheck, cross_checks
 from storage.arrays import weight_at
 from storage.errors import BadSelection
-from storage.query.facts.scan import TIME_UNIT, sample_type_of
-from storage.query.models.told import Inputs, Unsaid
+from storage.query.facts.visit_scan import TIME_UNIT, sample_type_of
+from storage.query.models.no_answer import Inputs, Unavailable
 from storage.query.observed.machine_cpus import read_machine_cpus
 from storage.query.observed.machines import APPLICATION, LABELS, read_machine_visits
 from storage.query.observed.time_used import read_time_used
-from storage.query.reader import StoreReading
 from storage.query.selections.selection import Selection
+from storage.query.store_reading import StoreReading
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class CrossCheckAnswer:
     by: str
     rows: tuple[CrossCheckRow, ...]
     inputs: Inputs
-    unsaid: Unsaid | None
+    unavailable: Unavailable | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +96,11 @@ def _check(question: CrossCheckQuestion) -> None:
         )
 
 
-def _unsaid(visits: int, *, random: bool) -> Unsaid:
+def _unsaid(visits: int, *, random: bool) -> Unavailable:
     if not visits:
-        return Unsaid("too_little", "No visit of the selection has landed.")
+        return Unavailable("too_little", "No visit of the selection has ingested.")
     if not random:
-        return Unsaid("not_random", "Visits by hand are no random sample, so they say nothing of the fleet.")
-    return Unsaid("too_little", "No visit says how busy its logical CPUs were.")
+        return Unavailable(
+            "not_random", "Visits by hand are no random sample, so they say nothing of the fleet."
+        )
+    return Unavailable("too_little", "No visit says how busy its logical CPUs were.")

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from analysis.errors import CannotSay
+from analysis.errors import NotEstimable
 from storage.errors import BadSelection
 from storage.query.models.event_inputs import EventInputs, read_event_inputs, varies
 from storage.query.models.interference import refuse_applications
-from storage.query.models.told import Inputs, Unsaid
-from storage.query.reader import StoreReading
+from storage.query.models.no_answer import Inputs, Unavailable
 from storage.query.selections.selection import Selection
-from storage.snapshots import budget
+from storage.query.store_reading import StoreReading
+from storage.snapshots import query_budget
 
 if TYPE_CHECKING:
     from analysis.event_mining.coupling import Coupling
@@ -34,10 +34,10 @@ class EventsAnswer:
     dominating: tuple[str, ...]
     """Events that stand out, one to three; (): importance falls off evenly."""
     coupling: "Coupling | None"
-    coupling_unsaid: Unsaid | None
+    coupling_unsaid: Unavailable | None
     inputs: Inputs
     left_out: Mapping[str, int]
-    unsaid: Unsaid | None
+    unavailable: Unavailable | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class EventsQuestion:
         """The events. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         _check(self)
         found = read_event_inputs(reading, self.selection, self.application, self.least_share)
-        mined, dominating, unsaid = _mined(self, found)
+        mined, dominating, unavailable = _mined(self, found)
         coupling, coupling_unsaid = _coupled(found, mined) if mined else (None, None)
         return EventsAnswer(
             application=self.application,
@@ -63,7 +63,7 @@ class EventsQuestion:
             coupling_unsaid=coupling_unsaid,
             inputs=found.inputs,
             left_out=found.left_out,
-            unsaid=unsaid,
+            unavailable=unavailable,
         )
 
 
@@ -77,20 +77,20 @@ def _check(question: EventsQuestion) -> None:
 
 def _mined(
     question: EventsQuestion, found: EventInputs
-) -> "tuple[Mined | None, tuple[str, ...], Unsaid | None]":
+) -> "tuple[Mined | None, tuple[str, ...], Unavailable | None]":
     # scikit-learn takes a second to import, which no other question needs.
     from analysis.event_mining.findings import dominating  # noqa: PLC0415
     from analysis.event_mining.fusion import Run, fuse  # noqa: PLC0415
     from analysis.event_mining.mining import mine  # noqa: PLC0415
 
     if not found.inputs.visits:
-        return None, (), Unsaid("too_little", "No visit of the selection has landed.")
+        return None, (), Unavailable("too_little", "No visit of the selection has ingested.")
     if not len(found.ipc):
         why = max(found.left_out, key=found.left_out.__getitem__)
         return (
             None,
             (),
-            Unsaid(
+            Unavailable(
                 "too_little",
                 f"No visit can be used; of most, {why}. {question.application} needs machines to itself, and a campaign that "
                 "counts events there: fleetprof campaigns set … --counter l2-misses --counter dtlb-misses.",
@@ -98,7 +98,7 @@ def _mined(
         )
     runs = []
     for number in range(int(found.run.max()) + 1):
-        budget.checkpoint()
+        query_budget.checkpoint()
         rows = np.flatnonzero(found.run == number)
         columns = np.flatnonzero(np.isfinite(found.values[rows[0]]))
         runs.append(
@@ -110,12 +110,12 @@ def _mined(
         )
     try:
         mined = mine(fuse(runs), seed=_SEED)
-    except CannotSay as error:
-        return None, (), Unsaid(error.reason, str(error))
+    except NotEstimable as error:
+        return None, (), Unavailable(error.reason, str(error))
     return mined, tuple(event.name for event in dominating(mined)), None
 
 
-def _coupled(found: EventInputs, mined: "Mined") -> "tuple[Coupling | None, Unsaid | None]":
+def _coupled(found: EventInputs, mined: "Mined") -> "tuple[Coupling | None, Unavailable | None]":
     """Parameters by the top events, as many of these as enough intervals counted together."""
     from analysis.event_mining.coupling import couple  # noqa: PLC0415 - as above
 
@@ -127,7 +127,7 @@ def _coupled(found: EventInputs, mined: "Mined") -> "tuple[Coupling | None, Unsa
             break
     parameters = {name: column[rows] for name, column in found.parameters.items() if varies(column[rows])}
     if not parameters:
-        return None, Unsaid(
+        return None, Unavailable(
             "constant", "All machines were set up alike: no parameter can be coupled to an event."
         )
     try:
@@ -140,5 +140,5 @@ def _coupled(found: EventInputs, mined: "Mined") -> "tuple[Coupling | None, Unsa
             ),
             None,
         )
-    except CannotSay as error:
-        return None, Unsaid(error.reason, str(error))
+    except NotEstimable as error:
+        return None, Unavailable(error.reason, str(error))

@@ -12,18 +12,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from analysis.audits.feature import Touched, touched
-from analysis.errors import CannotSay, NotANumber
+from analysis.errors import NotANumber, NotEstimable
 from analysis.measured import Measured
 from storage.errors import BadSelection
-from storage.query.facts.scan import SampleType
-from storage.query.models.told import Unsaid
-from storage.query.reader import StoreReading
+from storage.query.estimation.visit_evidence import Visits
+from storage.query.estimation.visit_tables import visit_table
+from storage.query.facts.visit_scan import SampleType
+from storage.query.models.no_answer import Unavailable
 from storage.query.selections import patterns
 from storage.query.selections.selection import Selection
 from storage.query.shapes.table import all_rows
 from storage.query.shapes.totals import Totals, totals
-from storage.query.weighing.evidence import Visits
-from storage.query.weighing.visit_tables import visit_table
+from storage.query.store_reading import StoreReading
 
 MOST_ROWS = 1_000
 _FUNCTION = "function"
@@ -50,7 +50,7 @@ class FeatureAnswer:
     rows: tuple[TouchedRow, ...]
     """The largest."""
     rows_total: int
-    unsaid: Unsaid | None
+    unavailable: Unavailable | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,18 +88,18 @@ class FeatureQuestion:
             for place in chosen[: self.limit].tolist()
             if whole > 0
         )
-        found, unsaid = None, None
+        found, unavailable = None, None
         if evidence.design.weights is None:
-            unsaid = Unsaid(
+            unavailable = Unavailable(
                 "not_random", "Visits by hand are no random sample, so they say nothing of the fleet."
             )
         else:
-            brought = every.brought(chosen, totals=False).own
-            table = visit_table(evidence, brought, np.arange(len(evidence)))
+            contributions = every.contributions(chosen, totals=False).own
+            table = visit_table(evidence, contributions, np.arange(len(evidence)))
             try:
                 found = touched(table, np.ones(len(chosen), np.bool_))
-            except CannotSay as error:
-                unsaid = Unsaid(error.reason, str(error))
+            except NotEstimable as error:
+                unavailable = Unavailable(error.reason, str(error))
         return FeatureAnswer(
             samples.kind,
             totals(reading.functions, samples),
@@ -107,7 +107,7 @@ class FeatureQuestion:
             None if found is None else _saved(found, self.speedup),
             rows,
             len(chosen),
-            unsaid,
+            unavailable,
         )
 
 

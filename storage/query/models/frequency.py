@@ -11,18 +11,18 @@ from analysis.dvfs import memory
 from analysis.dvfs.frequency_model import LIMITS
 from analysis.dvfs.memory import MemoryChange
 from analysis.dvfs.visit_sums import sensitivity
-from analysis.errors import CannotSay
+from analysis.errors import NotEstimable
 from analysis.measured import Measured
 from storage.calibrations import Calibration
 from storage.errors import BadSelection
-from storage.query.models.frequency_asked import USUAL, Wanted
 from storage.query.models.frequency_inputs import FrequencyInputs, read_frequency_inputs
+from storage.query.models.frequency_options import USUAL, Wanted
 from storage.query.models.frequency_sums import ApplicationSums, read_application_sums
-from storage.query.models.told import Inputs, Unsaid
+from storage.query.models.no_answer import Inputs, Unavailable
 from storage.query.observed.machines import APPLICATION
-from storage.query.reader import StoreReading
 from storage.query.selections.selection import Selection
-from storage.snapshots import budget
+from storage.query.store_reading import StoreReading
+from storage.snapshots import query_budget
 
 MOST_APPLICATIONS = 1_000
 
@@ -36,7 +36,7 @@ class FrequencyRow:
     """Of the fleet in the covered time, by the visits that the model can use."""
     visits: int
     off_chip: Measured | None
-    """Share of its time at the base frequency that waits for memory; None: `unsaid` says why, as for the next two."""
+    """Share of its time at the base frequency that waits for memory; None: `unavailable` says why, as for the next two."""
     slowdowns: tuple[Measured, ...]
     """Time ratio − 1 at each of the answer's frequencies."""
     at_memory: tuple[Measured, ...]
@@ -45,9 +45,9 @@ class FrequencyRow:
     """Lowest frequency that keeps the wanted performance; `hi` is ∞ where an end of the interval has none."""
     lowest_at_memory_mhz: Measured | None
     """The same with the asked frequency of the memory."""
-    few: bool
-    unsaid: Unsaid | None
-    unsaid_at_memory: Unsaid | None = None
+    low_confidence: bool
+    unavailable: Unavailable | None
+    unsaid_at_memory: Unavailable | None = None
     """Why there is no lowest with that memory, where one was asked for and there is a model."""
 
 
@@ -70,7 +70,7 @@ class FrequencyAnswer:
     inputs: Inputs
     left_out: Mapping[str, int]
     """Visits that say nothing of it, by why."""
-    unsaid: Unsaid | None
+    unavailable: Unavailable | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +88,14 @@ class FrequencyQuestion:
         """The slowdowns. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         _check(self)
         found = read_frequency_inputs(reading, self.selection, self.latency_ns)
-        unsaid = _unsaid(found)
+        unavailable = _unsaid(found)
         base = self.wanted.base_mhz
-        if base is None and unsaid is None:
+        if base is None and unavailable is None:
             base = found.base_mhz
         grid = self.wanted.frequencies_mhz if base is None else self.wanted.grid(base)
         rows: list[FrequencyRow] = []
         rows_total = 0
-        if unsaid is None and base is not None:
+        if unavailable is None and base is not None:
             sums = read_application_sums(reading, self.selection, found, base).of(_chosen(self.selection))
             rows_total = len(sums)
             rows = [_row(self, sums, place, base, grid) for place in range(min(rows_total, self.limit))]
@@ -111,7 +111,7 @@ class FrequencyQuestion:
             limits=(*LIMITS, *(memory.LIMITS if self.wanted.memory else ())),
             inputs=Inputs(found.visits.coverage, len(found.visits), int(found.usable.sum())),
             left_out=found.left_out,
-            unsaid=unsaid,
+            unavailable=unavailable,
         )
 
 
@@ -120,14 +120,16 @@ def _check(question: FrequencyQuestion) -> None:
         raise BadSelection("A miss takes between 1 and 10000 ns.", hint="latency_ns=90, for example.")
 
 
-def _unsaid(found: FrequencyInputs) -> Unsaid | None:
+def _unsaid(found: FrequencyInputs) -> Unavailable | None:
     if not len(found.visits):
-        return Unsaid("too_little", "No visit of the selection has landed.")
+        return Unavailable("too_little", "No visit of the selection has ingested.")
     if found.visits.weights is None:
-        return Unsaid("not_random", "Visits by hand are no random sample, so they say nothing of the fleet.")
+        return Unavailable(
+            "not_random", "Visits by hand are no random sample, so they say nothing of the fleet."
+        )
     if not found.usable.any():
         why = max(found.left_out, key=found.left_out.__getitem__)
-        return Unsaid(
+        return Unavailable(
             "too_little",
             f"No visit has all that is needed; of most, {why}. Sample llc-misses beside cpu, and run: fleetprof calibrate memory.",
         )
@@ -151,16 +153,16 @@ def _row(
     base: float,
     grid: tuple[float, ...],
 ) -> FrequencyRow:
-    budget.checkpoint()
+    query_budget.checkpoint()
     name, seconds, visits = sums.names[place], float(sums.seconds[place]), int(sums.visits[place])
     try:
         model = sensitivity(sums.sums_of(place), sums.cells, sums.weights, base * 1e6)
         slowdowns = tuple(model.slowdown(mhz * 1e6) for mhz in grid)
-    except CannotSay as error:
-        because = Unsaid(error.reason, str(error))
+    except NotEstimable as error:
+        because = Unavailable(error.reason, str(error))
         return FrequencyRow(name, seconds, visits, None, (), (), None, None, True, because)
     wanted = question.wanted
-    lowest, unsaid = wanted.lowest(model)
+    lowest, unavailable = wanted.lowest(model)
     at_memory: tuple[Measured, ...] = ()
     if wanted.memory is not None:
         at_memory = tuple(model.slowdown(mhz * 1e6, wanted.memory.waiting) for mhz in grid)
@@ -174,7 +176,7 @@ def _row(
         at_memory,
         lowest,
         other,
-        model.few,
-        unsaid,
+        model.low_confidence,
+        unavailable,
         other_unsaid,
     )

@@ -12,16 +12,16 @@ import numpy as np
 from analysis.dvfs import fleet_fit, memory
 from analysis.dvfs.fleet_fit import FleetFit, from_frequencies
 from analysis.dvfs.memory import MemoryChange
-from analysis.errors import CannotSay
+from analysis.errors import NotEstimable
 from analysis.measured import Measured
 from storage.arrays import Int64
 from storage.errors import BadSelection
-from storage.query.models.frequency_asked import USUAL, Wanted
 from storage.query.models.frequency_fit_inputs import FitInputs, read_fit_inputs
-from storage.query.models.told import Inputs, Unsaid
-from storage.query.reader import StoreReading
+from storage.query.models.frequency_options import USUAL, Wanted
+from storage.query.models.no_answer import Inputs, Unavailable
 from storage.query.selections.selection import Selection
-from storage.snapshots import budget
+from storage.query.store_reading import StoreReading
+from storage.snapshots import query_budget
 
 MOST_ROWS = 1_000
 
@@ -50,14 +50,14 @@ class FitRow:
     visits: int
     machines: int
     fit: FleetFit | None
-    """None: `unsaid` says why."""
+    """None: `unavailable` says why."""
     slowdowns: tuple[FittedSlowdown, ...]
     lowest_mhz: Measured | None
     """Lowest frequency that keeps the wanted performance; `hi` is ∞ where an end of the interval has none."""
     lowest_at_memory_mhz: Measured | None
     """The same with the asked frequency of the memory."""
-    unsaid: Unsaid | None
-    unsaid_at_memory: Unsaid | None = None
+    unavailable: Unavailable | None
+    unsaid_at_memory: Unavailable | None = None
     """Why there is no lowest with that memory, where one was asked for and there is a fit."""
 
 
@@ -73,7 +73,7 @@ class FitAnswer:
     """What the model leaves out."""
     inputs: Inputs
     left_out: Mapping[str, int]
-    unsaid: Unsaid | None
+    unavailable: Unavailable | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +89,8 @@ class FitQuestion:
         if not 1 <= self.limit <= MOST_ROWS:
             raise BadSelection(f"1 to {MOST_ROWS} rows are shown.", parameter="limit")
         found = read_fit_inputs(reading, self.selection)
-        unsaid = _unsaid(found)
-        rows, rows_total = ((), 0) if unsaid else _rows(found, self.wanted, self.limit)
+        unavailable = _unsaid(found)
+        rows, rows_total = ((), 0) if unavailable else _rows(found, self.wanted, self.limit)
         return FitAnswer(
             performance=self.wanted.performance,
             change=self.wanted.memory,
@@ -99,35 +99,37 @@ class FitQuestion:
             limits=(*fleet_fit.LIMITS, *(memory.LIMITS if self.wanted.memory else ())),
             inputs=found.inputs,
             left_out=found.left_out,
-            unsaid=unsaid or _no_fit(rows, rows_total),
+            unavailable=unavailable or _no_fit(rows, rows_total),
         )
 
 
-def _no_fit(rows: Sequence[FitRow], rows_total: int) -> Unsaid | None:
+def _no_fit(rows: Sequence[FitRow], rows_total: int) -> Unavailable | None:
     """Why there is no answer although there are rows: none of those shown has a fit; None: one has.
 
     It is the reason of most; the sentence is that of the row with most CPU time among them.
     """
-    reasons = [row.unsaid.reason for row in rows if row.unsaid is not None]
+    reasons = [row.unavailable.reason for row in rows if row.unavailable is not None]
     if not rows or any(row.fit is not None for row in rows):
         return None
     most = max(reasons, key=reasons.count)
-    first = next(row for row in rows if row.unsaid is not None and row.unsaid.reason == most)
-    why = "" if first.unsaid is None else first.unsaid.detail
-    return Unsaid(
+    first = next(row for row in rows if row.unavailable is not None and row.unavailable.reason == most)
+    why = "" if first.unavailable is None else first.unavailable.detail
+    return Unavailable(
         most,
         f"None of {len(rows):,} rows of {rows_total:,} has a fit; {first.application or '(none)'} on"
         f" {first.platform or 'an unknown platform'}: {why}",
     )
 
 
-def _unsaid(found: FitInputs) -> Unsaid | None:
+def _unsaid(found: FitInputs) -> Unavailable | None:
     if not len(found.visits):
-        return Unsaid("too_little", "No visit of the selection has landed.")
+        return Unavailable("too_little", "No visit of the selection has ingested.")
     if found.visits.weights is None:
-        return Unsaid("not_random", "Visits by hand are no random sample, so they say nothing of the fleet.")
+        return Unavailable(
+            "not_random", "Visits by hand are no random sample, so they say nothing of the fleet."
+        )
     if not len(found.visit):
-        return Unsaid(
+        return Unavailable(
             "too_little",
             "No visit has cycles, instructions and CPU time of an application. Count control groups:"
             " fleetprof campaigns set … --cgroups 16.",
@@ -146,7 +148,7 @@ def _rows(found: FitInputs, wanted: Wanted, limit: int) -> tuple[tuple[FitRow, .
     parts = np.split(order, np.cumsum(np.bincount(of, minlength=len(keys)))[:-1])
     rows: list[FitRow] = []
     for place in np.argsort(-seconds, kind="stable")[:limit].tolist():
-        budget.checkpoint()
+        query_budget.checkpoint()
         application, there = divmod(int(keys[place]), len(platforms))
         key = found.names[application], platforms[there]
         rows.append(_row(found, parts[place], key, float(seconds[place]), wanted))
@@ -167,8 +169,8 @@ def _row(found: FitInputs, pairs: Int64, key: tuple[str, str], seconds: float, w
             base_hz=None if wanted.base_mhz is None else wanted.base_mhz * 1e6,
             load=found.load[at],
         )
-    except CannotSay as error:
-        return FitRow(*key, seconds, *counts, None, (), None, None, Unsaid(error.reason, str(error)))
+    except NotEstimable as error:
+        return FitRow(*key, seconds, *counts, None, (), None, None, Unavailable(error.reason, str(error)))
     model = fit.sensitivity
     base = model.base_hz / 1e6
     waiting = None if wanted.memory is None else wanted.memory.waiting
@@ -181,6 +183,6 @@ def _row(found: FitInputs, pairs: Int64, key: tuple[str, str], seconds: float, w
         )
         for mhz in wanted.grid(base)
     )
-    lowest, unsaid = wanted.lowest(model)
+    lowest, unavailable = wanted.lowest(model)
     other, other_unsaid = wanted.lowest_at_memory(model)
-    return FitRow(*key, seconds, *counts, fit, slowdowns, lowest, other, unsaid, other_unsaid)
+    return FitRow(*key, seconds, *counts, fit, slowdowns, lowest, other, unavailable, other_unsaid)

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from storage.arrays import Bool, Float, Int64, distinct, weight_at
+from storage.query.models.no_answer import Inputs
 from storage.query.models.ratios import Derived, named_pairs
-from storage.query.models.told import Inputs
 from storage.query.observed.counters import Counters, Pairs, read_failures
 from storage.query.observed.cpus import Sockets, read_sockets
 from storage.query.observed.machines import MachineVisits, read_machine_visits
-from storage.query.reader import StoreReading
 from storage.query.selections.selection import Selection
+from storage.query.store_reading import StoreReading
 
 CYCLES, INSTRUCTIONS, TASK_CLOCK = "cycles", "instructions", "task-clock"
 _CYCLES = Derived(CYCLES, INSTRUCTIONS, 1.0, "")

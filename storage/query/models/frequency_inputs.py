@@ -9,12 +9,12 @@ from storage import calibrations
 from storage.arrays import Bool, Float
 from storage.calibrations import Calibration, Kind
 from storage.errors import BadSelection
-from storage.query.facts.scan import campaign_of, sample_type_of
+from storage.query.estimation.sampling_design import read_watched
+from storage.query.facts.visit_scan import campaign_of, sample_type_of
 from storage.query.observed.machine_cpus import read_machine_cpus
 from storage.query.observed.machines import MachineVisits, read_machine_visits
-from storage.query.reader import StoreReading
 from storage.query.selections.selection import Selection
-from storage.query.weighing.design import read_watched
+from storage.query.store_reading import StoreReading
 
 MISSES = "llc-misses"
 

@@ -9,13 +9,13 @@ import numpy as np
 from analysis.dvfs.visit_sums import Cells, VisitSums, cells_of, sum_up, together
 from analysis.weights import Weights
 from storage.arrays import Bool, Float, Int64, distinct, weight_at
-from storage.query.facts.scan import sample_type_of
+from storage.query.facts.visit_scan import sample_type_of
 from storage.query.models.frequency_inputs import MISSES, FrequencyInputs
 from storage.query.observed.machines import APPLICATION
 from storage.query.observed.time_used import TimeUsed, UnitsUsed, read_time_used, read_units_used
-from storage.query.reader import StoreReading
 from storage.query.selections.selection import Selection
-from storage.snapshots import budget
+from storage.query.store_reading import StoreReading
+from storage.snapshots import query_budget
 
 VISITS_AT_ONCE = 20_000
 """Of which applications are held one by one; whole UTC days, so a day of more is read at once."""
@@ -104,7 +104,7 @@ def read_application_sums(
     kind = sample_type_of(connection, misses)
     parts: list[VisitSums] = []
     for days in day_ranges(visits.hour[inputs.usable]):
-        budget.checkpoint()
+        query_budget.checkpoint()
         pairs = pairs_of(
             read_time_used(connection, time, visits, days),
             read_units_used(connection, misses, kind, visits, days),

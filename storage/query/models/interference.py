@@ -9,17 +9,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.errors import CannotSay
+from analysis.errors import NotEstimable
 from analysis.interference.component_regression import PieceFit
 from analysis.interference.pieces import NAMES
 from analysis.interference.target import Prediction, Target
 from storage.errors import BadSelection
 from storage.query.models.interference_ground import Ground, Known, Source
 from storage.query.models.interference_training import Wanted, train
-from storage.query.models.told import Inputs, Unsaid
+from storage.query.models.no_answer import Inputs, Unavailable
 from storage.query.observed.machines import APPLICATION
-from storage.query.reader import StoreReading
 from storage.query.selections.selection import Selection
+from storage.query.store_reading import StoreReading
 
 MOST_NEIGHBOURS = 100
 
@@ -30,7 +30,7 @@ class Piece:
 
     name: str
     fit: PieceFit | None
-    unsaid: Unsaid | None
+    unavailable: Unavailable | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Mix:
     gigabytes: float
     """Per second."""
     prediction: Prediction | None
-    unsaid: Unsaid | None
+    unavailable: Unavailable | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class TargetAnswer:
     """Visits of the target beside others whose pressure is not known: they train nothing."""
     inputs: Inputs
     left_out: Mapping[str, int]
-    unsaid: Unsaid | None
+    unavailable: Unavailable | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class TargetQuestion:
             strangers=trained.training.left_out if trained else 0,
             inputs=ground.inputs,
             left_out=ground.left_out,
-            unsaid=found.unsaid.get(self.target),
+            unavailable=found.unavailable.get(self.target),
         )
 
 
@@ -145,7 +145,7 @@ def _pieces(model: Target) -> tuple[Piece, ...]:
     return tuple(
         Piece(name, piece, None)
         if isinstance(piece, PieceFit)
-        else Piece(name, None, Unsaid(piece.reason, str(piece)))
+        else Piece(name, None, Unavailable(piece.reason, str(piece)))
         for name, piece in zip(NAMES, model.pieces, strict=True)
     )
 
@@ -154,7 +154,7 @@ def _mix(question: TargetQuestion, ground: Ground, known: Mapping[str, Known], m
     unknown = sorted({name for name, _ in question.beside if name not in known})
     if unknown:
         detail = f"Nobody knows how much {', '.join(unknown)} presses: {ground.stranger()}."
-        return Mix(np.nan, np.nan, None, Unsaid("too_little", detail))
+        return Mix(np.nan, np.nan, None, Unavailable("too_little", detail))
     own = known[question.target]
     if question.cores is None:
         lines, gigabytes = (float(each[0]) for each in (model.typical.cache, model.typical.bandwidth))
@@ -166,5 +166,5 @@ def _mix(question: TargetQuestion, ground: Ground, known: Mapping[str, Known], m
         gigabytes += known[name].gigabytes_per_cpu_s * cores
     try:
         return Mix(lines, gigabytes, model.predict(lines, gigabytes), None)
-    except CannotSay as error:
-        return Mix(lines, gigabytes, None, Unsaid(error.reason, str(error)))
+    except NotEstimable as error:
+        return Mix(lines, gigabytes, None, Unavailable(error.reason, str(error)))

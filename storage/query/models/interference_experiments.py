@@ -6,7 +6,7 @@ from math import isfinite
 
 import numpy as np
 
-from analysis.errors import CannotSay, Contradictory
+from analysis.errors import Contradictory, NotEstimable
 from analysis.interference.experiments import Metric, Program, Run, programs, training
 from analysis.interference.pieces import of_peak
 from analysis.interference.target import fit_target
@@ -14,8 +14,8 @@ from storage import calibrations, experiments
 from storage.calibrations import Kind
 from storage.experiments import ExperimentSet, Part
 from storage.query.models.interference_ground import Known, TrainedTarget
-from storage.query.models.told import Inputs, Unsaid
-from storage.query.reader import StoreReading
+from storage.query.models.no_answer import Inputs, Unavailable
+from storage.query.store_reading import StoreReading
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +46,12 @@ class ExperimentGround:
         """Applications whose runs alone are of one program, by name."""
         return {name: _known(each) for name, each in self.programs.items() if isinstance(each, Program)}
 
-    def trained(self, application: str) -> tuple[TrainedTarget | None, Unsaid | None]:
+    def trained(self, application: str) -> tuple[TrainedTarget | None, Unavailable | None]:
         """The model of an application, or why there is none."""
         if not any(run.beside and run.target == application for run in self.runs):
             return None, self._nothing_of(application)
         if not isfinite(self.peak_gbs):
-            return None, Unsaid(
+            return None, Unavailable(
                 "too_little",
                 f"Nobody knows how much the memory of a chip of {self.platform} moves, and by that the pieces are cut. Name it "
                 f"(peak_gbs, --peak-gbs), or keep it: fleetprof calibrate memory MACHINE, or fleetprof calibrate set memory-bandwidth "
@@ -60,19 +60,19 @@ class ExperimentGround:
         try:
             trained = training(self.runs, application, self.peak_gbs)
             model = fit_target(trained.own, trained.mixes, trained.degradation, of_peak(self.peak_gbs))
-        except CannotSay as error:
-            return None, Unsaid(error.reason, f"The experiments {self.experiments} cannot tell: {error}")
+        except NotEstimable as error:
+            return None, Unavailable(error.reason, f"The experiments {self.experiments} cannot tell: {error}")
         return TrainedTarget(model, trained), None
 
     def stranger(self) -> str:
         """Why an application is not among those that are known."""
         return f"the experiments {self.experiments} have no run of it alone on {self.platform}, or runs that contradict each other"
 
-    def _nothing_of(self, application: str) -> Unsaid:
+    def _nothing_of(self, application: str) -> Unavailable:
         there = sorted({run.target for run in self.runs if run.beside})
         where = f" on {self.platform or 'any platform of the selection'}"
         others = f"; they have {', '.join(there[:5])}{' …' if len(there) > 5 else ''}" if there else ""
-        return Unsaid(
+        return Unavailable(
             "too_little",
             f"The experiments {self.experiments} have no run of {application!r} beside others{where}{others}.",
         )

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from analysis.errors import CannotSay
+from analysis.errors import NotEstimable
 from analysis.interference.colocation import LEAST_ALONE, Solo, training
 from analysis.interference.pieces import of_peak
 from analysis.interference.target import fit_target
 from storage.query.models.interference_ground import Known, TrainedTarget
 from storage.query.models.interference_inputs import InterferenceInputs
-from storage.query.models.told import Inputs, Unsaid
+from storage.query.models.no_answer import Inputs, Unavailable
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,22 +55,22 @@ class FleetGround:
         found = self.found
         return {found.names[at]: _known(solo) for at, solo in found.solos.items() if at < len(found.names)}
 
-    def trained(self, application: str) -> tuple[TrainedTarget | None, Unsaid | None]:
+    def trained(self, application: str) -> tuple[TrainedTarget | None, Unavailable | None]:
         """The model of an application, or why there is none."""
         found = self.found
         if not found.inputs.visits:
-            return None, Unsaid("too_little", "No visit of the selection has landed.")
+            return None, Unavailable("too_little", "No visit of the selection has ingested.")
         if not len(found.chips.seconds):
             return None, _nothing_usable(found)
         number = found.number(application)
         if number < 0 or not (found.chips.application == number).any():
-            return None, Unsaid(
+            return None, Unavailable(
                 "too_little",
                 f"No visit of a machine of one socket with {found.platform or 'any platform'} counted {application!r}. "
                 "Count control groups: fleetprof campaigns set … --cgroups 16.",
             )
         if number not in found.solos:
-            return None, Unsaid(
+            return None, Unavailable(
                 "too_little",
                 f"{application} had a chip of {found.platform} to itself in fewer than {LEAST_ALONE} visits, so nobody knows "
                 "what it would do alone. Give some machines nothing else to do.",
@@ -79,8 +79,8 @@ class FleetGround:
             trained = training(found.chips, number, dict(found.solos))
             cuts = of_peak(found.peak_gbs)
             model = fit_target(trained.own, trained.mixes, trained.degradation, cuts, typical=trained.typical)
-        except CannotSay as error:
-            return None, Unsaid(error.reason, str(error))
+        except NotEstimable as error:
+            return None, Unavailable(error.reason, str(error))
         return TrainedTarget(model, trained), None
 
     def stranger(self) -> str:
@@ -92,11 +92,11 @@ def _known(solo: Solo) -> Known:
     return Known(solo.lines_per_cpu_s, solo.gigabytes_per_cpu_s, solo.cpi, visits=solo.visits)
 
 
-def _nothing_usable(found: InterferenceInputs) -> Unsaid:
+def _nothing_usable(found: InterferenceInputs) -> Unavailable:
     if not found.left_out:
-        return Unsaid("too_little", "No visit has CPU time.")
+        return Unavailable("too_little", "No visit has CPU time.")
     why = max(found.left_out, key=found.left_out.__getitem__)
-    return Unsaid(
+    return Unavailable(
         "too_little",
         f"No visit has all that is needed; of most, {why}. Machines of one socket are needed, whose memory traffic and "
         "control groups are counted: fleetprof campaigns set … --cgroups 16. Else measure programs that are bound to one chip, "

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from analysis.interference.colocation import Training
 from analysis.interference.target import Target
-from storage.query.models.told import Inputs, Unsaid
+from storage.query.models.no_answer import Inputs, Unavailable
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Ground(Protocol):
     def left_out(self) -> Mapping[str, int]:
         """Visits that say nothing of it, by why."""
 
-    def trained(self, application: str) -> tuple[TrainedTarget | None, Unsaid | None]:
+    def trained(self, application: str) -> tuple[TrainedTarget | None, Unavailable | None]:
         """The model of an application, or why there is none."""
 
     def stranger(self) -> str:
@@ -92,11 +92,11 @@ class Source:
     """Beside others, that trained them; one that shows two of the targets counts twice."""
     runs: int = 0
     """Of experiments beside others, likewise."""
-    instead_of: Unsaid | None = None
+    instead_of: Unavailable | None = None
     """Why the fleet's visits did not, where experiments did that nobody had named."""
 
 
-def source_of(ground: Ground, models: Mapping[str, TrainedTarget], instead_of: Unsaid | None) -> Source:
+def source_of(ground: Ground, models: Mapping[str, TrainedTarget], instead_of: Unavailable | None) -> Source:
     """The source of these models."""
     trained = sum(found.model.observations for found in models.values())
     if ground.experiments:

@@ -10,19 +10,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analysis.errors import CannotSay
+from analysis.errors import NotEstimable
 from analysis.interference.colocation import Chips, Solo, alone
 from storage import calibrations
 from storage.arrays import Bool, Float, Int64, weight_at
 from storage.calibrations import Kind
-from storage.query.models.told import Inputs
+from storage.query.models.no_answer import Inputs
+from storage.query.observed.counter_totals import read_totals
 from storage.query.observed.counters import Pairs, read_failures, read_pairs
 from storage.query.observed.machine_cpus import MachineCpus, read_machine_cpus
 from storage.query.observed.machines import APPLICATION, MachineVisits, read_machine_visits
 from storage.query.observed.time_used import TimeUsed, read_time_used
-from storage.query.observed.totals import read_totals
-from storage.query.reader import StoreReading
 from storage.query.selections.selection import Selection
+from storage.query.store_reading import StoreReading
 
 LINES = ("l2-lines-in", "l2-misses", "llc-misses")
 """What says how fast the shared cache is filled: the first that most visits counted."""
@@ -190,7 +190,7 @@ def _solos(chips: Chips, names: int) -> dict[int, Solo]:
     for application in np.unique(chips.application[chips.application < names]).tolist():
         try:
             solo = alone(chips, application)
-        except CannotSay:
+        except NotEstimable:
             continue
         found[application] = found[application + names] = solo
     return found

@@ -5,17 +5,17 @@ from dataclasses import dataclass, replace
 
 from storage import experiments
 from storage.errors import BadSelection, UnknownExperiments
-from storage.query.facts.scan import campaign_of
+from storage.query.estimation.sampling_design import Coverage
+from storage.query.facts.visit_scan import campaign_of
 from storage.query.models.interference_experiments import read_experiment_ground
 from storage.query.models.interference_fleet import FleetGround
 from storage.query.models.interference_ground import Ground, Source, TrainedTarget, source_of
 from storage.query.models.interference_inputs import read_interference_inputs
-from storage.query.models.told import Inputs, Unsaid
+from storage.query.models.no_answer import Inputs, Unavailable
 from storage.query.observed.machines import check_machines
-from storage.query.reader import StoreReading
 from storage.query.selections.selection import Selection
-from storage.query.weighing.design import Coverage
-from storage.snapshots.budget import checkpoint
+from storage.query.store_reading import StoreReading
+from storage.snapshots.query_budget import checkpoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Trained:
 
     ground: Ground
     models: Mapping[str, TrainedTarget]
-    unsaid: Mapping[str, Unsaid]
+    unavailable: Mapping[str, Unavailable]
     """By target without a model."""
     source: Source
 
@@ -50,7 +50,7 @@ def train(reading: StoreReading, wanted: Wanted) -> Trained:
         read_interference_inputs(reading, wanted.selection, wanted.platform, wanted.peak_gbs, only)
     )
     found = _trained(fleet, wanted.targets)
-    return _by_others(reading, wanted, found) if found.unsaid else found
+    return _by_others(reading, wanted, found) if found.unavailable else found
 
 
 def _by_named(reading: StoreReading, wanted: Wanted) -> Trained:
@@ -82,7 +82,7 @@ def _by_named(reading: StoreReading, wanted: Wanted) -> Trained:
 
 def _by_others(reading: StoreReading, wanted: Wanted, fleet: Trained) -> Trained:
     """Where visits cannot say: the newest experiments that can say it of all targets; the fleet's answer where none can."""
-    why = next(iter(fleet.unsaid.values()))
+    why = next(iter(fleet.unavailable.values()))
     inputs = replace(fleet.ground.inputs, used=0)
     # What visits of one chip cannot say, runs on another do not say either.
     is_meant = _is_meant(wanted.selection, wanted.platform or fleet.ground.platform)
@@ -101,13 +101,16 @@ def _by_others(reading: StoreReading, wanted: Wanted, fleet: Trained) -> Trained
             left_out=fleet.ground.left_out,
         )
         found = _trained(ground, wanted.targets, instead_of=why)
-        if not found.unsaid:
+        if not found.unavailable:
             return found
-        failed.append(next(iter(found.unsaid.values())).detail)
+        failed.append(next(iter(found.unavailable.values())).detail)
     if not failed:
         return fleet
-    first = {name: Unsaid(told.reason, f"{told.detail} {failed[0]}") for name, told in fleet.unsaid.items()}
-    return replace(fleet, unsaid=first)
+    first = {
+        name: Unavailable(told.reason, f"{told.detail} {failed[0]}")
+        for name, told in fleet.unavailable.items()
+    }
+    return replace(fleet, unavailable=first)
 
 
 def _is_meant(selection: Selection, platform: str) -> Callable[[str], bool]:
@@ -120,12 +123,12 @@ def _is_meant(selection: Selection, platform: str) -> Callable[[str], bool]:
     return is_meant
 
 
-def _trained(ground: Ground, targets: tuple[str, ...], instead_of: Unsaid | None = None) -> Trained:
-    models, unsaid = {}, {}
+def _trained(ground: Ground, targets: tuple[str, ...], instead_of: Unavailable | None = None) -> Trained:
+    models, unavailable = {}, {}
     for target in dict.fromkeys(targets):
         model, why = ground.trained(target)
         if model is not None:
             models[target] = model
         elif why is not None:
-            unsaid[target] = why
-    return Trained(ground, models, unsaid, source_of(ground, models, instead_of))
+            unavailable[target] = why
+    return Trained(ground, models, unavailable, source_of(ground, models, instead_of))

@@ -11,7 +11,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from storage.arrays import Float, Int64, sum_at, weight_at
-from storage.query.facts.scan import (
+from storage.query.access_path import CellPlan, Shape
+from storage.query.estimation.estimates import estimates
+from storage.query.estimation.sampling_design import read_design
+from storage.query.estimation.visit_evidence import Visits
+from storage.query.estimation.visit_totals import PerVisit, of_pairs
+from storage.query.facts.visit_scan import (
     MAX_CHUNKS,
     WHOLE,
     Profiles,
@@ -20,16 +25,11 @@ from storage.query.facts.scan import (
     sample_type_of,
     scan_profiles,
 )
-from storage.query.planner import CellPlan, Shape
-from storage.query.reader import StoreReading
 from storage.query.selections.selection import Selection
 from storage.query.shapes.table import all_rows
 from storage.query.shapes.totals import Totals, totals
-from storage.query.weighing.by_visit import ByVisit, of_pairs
-from storage.query.weighing.design import read_design
-from storage.query.weighing.estimates import estimates
-from storage.query.weighing.evidence import Visits
-from storage.snapshots import budget
+from storage.query.store_reading import StoreReading
+from storage.snapshots import query_budget
 from storage.snapshots.copy_binary import TooMuch
 
 _FACTS = 1_000_000
@@ -49,7 +49,7 @@ class Labelled:
     """Units of the fleet by value."""
     whole: float
     """Of all values: what shares are of."""
-    brought: ByVisit
+    contributions: PerVisit
     """By value in the order of `names`."""
     count: int
     """Values there are."""
@@ -85,7 +85,7 @@ def _of_profiles(
     place = np.full(len(names), -1, np.int64)
     place[order] = np.arange(len(order))
     shown = place[found.row] >= 0
-    brought = ByVisit(place[found.row[shown]], found.visit[shown], found.units[shown], len(order))
+    contributions = PerVisit(place[found.row[shown]], found.visit[shown], found.units[shown], len(order))
     return Labelled(
         kind,
         behind,
@@ -93,7 +93,7 @@ def _of_profiles(
         tuple(names[number] for number in order.tolist()),
         weighted[order],
         visits.whole,
-        brought,
+        contributions,
         len(present),
     )
 
@@ -109,12 +109,12 @@ def _totals(
 ) -> Totals:
     """What profiles and visits tell of all there is, and the shares of stacks, of a part if cells do not tell them."""
     samples = None
-    with suppress(TooMuch), budget.given_back():
+    with suppress(TooMuch), query_budget.given_back():
         samples = reading.source.read_merged(reading.connection, selection, kind, plan)
     if samples is None:
         samples = reading.source.read_part(reading.connection, selection, kind, (), _parts(profiles))
     seen = np.flatnonzero(visits.selected)
-    moments = visits.moments(ByVisit(np.zeros(len(seen), np.int64), seen, visits.selected[seen], 1))
+    moments = visits.moments(PerVisit(np.zeros(len(seen), np.int64), seen, visits.selected[seen], 1))
     (estimate,) = estimates(moments, 1)
     behind = totals(reading.functions, samples)
     if len(seen):
@@ -176,6 +176,6 @@ def _of_samples(reading: StoreReading, selection: Selection, label: str, most: i
         tuple(rows.key(place)[label] for place in order.tolist()),
         rows.own_weight[order],
         samples.whole,
-        rows.brought(order).own,
+        rows.contributions(order).own,
         len(rows.own),
     )

@@ -10,9 +10,9 @@ from analysis.smt.fleet import of_both, of_cluster
 from analysis.smt.machine import CountedLoad, MachineLoad
 from analysis.weights import Weights
 from storage.arrays import Int64
+from storage.query.estimation.estimates import Interval
 from storage.query.observed.machines import MachineVisits
-from storage.query.weighing.estimates import Interval
-from storage.snapshots import budget
+from storage.snapshots import query_budget
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class LoadRow:
     """APU from each core's mean utilisation alone."""
     counted: CountedRow | None
     """None: no visit has cycles of its cores."""
-    few: bool
+    low_confidence: bool
     visits: int
     machines: int
 
@@ -64,7 +64,7 @@ def load_rows(
         raise TypeError("visits without weights have no estimates")
     cores = np.array([load.cores for load in loads])
     for number, name in enumerate(visits.names[label]):
-        budget.checkpoint()
+        query_budget.checkpoint()
         here = np.flatnonzero((visits.values[label] == number) & (visits.group >= 0))
         if not len(here):
             continue
@@ -82,7 +82,7 @@ def load_rows(
             apu=_interval(found.apu),
             simplified=_interval(found.simplified),
             counted=_counted(visits, here, weights, loads, counted),
-            few=bool(found.apu.few[0]),
+            low_confidence=bool(found.apu.low_confidence[0]),
             visits=len(here),
             machines=len(np.unique(visits.values["machine"][here])),
         )

@@ -3,16 +3,16 @@
 from dataclasses import dataclass
 
 from analysis.audits.load_test import Representative, against_production
-from analysis.errors import CannotSay
-from storage.query.facts.scan import SampleType
-from storage.query.models.told import Unsaid
-from storage.query.reader import StoreReading
+from analysis.errors import NotEstimable
+from storage.query.estimation.visit_tables import visit_table
+from storage.query.facts.visit_scan import SampleType
+from storage.query.models.no_answer import Unavailable
 from storage.query.samples import Samples
 from storage.query.selections.selection import Selection
 from storage.query.shapes.diff import Compared, DiffRow, compared, visit_numbers
 from storage.query.shapes.frame_keys import split_keys
 from storage.query.shapes.totals import Totals, totals
-from storage.query.weighing.visit_tables import visit_table
+from storage.query.store_reading import StoreReading
 
 MOST_ROWS = 2_000
 """Rows that are compared, the heaviest of either."""
@@ -45,7 +45,7 @@ class LoadTestAnswer:
     rows: tuple[DifferingRow, ...]
     """Largest difference first."""
     rows_total: int
-    unsaid: Unsaid | None
+    unavailable: Unavailable | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,23 +65,25 @@ class LoadTestQuestion:
         sides = compared(reading, both[0], both[1], self.by, limit=MOST_ROWS, own=True)
         found: Representative | None = None
         rows: tuple[DifferingRow, ...] = ()
-        unsaid: Unsaid | None = None
+        unavailable: Unavailable | None = None
         if sides.result is None:
-            unsaid = Unsaid("not_random", "Visits by hand are no random sample, of a test or of production.")
+            unavailable = Unavailable(
+                "not_random", "Visits by hand are no random sample, of a test or of production."
+            )
         else:
             try:
                 found = _held_against(sides, _unit(both))
                 rows = tuple(_row(sides.rows[row], found, row) for row in found.differing.tolist())
-            except CannotSay as error:
-                unsaid = Unsaid(error.reason, str(error))
+            except NotEstimable as error:
+                unavailable = Unavailable(error.reason, str(error))
         return LoadTestAnswer(
-            both[0].kind, behind[0], behind[1], self.by, found, rows[: self.limit], len(rows), unsaid
+            both[0].kind, behind[0], behind[1], self.by, found, rows[: self.limit], len(rows), unavailable
         )
 
 
 def _held_against(sides: Compared, sample: float) -> Representative:
     test, production = (
-        visit_table(side.visits, side.brought(place, own=True), number)
+        visit_table(side.visits, side.contributions(place, own=True), number)
         for side, place, number in zip(sides.sides, sides.places, visit_numbers(sides.sides), strict=True)
     )
     return against_production(test, production, seed=_SEED, sample=sample)

@@ -11,21 +11,21 @@ from itertools import pairwise
 
 import numpy as np
 
-from analysis.errors import CannotSay, Contradictory, TooLittle
+from analysis.errors import Contradictory, InsufficientData, NotEstimable
 from analysis.smt.machine import CountedLoad, MachineLoad, of_counters, of_cpus
 from storage import calibrations
 from storage.arrays import Bool, Int64
 from storage.calibrations import Calibration, Kind
 from storage.errors import BadSelection
 from storage.query.models.coefficients import Coefficients
-from storage.query.models.told import Unsaid
+from storage.query.models.no_answer import Unavailable
 from storage.query.observed.cpus import LogicalCpus, read_cpus
 from storage.query.observed.machines import APPLICATION, MachineVisits, read_machine_visits
 from storage.query.observed.thread_cycles import ThreadCycles, read_thread_cycles
 from storage.query.observed.time_used import TimeUsed, read_time_used
-from storage.query.reader import StoreReading
 from storage.query.selections.selection import Selection
-from storage.snapshots import budget
+from storage.query.store_reading import StoreReading
+from storage.snapshots import query_budget
 
 MOST_VISITS = 100_000
 """More of them are not modelled core by core for one answer."""
@@ -114,7 +114,7 @@ def machine_loads(
     found = MachineLoads(times.visits, [], Counter(), [], Counter(), times.used, times.names, ())
     for place, cpus, mix in _by_visit(times):
         if place % _VISITS_AT_ONCE == 0:
-            budget.checkpoint()
+            query_budget.checkpoint()
         _add(found, times, place, cpus=cpus, mix=mix, coefficients=coefficients)
     return replace(found, coefficients=coefficients.used)
 
@@ -155,14 +155,14 @@ def _add(
     if not why and coefficient is not None:
         try:
             load = of_cpus(core, np.clip(times.cpus.busy_s[cpus] / window, 0.0, 1.0), coefficient)
-        except CannotSay as error:
+        except NotEstimable as error:
             why = str(error)
     if load is None or coefficient is None:
         found.left_out[why] += 1
     elif times.cycles is not None:
         try:
             counted = _of_counters(times.cycles, place, load, len(core), coefficient)
-        except CannotSay as error:
+        except NotEstimable as error:
             found.not_counted[str(error)] += 1
     found.loads.append(load)
     found.counted.append(counted)
@@ -171,7 +171,7 @@ def _add(
 def _of_counters(
     cycles: ThreadCycles, place: int, load: MachineLoad, cpus: int, coefficient: float
 ) -> CountedLoad:
-    """The load by counters of a machine whose CPUs say that it is this. Raises CannotSay, also where its utilisations differ."""
+    """The load by counters of a machine whose CPUs say that it is this. Raises NotEstimable, also where its utilisations differ."""
     why = str(cycles.why[place])
     if not load.sibling_cores:
         why = "its cores have one thread"
@@ -180,7 +180,7 @@ def _of_counters(
     elif not why and cycles.cpus[place] not in {0, cpus}:
         why = "its cycles are not those of all its logical CPUs"
     if why:
-        raise TooLittle(why)
+        raise InsufficientData(why)
     found = of_counters(
         threads=float(cycles.threads[place]),
         either=float(cycles.either[place]),
@@ -197,23 +197,25 @@ def _of_counters(
     return found
 
 
-def no_load(found: MachineLoads) -> Unsaid | None:
+def no_load(found: MachineLoads) -> Unavailable | None:
     """Why none of the visits has a load that says anything of the fleet; None: some have."""
     visits, left_out = found.visits, found.left_out
     if not len(visits):
-        return Unsaid("too_little", "No visit of the selection has landed.")
+        return Unavailable("too_little", "No visit of the selection has ingested.")
     if visits.weights is None:
-        return Unsaid("not_random", "Visits by hand are no random sample, so they say nothing of the fleet.")
+        return Unavailable(
+            "not_random", "Visits by hand are no random sample, so they say nothing of the fleet."
+        )
     if not len(found.there):
         why, _ = left_out.most_common(1)[0]
         hint = " Run: fleetprof calibrate smt, or give a coefficient." if "coefficient" in why else ""
-        return Unsaid("too_little", f"No visit has an APU: {why}.{hint}")
+        return Unavailable("too_little", f"No visit has an APU: {why}.{hint}")
     return None
 
 
-def not_counted(found: MachineLoads) -> Unsaid | None:
+def not_counted(found: MachineLoads) -> Unavailable | None:
     """Why no visit with a load has one by counters; None: some have, or none has any load."""
     if not found.not_counted or any(load is not None for load in found.counted):
         return None
     why, _ = found.not_counted.most_common(1)[0]
-    return Unsaid("too_little", f"No visit has an APU by counters: {why}.")
+    return Unavailable("too_little", f"No visit has an APU by counters: {why}.")

@@ -13,21 +13,21 @@ from math import isfinite
 
 import numpy as np
 
-from analysis.errors import CannotSay
+from analysis.errors import NotEstimable
 from analysis.measured import Measured
 from analysis.smt.capacity import Capacity
 from analysis.smt.machine_choice import Choice, MachineType, choose
 from analysis.smt.served_work import ServedWork, compare
 from storage.errors import BadSelection
+from storage.query.estimation.estimates import Interval
 from storage.query.models.apu import MOST_ROWS, ApuAnswer, ApuQuestion
 from storage.query.models.capacity import CapacityAnswer, CapacityQuestion
 from storage.query.models.load_rows import LoadRow
 from storage.query.models.machine_loads import MOST_UNCOUNTED, CoreTimes, read_core_times
-from storage.query.models.told import Unsaid
-from storage.query.reader import StoreReading
+from storage.query.models.no_answer import Unavailable
 from storage.query.selections.matchers import Matcher, Operator
 from storage.query.selections.selection import Selection
-from storage.query.weighing.estimates import Interval
+from storage.query.store_reading import StoreReading
 
 _PLATFORM = "platform"
 
@@ -50,8 +50,8 @@ class Served:
 
     old: CapacityAnswer
     new: CapacityAnswer
-    by_utilisation: ServedWork | Unsaid
-    by_apu: ServedWork | Unsaid
+    by_utilisation: ServedWork | Unavailable
+    by_apu: ServedWork | Unavailable
     """By counters if `counted`, else by the operating systems' times."""
 
     @property
@@ -60,10 +60,10 @@ class Served:
         return self.old.counted and self.new.counted
 
     @property
-    def unsaid(self) -> Unsaid | None:
+    def unavailable(self) -> Unavailable | None:
         """Why neither measure says anything."""
-        neither = isinstance(self.by_utilisation, Unsaid) and isinstance(self.by_apu, Unsaid)
-        return self.by_utilisation if neither and isinstance(self.by_utilisation, Unsaid) else None
+        neither = isinstance(self.by_utilisation, Unavailable) and isinstance(self.by_apu, Unavailable)
+        return self.by_utilisation if neither and isinstance(self.by_utilisation, Unavailable) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class MachineTypesAnswer:
     """At equal load; None without request rates."""
     counted: bool
     """APU is by counters of cycles; False: by the operating systems' times."""
-    unsaid: Unsaid | None
+    unavailable: Unavailable | None
 
     def apu_of(self, row: LoadRow) -> Interval:
         """The one of a type that is compared."""
@@ -115,29 +115,29 @@ class MachineTypesQuestion:
         old, new = rows.get(self.old), rows.get(self.new)
         if self.rates is not None:
             served = self._served(reading, times, self.rates)
-            return MachineTypesAnswer(found, old, new, None, served, served.counted, served.unsaid)
+            return MachineTypesAnswer(found, old, new, None, served, served.counted, served.unavailable)
         counted = _counted(old) and _counted(new)
         choice = self._choice(found, old, new, counted=counted)
-        if isinstance(choice, Unsaid):
+        if isinstance(choice, Unavailable):
             return MachineTypesAnswer(found, old, new, None, None, counted, choice)
         return MachineTypesAnswer(found, old, new, choice, None, counted, None)
 
     def _choice(
         self, found: ApuAnswer, old: LoadRow | None, new: LoadRow | None, *, counted: bool
-    ) -> Choice | Unsaid:
-        if found.unsaid is not None:
-            return found.unsaid
+    ) -> Choice | Unavailable:
+        if found.unavailable is not None:
+            return found.unavailable
         if old is None or new is None:
             gone = self.old if old is None else self.new
-            return Unsaid(
+            return Unavailable(
                 "too_little", f"No visit of {gone} has an APU; why not stands beside those left out."
             )
         try:
             return choose(
                 _type(self.old_price, old, counted=counted), _type(self.new_price, new, counted=counted)
             )
-        except CannotSay as error:
-            return Unsaid(error.reason, str(error))
+        except NotEstimable as error:
+            return Unavailable(error.reason, str(error))
 
     def _served(self, reading: StoreReading, times: CoreTimes, rates: MachineRates) -> Served:
         answers = []
@@ -164,15 +164,15 @@ class MachineTypesQuestion:
             return Served(old, new, by_utilisation, self._compared(old.by_hardware, new.by_hardware))
         return Served(old, new, by_utilisation, self._compared(old.by_apu, new.by_apu))
 
-    def _compared(self, old: Capacity | Unsaid, new: Capacity | Unsaid) -> ServedWork | Unsaid:
-        if isinstance(old, Unsaid):
-            return Unsaid(old.reason, f"{self.old}: {old.detail}")
-        if isinstance(new, Unsaid):
-            return Unsaid(new.reason, f"{self.new}: {new.detail}")
+    def _compared(self, old: Capacity | Unavailable, new: Capacity | Unavailable) -> ServedWork | Unavailable:
+        if isinstance(old, Unavailable):
+            return Unavailable(old.reason, f"{self.old}: {old.detail}")
+        if isinstance(new, Unavailable):
+            return Unavailable(new.reason, f"{self.new}: {new.detail}")
         try:
             return compare(self.old_price, old, self.new_price, new)
-        except CannotSay as error:
-            return Unsaid(error.reason, str(error))
+        except NotEstimable as error:
+            return Unavailable(error.reason, str(error))
 
 
 def _counted(row: LoadRow | None) -> bool:

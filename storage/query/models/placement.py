@@ -6,15 +6,15 @@ from math import inf
 
 import numpy as np
 
-from analysis.errors import CannotSay
+from analysis.errors import NotEstimable
 from analysis.interference.advisor import Tenant, place
 from storage.errors import BadSelection
 from storage.query.models.interference import check_peak, refuse_applications
 from storage.query.models.interference_ground import Source
 from storage.query.models.interference_training import Trained, Wanted, train
-from storage.query.models.told import Inputs, Unsaid
-from storage.query.reader import StoreReading
+from storage.query.models.no_answer import Inputs, Unavailable
 from storage.query.selections.selection import Selection
+from storage.query.store_reading import StoreReading
 
 MOST_TENANTS = 200
 MOST_MACHINES = 200
@@ -28,14 +28,14 @@ class Placed:
 
     application: str
     machine: int | None
-    """From 0; None: `unsaid` says why."""
+    """From 0; None: `unavailable` says why."""
     most: float | None
     """Degradation that it may suffer; None: any."""
     degradation: float | None
     """Predicted beside those it is placed with, 0 alone; None: no model can say."""
     kept: bool | None
     """Whether its target is; None: it is not placed."""
-    unsaid: Unsaid | None
+    unavailable: Unavailable | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class PlacementAnswer:
     """The search found nothing better; False: it stopped at its limit."""
     inputs: Inputs
     left_out: Mapping[str, int]
-    unsaid: Unsaid | None
+    unavailable: Unavailable | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class PlacementQuestion:
             reading, Wanted(self.selection, targets, self.platform, self.peak_gbs, self.experiments)
         )
         ground = found.ground
-        rows, ended, unsaid = _placed(self, found)
+        rows, ended, unavailable = _placed(self, found)
         return PlacementAnswer(
             source=found.source,
             platform=ground.platform,
@@ -98,7 +98,7 @@ class PlacementQuestion:
             ended=ended,
             inputs=ground.inputs,
             left_out=ground.left_out,
-            unsaid=unsaid,
+            unavailable=unavailable,
         )
 
 
@@ -115,8 +115,10 @@ def _check(question: PlacementQuestion) -> None:
         raise BadSelection(f"1 to {MOST_MACHINES} machines of 1 to {MOST_TENANTS} programs each.")
 
 
-def _placed(question: PlacementQuestion, found: Trained) -> tuple[tuple[Placed, ...], bool, Unsaid | None]:
-    lacking = found.unsaid
+def _placed(
+    question: PlacementQuestion, found: Trained
+) -> tuple[tuple[Placed, ...], bool, Unavailable | None]:
+    lacking = found.unavailable
     if lacking:
         # Without its pressure nobody knows what a program does to the others, so none can be placed.
         rows = tuple(
@@ -125,7 +127,11 @@ def _placed(question: PlacementQuestion, found: Trained) -> tuple[tuple[Placed, 
         first = next(iter(lacking.values()))
         if len(lacking) == 1:
             return rows, False, first
-        return rows, False, Unsaid(first.reason, f"Of {', '.join(lacking)} nothing is known: {first.detail}")
+        return (
+            rows,
+            False,
+            Unavailable(first.reason, f"Of {', '.join(lacking)} nothing is known: {first.detail}"),
+        )
     tenants = [
         Tenant(found.models[name].model, inf if most is None else most) for name, most in question.tenants
     ]
@@ -133,8 +139,8 @@ def _placed(question: PlacementQuestion, found: Trained) -> tuple[tuple[Placed, 
         placement = place(
             tenants, question.machines, question.slots, cautious=question.cautious, looks=_LOOKS
         )
-    except CannotSay as error:
-        return (), False, Unsaid(error.reason, str(error))
+    except NotEstimable as error:
+        return (), False, Unavailable(error.reason, str(error))
     machine = {tenant: at for at, members in enumerate(placement.machines) for tenant in members}
     rows = tuple(
         Placed(
@@ -143,7 +149,7 @@ def _placed(question: PlacementQuestion, found: Trained) -> tuple[tuple[Placed, 
             most=most,
             degradation=value if np.isfinite(value := placement.degradation[number]) else None,
             kept=number not in placement.unmet,
-            unsaid=None,
+            unavailable=None,
         )
         for number, (name, most) in enumerate(question.tenants)
     )

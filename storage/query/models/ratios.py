@@ -14,12 +14,12 @@ from analysis import ratios
 from analysis.measured import Measured
 from storage.arrays import Int64
 from storage.errors import BadSelection
-from storage.query.models.told import Inputs, Unsaid
+from storage.query.estimation.covered_time import HOUR_S
+from storage.query.models.no_answer import Inputs, Unavailable
 from storage.query.observed.counters import Counters, Pairs, read_failures
 from storage.query.observed.machines import APPLICATION, LABELS, MachineVisits, read_machine_visits
-from storage.query.reader import StoreReading
 from storage.query.selections.selection import Selection
-from storage.query.weighing.covered import HOUR_S
+from storage.query.store_reading import StoreReading
 
 MOST_ROWS = 10_000
 MOST_STEPS = 1_000
@@ -58,7 +58,7 @@ class RatioRow:
     """Seconds since 1970 UTC at which its step begins; None without steps."""
     value: Measured | None
     """None: nobody counted it. `hi` is ∞ where a single visit has the row."""
-    few: bool
+    low_confidence: bool
     visits: int
     machines: int
     y: float
@@ -78,7 +78,7 @@ class RatioAnswer:
     rows: tuple[RatioRow, ...]
     rows_total: int
     inputs: Inputs
-    unsaid: Unsaid | None
+    unavailable: Unavailable | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +103,9 @@ class RatioQuestion:
         pairs, named = named_pairs(reading, self.selection, counters, derived, by_application=applications)
         failures = read_failures(reading.connection, self.selection, visits, (derived.y, derived.x))
         inputs = Inputs(visits.coverage, len(visits), len(np.unique(pairs.visit)), failures)
-        unsaid = _unsaid(visits, pairs, derived, applications=applications)
-        rows = () if unsaid else _rows(visits, pairs, named, derived, self.by, self.step_s)
-        return RatioAnswer(derived, self.by, self.step_s, rows[: self.limit], len(rows), inputs, unsaid)
+        unavailable = _unsaid(visits, pairs, derived, applications=applications)
+        rows = () if unavailable else _rows(visits, pairs, named, derived, self.by, self.step_s)
+        return RatioAnswer(derived, self.by, self.step_s, rows[: self.limit], len(rows), inputs, unavailable)
 
 
 def derived_of(ratio: str) -> Derived:
@@ -172,15 +172,19 @@ def _matching(pairs: Pairs, named: Mapping[int, str], selection: Selection) -> P
     return pairs.of(keep)
 
 
-def _unsaid(visits: MachineVisits, pairs: Pairs, derived: Derived, *, applications: bool) -> Unsaid | None:
+def _unsaid(
+    visits: MachineVisits, pairs: Pairs, derived: Derived, *, applications: bool
+) -> Unavailable | None:
     if not len(visits):
-        return Unsaid("too_little", "No visit of the selection has landed.")
+        return Unavailable("too_little", "No visit of the selection has ingested.")
     if visits.weights is None:
-        return Unsaid("not_random", "Visits by hand are no random sample, so they say nothing of the fleet.")
+        return Unavailable(
+            "not_random", "Visits by hand are no random sample, so they say nothing of the fleet."
+        )
     if not len(pairs.visit):
         of = "of applications " if applications else ""
         hint = " Count control groups: fleetprof campaigns set … --cgroups 16." if applications else ""
-        return Unsaid("too_little", f"No visit has both {derived.y} and {derived.x} {of}counted.{hint}")
+        return Unavailable("too_little", f"No visit has both {derived.y} and {derived.x} {of}counted.{hint}")
     return None
 
 
@@ -240,7 +244,7 @@ def _rows(  # noqa: PLR0917 - one step of the answer
             key={label: text.get(id_, "") for label, text, id_ in zip(by, texts, key[:-1], strict=True)},
             start=key[-1] if step_s else None,
             value=Measured(*ends) if known else None,
-            few=bool(found.few[place]),
+            low_confidence=bool(found.low_confidence[place]),
             visits=int(found.visits[place]),
             machines=int(machines[place]),
             y=float(found.y[place]),

@@ -14,12 +14,12 @@ from analysis.estimate import LEVEL
 from analysis.measured import Measured
 from analysis.ratios import Ratios
 from storage.errors import BadSelection
+from storage.query.models.no_answer import Inputs, Unavailable
 from storage.query.models.ratios import DERIVED, Derived, named_pairs, of_rows
-from storage.query.models.told import Inputs, Unsaid
 from storage.query.observed.counters import Counters, read_failures
 from storage.query.observed.machines import read_machine_visits
-from storage.query.reader import StoreReading
 from storage.query.selections.selection import Selection
+from storage.query.store_reading import StoreReading
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class SideRow:
     """That the two are equal."""
     significant: bool
     """The interval excludes 1. At most 5 % of the figures so marked are false."""
-    few: bool
+    low_confidence: bool
     """Fewer than three visits of one of the platforms contribute."""
     suspect: bool
     """Surely tenfold apart: the events may not count the same thing."""
@@ -52,7 +52,7 @@ class SideAnswer:
     level: float
     """Of the factors' intervals, 0.95…1."""
     inputs: Inputs
-    unsaid: Unsaid | None
+    unavailable: Unavailable | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,16 +79,16 @@ class SideQuestion:
                 (),
                 LEVEL,
                 inputs,
-                Unsaid("too_little", f"No visit of the selection was on {' or '.join(lacking)}."),
+                Unavailable("too_little", f"No visit of the selection was on {' or '.join(lacking)}."),
             )
         if not len(visits) or visits.weights is None:
             why = (
-                "No visit of the selection has landed."
+                "No visit of the selection has ingested."
                 if not len(visits)
                 else "Visits by hand are no random sample."
             )
             return SideAnswer(
-                (), LEVEL, inputs, Unsaid("too_little" if not len(visits) else "not_random", why)
+                (), LEVEL, inputs, Unavailable("too_little" if not len(visits) else "not_random", why)
             )
         found: list[Ratios] = []
         counted = np.zeros(len(visits), np.bool_)
@@ -108,8 +108,10 @@ class SideQuestion:
             missing=tuple(f for f in failures if f.platform in {self.first, self.second}),
         )
         rows, level = _rows(found)
-        unsaid = None if rows else Unsaid("too_little", "Neither platform has any of the counters counted.")
-        return SideAnswer(rows, level, inputs, unsaid)
+        unavailable = (
+            None if rows else Unavailable("too_little", "Neither platform has any of the counters counted.")
+        )
+        return SideAnswer(rows, level, inputs, unavailable)
 
 
 def _rows(found: list[Ratios]) -> tuple[tuple[SideRow, ...], float]:
@@ -133,7 +135,7 @@ def _rows(found: list[Ratios]) -> tuple[tuple[SideRow, ...], float]:
                 else None,
                 float(compared.p[place]) if known else None,
                 bool(compared.significant[place]),
-                bool(compared.few[place]),
+                bool(compared.low_confidence[place]),
                 bool(compared.suspect[place]),
                 (int(first.visits[place]), int(second.visits[place])),
             )
@@ -148,7 +150,10 @@ def _of_side(found: list[Ratios], side: int) -> Ratios:
         return np.array([getattr(one, name)[side] for one in found])
 
     return Ratios(
-        **{name: column(name) for name in ("value", "lo", "hi", "few", "degrees", "visits", "y", "x")}
+        **{
+            name: column(name)
+            for name in ("value", "lo", "hi", "low_confidence", "degrees", "visits", "y", "x")
+        }
     )
 
 

@@ -13,15 +13,15 @@ from analysis.measured import Measured
 from analysis.reliability import entropy_of
 from analysis.stability import Stability, judge
 from storage.errors import BadSelection
-from storage.query.facts.scan import SampleType
-from storage.query.models.told import Unsaid
-from storage.query.reader import StoreReading
+from storage.query.estimation.visit_evidence import Visits
+from storage.query.facts.visit_scan import SampleType
+from storage.query.models.no_answer import Unavailable
 from storage.query.selections.selection import Selection
 from storage.query.shapes.frame_keys import split_keys
 from storage.query.shapes.reliability import SeenProfile, fit_of, seen_profile
 from storage.query.shapes.steps import DAY_S
 from storage.query.shapes.totals import Totals, totals
-from storage.query.weighing.evidence import Visits
+from storage.query.store_reading import StoreReading
 
 MOST_DAYS = 100
 """Of which a selection's profile is held together day by day."""
@@ -49,7 +49,7 @@ class StabilityAnswer:
     by: tuple[str, ...]
     stability: Stability | None
     days: tuple[Day, ...]
-    unsaid: Unsaid | None
+    unavailable: Unavailable | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +76,10 @@ class StabilityQuestion:
             raise TypeError("stability is that of visits")
         if evidence.design.weights is None:
             why = "Visits by hand are no random sample, so they say nothing of the fleet."
-            return StabilityAnswer(samples.kind, behind, self.by, None, (), Unsaid("not_random", why))
+            return StabilityAnswer(samples.kind, behind, self.by, None, (), Unavailable("not_random", why))
         if not behind.samples:
             why = "Nothing of the selection was sampled."
-            return StabilityAnswer(samples.kind, behind, self.by, None, (), Unsaid("too_little", why))
+            return StabilityAnswer(samples.kind, behind, self.by, None, (), Unavailable("too_little", why))
         found = seen_profile(reading, samples, self.by)
         days = _days(found, reading.visit_times(self.selection).of(found.ids))
         judged = judge(

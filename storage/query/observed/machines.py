@@ -1,4 +1,4 @@
-"""The landed visits of a selection as windows on machines: what each stands for, and whose it was.
+"""The ingested visits of a selection as windows on machines: what each stands for, and whose it was.
 
 Counters and CPU times belong to machines, or to an application on one, not to functions; so a selection of them goes
 by its time, its campaign, and matchers on the machine and the application. Source: docs/numbers.md, docs/models.md.
@@ -15,10 +15,10 @@ from sqlalchemy.sql.elements import ColumnElement
 from analysis.weights import Weights
 from storage.arrays import Bool, Float, Int64
 from storage.errors import BadSelection
-from storage.query.facts.scan import campaign_of, sample_type_of
+from storage.query.estimation.sampling_design import Coverage, Ids, read_design, read_watched
+from storage.query.facts.visit_scan import campaign_of, sample_type_of
 from storage.query.selections.matchers import Matcher
 from storage.query.selections.selection import DEFAULT_EVENT, Selection
-from storage.query.weighing.design import Coverage, Ids, read_design, read_watched
 from storage.schema import BY_HAND, machine, stratum, visit
 from storage.snapshots.copy_binary import among, read_fixed
 
@@ -30,7 +30,7 @@ _MAX_BYTES = 256 << 20
 
 @dataclass(frozen=True, slots=True)
 class MachineVisits:
-    """Columns over the landed visits that watched the selection's event, by ascending id."""
+    """Columns over the ingested visits that watched the selection's event, by ascending id."""
 
     id: Ids
     seconds: Float
@@ -50,7 +50,7 @@ class MachineVisits:
     """By label of `LABELS`: index into `names`."""
     names: Mapping[str, tuple[str, ...]]
     among: tuple[ColumnElement[bool], ...]
-    """Conditions on `visit` that leave them, and perhaps visits that did not land."""
+    """Conditions on `visit` that leave them, and perhaps visits that did not ingest."""
 
     @property
     def watched(self) -> Float:

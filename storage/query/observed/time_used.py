@@ -8,7 +8,7 @@ import numpy as np
 from sqlalchemy import BigInteger, Connection, cast, func, select
 
 from storage.arrays import Float, Int64
-from storage.query.facts.scan import TIME_UNIT, SampleType, campaign_of, sample_type_of
+from storage.query.facts.visit_scan import TIME_UNIT, SampleType, campaign_of, sample_type_of
 from storage.query.observed.machines import MachineVisits
 from storage.query.selections.selection import Selection
 from storage.schema import profile, visit

@@ -16,9 +16,9 @@ from storage.arrays import Int64
 from storage.errors import BadSelection
 from storage.query.selections.matchers import FRAME_NAMES, Matcher, format_name
 from storage.schema import DIMENSIONS, dim_value, label_set, machine, profile
-from storage.snapshots import budget
+from storage.snapshots import query_budget
 from storage.snapshots.copy_binary import among
-from storage.snapshots.remembered import once_a_snapshot
+from storage.snapshots.snapshot_cache import cached_per_snapshot
 
 MACHINE = "machine"
 FRAME_KEYS = ("function", "file", "binary")
@@ -158,7 +158,7 @@ def column_of(label: str) -> str:
     return label if label in DIMENSIONS else "label_set_id"
 
 
-@once_a_snapshot
+@cached_per_snapshot
 def _matching(connection: Connection, matcher: Matcher) -> list[int]:
     """Ids of the values that satisfy the matcher's positive form."""
     test = matcher.positive()
@@ -188,7 +188,7 @@ def passing(rows: Iterable[Sequence[object]], test: Callable[[str], bool]) -> li
     found = []
     for place, (id_, value) in enumerate(rows):
         if place % _TOGETHER == 0:
-            budget.checkpoint()
+            query_budget.checkpoint()
         text_ = str(value)
         if text_ not in verdicts:
             verdicts[text_] = test(text_)

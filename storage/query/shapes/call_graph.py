@@ -10,7 +10,9 @@ import numpy as np
 
 from analysis import estimate
 from storage.arrays import Float, Int64
-from storage.query.facts.scan import SampleType
+from storage.query.estimation.estimates import Estimate, Interval, estimates
+from storage.query.estimation.visit_totals import Contributions
+from storage.query.facts.visit_scan import SampleType
 from storage.query.reading import Reading
 from storage.query.samples import Samples
 from storage.query.selections.selection import Selection
@@ -18,9 +20,7 @@ from storage.query.shapes.call_edges import Calls, calls_between, functions_of
 from storage.query.shapes.frame_tree import Borne
 from storage.query.shapes.table_frames import brought_at
 from storage.query.shapes.totals import Totals, totals
-from storage.query.stacks.functions import FunctionRow
-from storage.query.weighing.by_visit import Brought
-from storage.query.weighing.estimates import Estimate, Interval, estimates
+from storage.query.stacks.function_names import FunctionRow
 
 MOST_NODES = 500
 MOST_EDGES = 2_000
@@ -183,7 +183,7 @@ class CallGraphQuestion:
         return tuple(edges), len(rest), float(shares[rest].max(initial=0.0))
 
 
-def brought_to(samples: Samples, functions: Int64) -> Brought:
+def brought_to(samples: Samples, functions: Int64) -> Contributions:
     """What each visit brought to functions, ascending ids that the samples have, as their self and total."""
     evidence, shape, seen = samples.evidence, samples.shape, samples.visit_facts
     visits, rows = len(evidence), len(functions)

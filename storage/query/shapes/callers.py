@@ -11,7 +11,9 @@ import numpy as np
 
 from analysis import estimate
 from storage.arrays import Float, Int64
-from storage.query.facts.scan import SampleType
+from storage.query.estimation.estimates import Estimate, Interval, estimates
+from storage.query.estimation.visit_evidence import Visits
+from storage.query.facts.visit_scan import SampleType
 from storage.query.reading import Reading
 from storage.query.samples import Samples
 from storage.query.selections.selection import Selection
@@ -21,10 +23,8 @@ from storage.query.shapes.row_order import Page, Sort, ordered
 from storage.query.shapes.table import Row, only_row, shown_rows
 from storage.query.shapes.totals import Totals, totals
 from storage.query.stacks import prefix_tree
-from storage.query.stacks.functions import FunctionRow, Functions
+from storage.query.stacks.function_names import FunctionRow, Functions
 from storage.query.subject import Subject
-from storage.query.weighing.estimates import Estimate, Interval, estimates
-from storage.query.weighing.evidence import Visits
 
 MOST_ROWS = 1000
 MOST_NODES = 100_000
@@ -150,14 +150,14 @@ class _Lender:
 
     whole: float
     effective: float
-    few: bool
+    low_confidence: bool
 
     def lent(self, shares: Sequence[float]) -> list[Estimate]:
         """Estimates of parts of what the functions are."""
         values: Float = np.array(shares, np.float64)
         lo, hi = estimate.share_interval(values, self.effective)
         return [
-            Estimate(interval, interval.scaled(self.whole), self.few)
+            Estimate(interval, interval.scaled(self.whole), self.low_confidence)
             for interval in map(Interval, values.tolist(), lo.tolist(), hi.tolist())
         ]
 
@@ -184,11 +184,11 @@ def _itself(reading: Reading, samples: Samples, found: Occurrences) -> tuple[Row
         return row, None
     heaviest = int(found.functions[0])
     alone = Occurrences.of(reading.functions, samples, Subject(heaviest)).together()
-    details = evidence.details(alone.brought(np.zeros(1, np.int64)), np.array([heaviest]))
+    details = evidence.details(alone.contributions(np.zeros(1, np.int64)), np.array([heaviest]))
     (own,), (total,) = estimates(details.own, 1), estimates(details.total, 1)
     if details.total is None or total is None:
         return row, None
-    lender = _Lender(samples.whole, float(estimate.shares(details.total).effective[0]), total.few)
+    lender = _Lender(samples.whole, float(estimate.shares(details.total).effective[0]), total.low_confidence)
     if len(found.functions) > 1:  # of several as one, cells know nothing: they borrow from the heaviest
         own, total = lender.lent([row.self_share, row.total_share])
         return replace(row, own_estimate=own, total_estimate=total), lender

@@ -15,30 +15,30 @@ import numpy as np
 from analysis.moments import Moments
 from storage.arrays import Bool, Float, Int64, sum_at
 from storage.errors import BudgetExceeded
-from storage.query.cells.gathered import CannotTell, Gathered, gather
-from storage.query.cells.in_steps import InSteps, SteppedCells, SteppedVisits, remainder
-from storage.query.cells.moments import LooseVisits, Pairs
-from storage.query.facts.scan import SampleType, campaign_of, sample_type_of
+from storage.query.access_path import Shape
+from storage.query.cells.rollup_scan import NotInRollup, RollupScan, scan_rollup
+from storage.query.cells.row_moments import DeltaMoments, Pairs
+from storage.query.cells.step_moments import InSteps, SteppedCells, SteppedVisits, remainder
+from storage.query.estimation import visit_totals
+from storage.query.estimation.covered_time import HOUR_S
+from storage.query.estimation.visit_evidence import Seen
+from storage.query.estimation.visit_times import VisitTimes, read_hourly_times
+from storage.query.estimation.visit_totals import PerVisit
+from storage.query.facts.visit_scan import SampleType, campaign_of, sample_type_of
 from storage.query.function_samples import ApplicationSamples, FunctionSamples
-from storage.query.planner import Shape
-from storage.query.reader import StoreReading
 from storage.query.selections.selection import Selection
 from storage.query.shapes.frame_keys import split_keys
 from storage.query.shapes.steps import DAY_S, Steps
 from storage.query.shapes.table_frames import FunctionRows, brought_at
 from storage.query.shapes.table_rows import APPLICATION, ApplicationRows
 from storage.query.shapes.totals import Totals, totals_of_cells
-from storage.query.weighing import by_visit
-from storage.query.weighing.by_visit import ByVisit
-from storage.query.weighing.covered import HOUR_S
-from storage.query.weighing.evidence import Seen
-from storage.query.weighing.visit_times import VisitTimes, read_hourly_times
-from storage.rolling import reading as stored
-from storage.rolling.cubes import APPLICATION as APPLICATIONS
-from storage.rolling.cubes import HOUR, HOURS_A_DAY
-from storage.rolling.reading import Cells, Functions
-from storage.rolling.rows import ANSWER_BYTES
-from storage.snapshots import budget
+from storage.query.store_reading import StoreReading
+from storage.rollup import read_cells as stored
+from storage.rollup.cell_rows import ANSWER_BYTES
+from storage.rollup.cubes import APPLICATION as APPLICATIONS
+from storage.rollup.cubes import HOUR, HOURS_A_DAY
+from storage.rollup.read_cells import Cells, Functions
+from storage.snapshots import query_budget
 from storage.snapshots.copy_binary import TooMuch
 
 Name = tuple[dict[str, str], int | None]
@@ -53,8 +53,8 @@ class CellSeries:
     kind: SampleType
     totals: Totals
     times: VisitTimes
-    landed: Int64
-    """Days on which something landed."""
+    ingested: Int64
+    """Days on which something ingested."""
     names: tuple[Name, ...]
     """Of the lines."""
     lines_total: int
@@ -76,12 +76,12 @@ def cell_series(
         return None
     by_application = keys == ((APPLICATION,), ())
     try:
-        with budget.given_back():
+        with query_budget.given_back():
             asked = _Asked(
                 reading, selection, over, limit if by else 0, own=own, by_application=by_application
             )
             return asked.answer()
-    except (TooMuch, CannotTell):
+    except (TooMuch, NotInRollup):
         return None
     except BudgetExceeded as error:
         if error.limit != "memory":
@@ -95,8 +95,8 @@ def whole_by_step(reading: StoreReading, event: Selection, over: Steps) -> Float
     Raises as `Reading.samples` does.
     """
     asked = _Asked(reading, event, over, 0, own=True, by_application=False)
-    with suppress(CannotTell):
-        found = asked.gathered(sample_type_of(reading.connection, event))
+    with suppress(NotInRollup):
+        found = asked.scanned(sample_type_of(reading.connection, event))
         return None if found is None else asked.squares_of_whole(found)
     return None
 
@@ -121,7 +121,7 @@ class _Asked:
     own: bool
     by_application: bool
 
-    def gathered(self, kind: SampleType) -> Gathered | None:
+    def scanned(self, kind: SampleType) -> RollupScan | None:
         """What cells and loose visits have; None: it cannot be told by step."""
         reading, step_s = self.reading, self.over.step_s
         shape = Shape(
@@ -135,18 +135,18 @@ class _Asked:
         campaign_id = campaign_of(reading.connection, self.selection)
         if plan.cells is None or campaign_id is None:
             return None
-        found = gather(
+        found = scan_rollup(
             reading.connection, self.selection, kind, campaign_id, plan.cells, reading.source.cache
         )
-        # Of a day that has landed in part, hours are weighed visit by visit (`step_weights`).
+        # Of a day that has ingested in part, hours are weighed visit by visit (`step_weights`).
         return None if found is None or (found.strata.waiting and step_s % DAY_S) else found
 
-    def squares_of_whole(self, found: Gathered) -> Float:
+    def squares_of_whole(self, found: RollupScan) -> Float:
         """As `whole_by_step`."""
-        cells, visits, count = self._stepped(found, found.cells), found.loose.visits, self.over.count
+        cells, visits, count = self._stepped(found, found.cells), found.delta.visits, self.over.count
         weight, sums, step = cells.cells.weight, cells.cells.sums, self._steps_at(visits.hour)
-        loose = found.loose.facts
-        of_loose = found.loose.weight * sum_at(loose.visit, loose.samples * loose.period, len(visits))
+        delta = found.delta.facts
+        of_loose = found.delta.weight * sum_at(delta.visit, delta.samples * delta.period, len(visits))
         by_step = [
             np.bincount(cells.step, of_cells, count) + np.bincount(step, visits.sign * of_visits, count)
             for of_cells, of_visits in (
@@ -160,7 +160,7 @@ class _Asked:
     def answer(self) -> CellSeries | None:
         reading, over = self.reading, self.over
         kind = sample_type_of(reading.connection, self.selection)
-        found = self.gathered(kind)
+        found = self.scanned(kind)
         if found is None:
             return None
         chosen = self._chosen()
@@ -227,16 +227,16 @@ class _Asked:
         names = tuple((rows.key(place), rows.function_id(place)) for place in places.tolist())
         return _Chosen(totals_of_cells(samples), ids, names, len(rows.own) if self.limit else 0)
 
-    def _rows(self, found: Gathered, chosen: _Chosen) -> tuple[InSteps, Int64, Bool]:
+    def _rows(self, found: RollupScan, chosen: _Chosen) -> tuple[InSteps, Int64, Bool]:
         """What the cells have of these rows, their units by step, and whether it is known how many visits have each."""
         if not self.by_application:
             return self._functions(found, chosen)
         return *self._applications(found, chosen), np.ones(len(chosen.ids), np.bool_)
 
-    def _functions(self, found: Gathered, chosen: _Chosen) -> tuple[InSteps, Int64, Bool]:
+    def _functions(self, found: RollupScan, chosen: _Chosen) -> tuple[InSteps, Int64, Bool]:
         """As `_rows`."""
-        rows, loose = len(chosen.ids), found.loose.facts
-        shape, naming = self.reading.source.shape(self.reading.connection, loose.stack)
+        rows, delta = len(chosen.ids), found.delta.facts
+        shape, naming = self.reading.source.shape(self.reading.connection, delta.stack)
         canonical = naming.canonical
         row_of = np.full(max(len(canonical), int(shape.function.max(initial=0)) + 1) + 1, -1, np.int64)
         row_of[canonical[chosen.ids]] = np.arange(rows)
@@ -257,8 +257,8 @@ class _Asked:
         pairs = replace(
             pairs, **{field: getattr(pairs, field)[there] for field in Pairs.__slots__ if field != "second"}
         )
-        seen = Seen(loose.visit[loose.profile], shape.leaf, loose.values, loose.units, _NONE)
-        brought = by_visit.joined([], rows)
+        seen = Seen(delta.visit[delta.profile], shape.leaf, delta.values, delta.units, _NONE)
+        contributions = visit_totals.joined([], rows)
         if len(seen.leaf) and rows:
             both = brought_at(
                 shape,
@@ -266,10 +266,10 @@ class _Asked:
                 row_of[shape.function],
                 seen,
                 rows=rows,
-                visits=len(found.loose.visits),
+                visits=len(found.delta.visits),
                 totals=not self.own,
             )
-            brought = both.own if self.own else both.total
+            contributions = both.own if self.own else both.total
         cells = self._stepped(found, found.cells)
         units = self._units(pairs.row, cells.step[pairs.cell], amounts[there], rows)
         once = pairs.each_once(rows)
@@ -277,11 +277,11 @@ class _Asked:
         counted = np.bincount(once.row, minlength=rows) == np.bincount(pairs.row, minlength=rows)
         if self.own:
             counted[:] = False  # cells count visits by what is anywhere in the stack
-        return *self._in_steps(found, (cells, cells), once, brought, units), counted
+        return *self._in_steps(found, (cells, cells), once, contributions, units), counted
 
-    def _applications(self, found: Gathered, chosen: _Chosen) -> tuple[InSteps, Int64]:
+    def _applications(self, found: RollupScan, chosen: _Chosen) -> tuple[InSteps, Int64]:
         """What the cells have of these applications, and their units by step."""
-        rows, loose = len(chosen.ids), found.loose.facts
+        rows, delta = len(chosen.ids), found.delta.facts
         whole = self._stepped(found, found.cells)
         of_rows, cells = whole, found.cells
         if found.plan.cube is not APPLICATIONS:
@@ -298,34 +298,36 @@ class _Asked:
         row_of = {application: row for row, application in enumerate(chosen.ids.tolist())}
         row = np.fromiter((row_of.get(k, -1) for k in cells.k1.tolist()), np.int64, len(cells))
         pairs = Pairs.of_applications(of_rows.cells.sums, row, alone=of_rows is whole)
-        of_profile = [row_of.get(application, -1) for application in loose.application.tolist()]
-        brought = by_visit.of_pairs(
-            np.array(of_profile, np.int64)[loose.profile] if of_profile else _NONE,
-            loose.visit[loose.profile],
-            loose.units,
+        of_profile = [row_of.get(application, -1) for application in delta.application.tolist()]
+        contributions = visit_totals.of_pairs(
+            np.array(of_profile, np.int64)[delta.profile] if of_profile else _NONE,
+            delta.visit[delta.profile],
+            delta.units,
             rows=rows,
-            visits=len(found.loose.visits),
+            visits=len(found.delta.visits),
         )
         units = self._units(pairs.row, of_rows.step[pairs.cell], cells.total[pairs.cell], rows)
-        return self._in_steps(found, (whole, of_rows), pairs, brought, units)
+        return self._in_steps(found, (whole, of_rows), pairs, contributions, units)
 
     def _in_steps(
         self,
-        found: Gathered,
+        found: RollupScan,
         cells: tuple[SteppedCells, SteppedCells],
         pairs: Pairs,
-        brought: ByVisit,
+        contributions: PerVisit,
         units: Int64,
     ) -> tuple[InSteps, Int64]:
-        visits, loose = found.loose.visits, found.loose.facts
-        selected = sum_at(loose.visit, loose.samples * loose.period, len(visits))
+        visits, delta = found.delta.visits, found.delta.facts
+        selected = sum_at(delta.visit, delta.samples * delta.period, len(visits))
         step = self._steps_at(visits.hour)
-        signed = visits.sign[brought.visit] * brought.units
-        units = units + self._units(brought.row, step[brought.visit], signed, brought.rows)
-        of_loose = LooseVisits(
-            visits.sign, found.loose.weight, found.group, visits.machine, loose.visit, selected
+        signed = visits.sign[contributions.visit] * contributions.units
+        units = units + self._units(contributions.row, step[contributions.visit], signed, contributions.rows)
+        of_loose = DeltaMoments(
+            visits.sign, found.delta.weight, found.group, visits.machine, delta.visit, selected
         )
-        in_steps = InSteps(found.weighing.weights, *cells, pairs, SteppedVisits(of_loose, step), brought)
+        in_steps = InSteps(
+            found.weighing.weights, *cells, pairs, SteppedVisits(of_loose, step), contributions
+        )
         return in_steps, units
 
     def _units(self, row: Int64, step: Int64, units: Int64, rows: int) -> Int64:
@@ -333,13 +335,13 @@ class _Asked:
         np.add.at(table, (row, step), units)
         return table
 
-    def _units_of_whole(self, found: Gathered) -> Int64:
-        visits, loose = found.loose.visits, found.loose.facts
-        step = np.concatenate((self._steps_of(found.cells), self._steps_at(visits.hour)[loose.visit]))
-        units = np.concatenate((found.cells.total, found.loose.sign * loose.samples * loose.period))
+    def _units_of_whole(self, found: RollupScan) -> Int64:
+        visits, delta = found.delta.visits, found.delta.facts
+        step = np.concatenate((self._steps_of(found.cells), self._steps_at(visits.hour)[delta.visit]))
+        units = np.concatenate((found.cells.total, found.delta.sign * delta.samples * delta.period))
         return self._units(np.zeros(len(step), np.int64), step, units, 1).ravel()
 
-    def _stepped(self, found: Gathered, cells: Cells) -> SteppedCells:
+    def _stepped(self, found: RollupScan, cells: Cells) -> SteppedCells:
         return SteppedCells(found.open, self._steps_of(cells))
 
     def _steps_of(self, cells: Cells) -> Int64:

@@ -8,7 +8,11 @@ import numpy as np
 from analysis import estimate
 from analysis.diff import Diff, Power, compare, difference
 from storage.arrays import Float, Int64
-from storage.query.facts.scan import SampleType
+from storage.query.estimation.estimates import Interval
+from storage.query.estimation.visit_evidence import Visits
+from storage.query.estimation.visit_tables import visit_table
+from storage.query.estimation.visit_totals import PerVisit
+from storage.query.facts.visit_scan import SampleType
 from storage.query.reading import Reading
 from storage.query.samples import Samples
 from storage.query.selections.selection import Selection
@@ -17,10 +21,6 @@ from storage.query.shapes.row_matching import heaviest
 from storage.query.shapes.table import all_rows
 from storage.query.shapes.table_rows import Rows
 from storage.query.shapes.totals import Totals, totals
-from storage.query.weighing.by_visit import ByVisit
-from storage.query.weighing.estimates import Interval
-from storage.query.weighing.evidence import Visits
-from storage.query.weighing.visit_tables import visit_table
 
 MOST_ROWS = 500
 _SEED = 1
@@ -38,7 +38,7 @@ class Evidence:
     q: float
     """Smallest rate of false discoveries at which it is significant."""
     significant: bool
-    few: bool
+    low_confidence: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class DiffRow:
     evidence: Evidence | None
     """None like the next: one of them is no random sample."""
     levels: Levels | None
-    """None also for levels that time says nothing of (gauges), and where nothing landed."""
+    """None also for levels that time says nothing of (gauges), and where nothing ingested."""
 
     @property
     def delta(self) -> float:
@@ -143,11 +143,11 @@ class Side:
         weight = self.rows.own_weight if own else self.rows.total_weight
         return weight / whole if whole > 0 else np.zeros(len(weight))
 
-    def brought(self, places: Int64, *, own: bool) -> ByVisit:
+    def contributions(self, places: Int64, *, own: bool) -> PerVisit:
         """What each visit brought to the rows at these places, -1 for a row that is not there."""
         there = np.flatnonzero(places >= 0)
-        brought = self.rows.brought(places[there])
-        found = brought.own if own else brought.total
+        contributions = self.rows.contributions(places[there])
+        found = contributions.own if own else contributions.total
         return replace(found, row=there[found.row], rows=len(places))
 
 
@@ -187,12 +187,12 @@ def compared(
     shares = [side.shares(own=own) for side in sides]
     places, rows_total = heaviest((sides[0].rows, sides[1].rows), shares, limit)
     first, second = places
-    brought = [side.brought(place, own=own) for side, place in zip(sides, places, strict=True)]
+    contributions = [side.contributions(place, own=own) for side, place in zip(sides, places, strict=True)]
     a_share, b_share = (
         [float(share[p]) if p >= 0 else 0.0 for p in place.tolist()]
         for share, place in zip(shares, places, strict=True)
     )
-    result, levels = _result(sides, brought), _levels(sides, brought)
+    result, levels = _result(sides, contributions), _levels(sides, contributions)
     rows = tuple(
         DiffRow(
             key=_row_key(sides, place),
@@ -213,19 +213,19 @@ def visit_numbers(sides: Sequence[Side]) -> list[Int64]:
     return np.split(number.astype(np.int64), [len(sides[0].visits)])
 
 
-def _result(sides: Sequence[Side], brought: Sequence[ByVisit]) -> Diff | None:
+def _result(sides: Sequence[Side], contributions: Sequence[PerVisit]) -> Diff | None:
     if any(side.visits.design.weights is None for side in sides):
         return None
     tables = [
         visit_table(side.visits, found, key)
-        for side, found, key in zip(sides, brought, visit_numbers(sides), strict=True)
+        for side, found, key in zip(sides, contributions, visit_numbers(sides), strict=True)
     ]
     return compare(tables[0], tables[1], seed=_SEED)
 
 
-def _levels(sides: Sequence[Side], brought: Sequence[ByVisit]) -> list[Levels] | None:
+def _levels(sides: Sequence[Side], contributions: Sequence[PerVisit]) -> list[Levels] | None:
     found = []
-    for side, pairs in zip(sides, brought, strict=True):
+    for side, pairs in zip(sides, contributions, strict=True):
         moments, seconds = side.visits.moments(pairs), side.visits.design.coverage.weighed_s
         if moments is None or not seconds > 0 or side.samples.kind.gauge:
             return None
@@ -247,7 +247,7 @@ def _evidence(result: Diff, row: int) -> Evidence:
         p=float(result.p[row]),
         q=float(result.q[row]),
         significant=bool(result.significant[row]),
-        few=bool(result.few[row]),
+        low_confidence=bool(result.low_confidence[row]),
     )
 
 

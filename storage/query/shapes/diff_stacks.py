@@ -7,7 +7,7 @@ import numpy as np
 
 from storage.arrays import Int64
 from storage.errors import BadSelection
-from storage.query.facts.scan import SampleType
+from storage.query.facts.visit_scan import SampleType
 from storage.query.reading import Reading
 from storage.query.selections.selection import Selection
 from storage.query.shapes.stack_samples import MOST_STACKS
@@ -15,7 +15,7 @@ from storage.query.shapes.stack_table import Grouping, StackRows, StackTable, ta
 from storage.query.shapes.totals import Totals, totals
 from storage.query.stack_filter import merged
 from storage.query.stacks.definitions import UNKNOWN, Definition
-from storage.query.stacks.functions import FunctionRow
+from storage.query.stacks.function_names import FunctionRow
 from storage.query.stacks.prefix_tree import ROOT
 from storage.query.stacks.stack_tree import Shape
 

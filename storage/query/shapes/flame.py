@@ -9,9 +9,9 @@ import numpy as np
 
 from storage.arrays import Float, Int32, Int64, distinct
 from storage.errors import BadSelection
-from storage.landing.markers import Kind
-from storage.landing.resolved import Status
-from storage.query.facts.scan import SampleType
+from storage.ingest.marker_frames import Kind
+from storage.ingest.symbolized import Status
+from storage.query.facts.visit_scan import SampleType
 from storage.query.reading import Reading
 from storage.query.samples import Samples
 from storage.query.selections.label_names import FRAME_KEYS
@@ -20,7 +20,7 @@ from storage.query.shapes.design_effect import effective_sizes
 from storage.query.shapes.frame_tree import Borne, FrameTree, below_labels, from_callees, from_callers
 from storage.query.shapes.label_groups import label_groups
 from storage.query.shapes.totals import Totals, totals
-from storage.query.stacks.functions import FunctionRow, Functions
+from storage.query.stacks.function_names import FunctionRow, Functions
 
 MOST_NODES = 200_000
 MOST_LABELS = 4

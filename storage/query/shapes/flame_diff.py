@@ -5,14 +5,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from storage.arrays import Float, Int32
-from storage.query.facts.scan import SampleType
+from storage.query.facts.visit_scan import SampleType
 from storage.query.reading import Reading
 from storage.query.selections.selection import Selection
 from storage.query.shapes.frame_tree import Borne, FrameTree, from_root
 from storage.query.shapes.totals import Totals, totals
 from storage.query.shapes.union_tree import union
 from storage.query.stacks import prefix_tree
-from storage.query.stacks.functions import FunctionRow, Functions
+from storage.query.stacks.function_names import FunctionRow, Functions
 
 
 @dataclass(frozen=True, slots=True)

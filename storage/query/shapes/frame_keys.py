@@ -12,7 +12,7 @@ import numpy as np
 
 from storage.arrays import Int64
 from storage.errors import BadSelection
-from storage.query.stacks.functions import FunctionRow, Functions
+from storage.query.stacks.function_names import FunctionRow, Functions
 
 LINE = "line"
 FRAME_KEYS = ("function", "file", "binary", LINE)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from storage.arrays import Float, sum_at, weight_at
-from storage.query.facts.scan import Profiles, SampleType
+from storage.query.facts.visit_scan import Profiles, SampleType
 from storage.query.reading import Reading
 from storage.query.selections import label_names
 from storage.query.selections.selection import Selection

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from storage.query import builds
-from storage.query.facts.scan import SampleType
-from storage.query.lined import LinedSamples
+from storage.query import binary_builds
+from storage.query.facts.visit_scan import SampleType
+from storage.query.line_samples import LinedSamples
 from storage.query.reading import Reading
 from storage.query.selections.selection import Selection
 from storage.query.shapes.occurrences import Occurrences
@@ -18,7 +18,7 @@ from storage.query.shapes.row_order import Page, Sort, ordered
 from storage.query.shapes.source_versions import SourceVersion, VersionRows, versions_of
 from storage.query.shapes.table import Row, only_row, shown_rows
 from storage.query.shapes.totals import Totals, totals
-from storage.query.stacks.functions import FunctionRow
+from storage.query.stacks.function_names import FunctionRow
 from storage.query.subject import Subject
 
 MOST_ROWS = 20_000
@@ -75,7 +75,7 @@ class LinesQuestion:
 
     def answer(self, reading: Reading) -> LinesAnswer:
         """The lines; none if no stack has such a function. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
-        lined = reading.lined(self.selection, builds.LABELS)
+        lined = reading.lined(self.selection, binary_builds.LABELS)
         found = source_lines(reading, self.selection, lined, self.subject, self.limit)
         return LinesAnswer(lined.samples.kind, totals(reading.functions, lined.samples), found)
 

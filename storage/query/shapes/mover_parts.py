@@ -5,15 +5,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analysis.movers.parts import Parts
+from analysis.movers.function_parts import Parts
 from storage.arrays import Bool, Int64, weight_at
+from storage.query.estimation.visit_evidence import Visits
+from storage.query.estimation.visit_tables import counted
 from storage.query.reading import Reading
 from storage.query.samples import Samples
 from storage.query.shapes.diff import Compared, Side, visit_numbers
 from storage.query.shapes.table import all_rows
 from storage.query.shapes.table_rows import Rows
-from storage.query.weighing.evidence import Visits
-from storage.query.weighing.visit_tables import counted
 
 _SEED = 1
 """Of the choice of visits: one question has one answer."""
@@ -89,8 +89,8 @@ class RowsByProfile:
         number[kept] = np.arange(len(kept))
         y = np.zeros(len(profiles), np.int64)
         if place >= 0:
-            brought = self.rows[side].brought(np.array([place]))
-            found = brought.own if own else brought.total
+            contributions = self.rows[side].contributions(np.array([place]))
+            found = contributions.own if own else contributions.total
             y[found.visit] = found.units
         of_visit = number[evidence.of_profile]
         inside = np.flatnonzero(of_visit >= 0)

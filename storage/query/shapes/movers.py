@@ -6,12 +6,12 @@ version, compiler, kernel and the like.
 
 from dataclasses import dataclass
 
-from analysis.errors import CannotSay
+from analysis.errors import NotEstimable
 from analysis.measured import Measured
 from analysis.movers.attribution import Attribution, Explanation, Kind, attribute
-from analysis.movers.found import LEAST, movers
+from analysis.movers.significant_movers import LEAST, movers
 from storage.errors import BadSelection
-from storage.query.facts.scan import SampleType
+from storage.query.facts.visit_scan import SampleType
 from storage.query.reading import Reading
 from storage.query.selections.selection import Selection
 from storage.query.shapes.diff import MOST_ROWS, Compared, Comparison, DiffRow, compared
@@ -58,7 +58,7 @@ class Cause:
 
 
 @dataclass(frozen=True, slots=True)
-class Unsaid:
+class Unavailable:
     """Why there is no cause."""
 
     reason: str
@@ -72,7 +72,7 @@ class Mover:
     """A row that changed."""
 
     row: DiffRow
-    cause: Cause | Unsaid
+    cause: Cause | Unavailable
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class MoversAnswer:
     """That a cause was looked for in: those asked for that have several values."""
     part: float
     """Share of the visits that causes were looked for in, 0…1."""
-    unsaid: Unsaid | None
+    unavailable: Unavailable | None
     """Why nothing can be said to have moved."""
 
 
@@ -124,14 +124,14 @@ class MoversQuestion:
         labels = tuple(label for label in self.labels if label not in self.by)
         a, b = (reading.visits(side, (*keys.labels, *labels)) for side in (self.selection, self.base))
         found = compared(reading, a, b, self.by, limit=self.examined, own=self.own)
-        unsaid: Unsaid | None = None
+        unavailable: Unavailable | None = None
         moved: list[int] = []
         if found.result is None:
-            unsaid = Unsaid(
+            unavailable = Unavailable(
                 "no_design", "Visits were not drawn at random: what chance explains is not known."
             )
         elif not (a.whole > 0 and b.whole > 0):
-            unsaid = Unsaid("too_little", "One of the two sides has no sample at all.")
+            unavailable = Unavailable("too_little", "One of the two sides has no sample at all.")
         else:
             moved = movers(found.result, self.least).tolist()
         by_profile = RowsByProfile.of(reading, found, self.by, labels, _MOST_VISITS) if moved else None
@@ -144,7 +144,7 @@ class MoversQuestion:
             movers=() if by_profile is None else self._movers(found, moved, by_profile),
             labels=() if by_profile is None else by_profile.dimensions.names,
             part=1.0 if by_profile is None else by_profile.part,
-            unsaid=unsaid,
+            unavailable=unavailable,
         )
 
     def _movers(self, found: Compared, moved: list[int], by_profile: RowsByProfile) -> tuple[Mover, ...]:
@@ -154,17 +154,17 @@ class MoversQuestion:
             for number, row in enumerate(moved)
         )
 
-    def _cause(self, by_profile: RowsByProfile, number: int, places: tuple[int, int]) -> Cause | Unsaid:
+    def _cause(self, by_profile: RowsByProfile, number: int, places: tuple[int, int]) -> Cause | Unavailable:
         names = by_profile.dimensions.names
         if number >= self.explain:
-            return Unsaid("not_asked", f"Causes were looked for in the {self.explain} largest changes.")
+            return Unavailable("not_asked", f"Causes were looked for in the {self.explain} largest changes.")
         if not names:
-            return Unsaid("constant", "None of the labels has more than one value.")
+            return Unavailable("constant", "None of the labels has more than one value.")
         now, before = (by_profile.parts(side, place, own=self.own) for side, place in enumerate(places))
         try:
             found = attribute(now, before, names, seed=_SEED)
-        except CannotSay as error:
-            return Unsaid(error.reason, str(error))
+        except NotEstimable as error:
+            return Unavailable(error.reason, str(error))
         return _told(found, by_profile)
 
 

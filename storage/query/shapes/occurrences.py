@@ -11,16 +11,16 @@ from functools import cached_property
 import numpy as np
 
 from storage.arrays import Int64, distinct, group_starts, ranges, sorting, sum_at, weight_at
+from storage.query.estimation import visit_totals
+from storage.query.estimation.visit_evidence import Details, Visits
+from storage.query.estimation.visit_totals import Contributions
 from storage.query.samples import Samples
 from storage.query.shapes.frame_keys import function_key
 from storage.query.shapes.frame_tree import COLUMNS, Borne, FrameTree, from_callees
 from storage.query.stacks import prefix_tree
-from storage.query.stacks.functions import Functions
+from storage.query.stacks.function_names import Functions
 from storage.query.subject import Subject
-from storage.query.weighing import by_visit
-from storage.query.weighing.by_visit import Brought
-from storage.query.weighing.evidence import Details, Visits
-from storage.snapshots import budget
+from storage.snapshots import query_budget
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Occurrences:
     @classmethod
     def of(cls, named: Functions, samples: Samples, subject: Subject) -> "Occurrences":
         """Those of the subject's functions."""
-        budget.checkpoint()  # a thousand users have a tree each
+        query_budget.checkpoint()  # a thousand users have a tree each
         shape = samples.shape
         borne = Borne.of(shape, samples.facts.units, samples.weighted)
         used, which = distinct(shape.function)
@@ -225,9 +225,9 @@ class CallRows:
         if not isinstance(evidence, Visits):
             unknown = [None] * len(places)
             return Details(unknown, unknown, unknown, unknown, None, None)
-        return evidence.details(self.brought(places), None)
+        return evidence.details(self.contributions(places), None)
 
-    def brought(self, places: Int64, *, totals: bool = True) -> Brought:  # noqa: ARG002 - calls have both
+    def contributions(self, places: Int64, *, totals: bool = True) -> Contributions:  # noqa: ARG002 - calls have both
         """What each visit brought to some rows, in their order."""
         samples, size = self._samples, len(places)
         shape, seen, visits = samples.shape, samples.seen, len(samples.evidence)
@@ -237,7 +237,7 @@ class CallRows:
         at_node[self._nodes] = row_of[self._row]
         own_row = at_node[seen.leaf]
         there = own_row >= 0
-        own = by_visit.of_pairs(own_row, seen.visit, seen.units, rows=size, visits=visits)
+        own = visit_totals.of_pairs(own_row, seen.visit, seen.units, rows=size, visits=visits)
         row = row_of[self._outer_row]
         order = sorting(row + 1)
         nodes = self._outer[order][row[order] >= 0]
@@ -245,8 +245,8 @@ class CallRows:
         ends = self._ends
         low, high = ends.below[nodes], ends.below[shape.end[nodes]]
         in_slices = np.concatenate(([0], np.cumsum(ends.samples_before[high] - ends.samples_before[low])))
-        total = by_visit.of_slices(first, low, high, ends.visit, ends.units, visits=visits)
-        return Brought(
+        total = visit_totals.of_slices(first, low, high, ends.visit, ends.units, visits=visits)
+        return Contributions(
             sum_at(own_row[there], seen.samples[there], size),
             in_slices[first[1:]] - in_slices[first[:-1]],
             own,

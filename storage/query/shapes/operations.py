@@ -11,16 +11,16 @@ from typing import Any
 from sqlalchemy import Connection, Select, func, literal, select
 
 from storage import partitions
-from storage.query.reader import StoreReading
+from storage.query.store_reading import StoreReading
 from storage.schema import (
     campaign,
     machine,
-    relanding,
-    roll_queue,
+    reprocessing,
+    rollup_queue,
     symcache,
     visit,
 )
-from storage.symbols import asks
+from storage.symbols import requests
 
 COUNTED = 100_000
 """What waits is counted up to this many."""
@@ -46,13 +46,13 @@ class Operations:
     machines_enabled: int
     visits_last_hour: dict[str, int]
     """Drawn for the last hour, by outcome."""
-    roll_queue: int
+    rollup_queue: int
     """Visits that are not merged into cells yet; at most `COUNTED`."""
     partition_days_ahead: int
-    """Days after today that facts can be landed in; −1: not even today."""
+    """Days after today that facts can be ingested in; −1: not even today."""
     oldest_partition: float | None
     """Seconds since 1970 of the oldest day with facts."""
-    relandings: int
+    reprocessings: int
     """Binaries whose better symbols have not reached every capture yet."""
     builds_under_way: int
     builds_failed: int
@@ -108,13 +108,13 @@ def read_operations(connection: Connection) -> Operations:
             connection, select(literal(1)).where(machine.c.removed_at.is_(None), machine.c.enabled)
         ),
         visits_last_hour=dict(tuple(row) for row in outcomes),
-        roll_queue=_count(connection, select(roll_queue.c.entry_id)),
+        rollup_queue=_count(connection, select(rollup_queue.c.entry_id)),
         partition_days_ahead=max(((day - now.date()).days for day in days if day >= now.date()), default=-1),
         oldest_partition=((days[0] - date(1970, 1, 1)).total_seconds() if days else None),
-        relandings=_count(connection, select(literal(1)).where(relanding.c.finished_at.is_(None))),
+        reprocessings=_count(connection, select(literal(1)).where(reprocessing.c.finished_at.is_(None))),
         builds_under_way=under_way,
         builds_failed=failed,
-        symbols_disputed=_count(connection, asks.disputed()),
+        symbols_disputed=_count(connection, requests.disputed()),
         database_bytes=connection.execute(
             select(func.pg_database_size(func.current_database()))
         ).scalar_one(),

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from storage.migrate import require_current
-from storage.query.reader import StoreReading
+from storage.query.store_reading import StoreReading
 
 
 @dataclass(frozen=True, slots=True)

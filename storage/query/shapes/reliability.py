@@ -9,16 +9,16 @@ from analysis.measured import Measured
 from analysis.reliability import Convergence, converge, entropy_of, halves, seen_by
 from analysis.visit_table import VisitTable
 from storage.arrays import Float, Int64, sum_at
-from storage.query.facts.scan import SampleType
+from storage.query.estimation.sampling_design import Ids
+from storage.query.estimation.visit_evidence import Visits
+from storage.query.estimation.visit_tables import counted, visit_table
+from storage.query.facts.visit_scan import SampleType
 from storage.query.reading import Reading
 from storage.query.samples import Samples
 from storage.query.selections.selection import Selection
 from storage.query.shapes.frame_keys import split_keys
 from storage.query.shapes.table import all_rows
 from storage.query.shapes.totals import Totals, totals
-from storage.query.weighing.design import Ids
-from storage.query.weighing.evidence import Visits
-from storage.query.weighing.visit_tables import counted, visit_table
 
 MOST_ROWS = 20_000
 """Entries of a profile that are looked at, the heaviest ones."""
@@ -102,7 +102,7 @@ def seen_profile(reading: Reading, samples: Samples, by: Sequence[str]) -> SeenP
         return nothing
     heaviest = np.argsort(-rows.own_weight, kind="stable")[:MOST_ROWS]
     heaviest = heaviest[rows.own[heaviest] > 0]
-    found = rows.brought(heaviest, totals=False)
+    found = rows.contributions(heaviest, totals=False)
     table = visit_table(visits, found.own, _keys(visits.id))
     facts = samples.facts
     taken = sum_at(visits.of_profile[facts.profile], facts.samples, len(visits))[of]

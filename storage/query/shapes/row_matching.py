@@ -8,7 +8,7 @@ import numpy as np
 from storage.arrays import Float, Int64, group_starts
 from storage.query.shapes.table_frames import FrameRows
 from storage.query.shapes.table_rows import LabelRows, Rows
-from storage.snapshots import budget
+from storage.snapshots import query_budget
 
 NOWHERE = -1
 _ROW_BYTES = 80
@@ -47,7 +47,7 @@ def heaviest(sides: tuple[Rows, Rows], shares: Sequence[Float], limit: int) -> H
 
 def _numbers(sides: tuple[Rows, Rows]) -> list[Int64]:
     """A number for each row of each side, the same for one that is in both."""
-    budget.take(_ROW_BYTES * sum(len(rows.own) for rows in sides))
+    query_budget.take(_ROW_BYTES * sum(len(rows.own) for rows in sides))
     of_labels: dict[tuple[tuple[str, str], ...], int] = {}
     groups, frames = [], []
     for rows in sides:

@@ -10,7 +10,7 @@ from storage.arrays import Bool, Float, Int64
 from storage.query.selections import patterns
 from storage.query.shapes.frame_keys import LINE
 from storage.query.shapes.table_rows import Rows
-from storage.snapshots import budget
+from storage.snapshots import query_budget
 
 _NOT_NAMES = frozenset({"status", "kind"})
 """Members of a key that are no names: nobody looks for them."""
@@ -105,20 +105,20 @@ class _Names:
         self._columns: dict[str, Int64] = {}
         """By member of the keys, of each row the number of its text, a line itself, −1 where it has no such member."""
         for low in range(0, len(places), _TOGETHER):
-            budget.checkpoint()
+            query_budget.checkpoint()
             met = len(self._texts)
             for at, place in enumerate(places[low : low + _TOGETHER].tolist(), low):
                 for name, text in rows.key(place).items():
                     if name not in _NOT_NAMES:
                         self._column(name)[at] = int(text) if name == LINE else self._number(text)
-            budget.take(_TEXT_BYTES * (len(self._texts) - met))
+            query_budget.take(_TEXT_BYTES * (len(self._texts) - met))
 
     def passing(self, test: Callable[[str], bool]) -> Bool:
         """Which rows have a name that passes; lines are no names."""
         texts = list(self._texts)
         passed = np.zeros(len(texts) + 1, np.bool_)  # one more: that of rows without a name
         for low in range(0, len(texts), _TOGETHER):
-            budget.checkpoint()  # the worst patterns take 0.1 ms a name
+            query_budget.checkpoint()  # the worst patterns take 0.1 ms a name
             some = texts[low : low + _TOGETHER]
             passed[low : low + len(some)] = [test(text) for text in some]
         found = np.zeros(self._rows, np.bool_)
@@ -140,7 +140,7 @@ class _Names:
 
     def _column(self, name: str) -> Int64:
         if name not in self._columns:
-            budget.take(2 * 8 * self._rows)
+            query_budget.take(2 * 8 * self._rows)
             self._columns[name] = np.full(self._rows, -1)
         return self._columns[name]
 
@@ -151,7 +151,7 @@ class _Names:
 def _ascending(texts: list[str]) -> list[str]:
     """The texts sorted, in parts: nothing stops the sort of a list that is under way."""
     if len(texts) <= _RUN:
-        budget.checkpoint()
+        query_budget.checkpoint()
         return sorted(texts)
     middle = len(texts) // 2
     return sorted(_ascending(texts[:middle]) + _ascending(texts[middle:]))  # merges two ascending runs

@@ -1,7 +1,7 @@
 """A selection over time: its heaviest rows step by step, each point with its interval.
 
 Visits weigh as in the whole selection, by stratum and UTC day, so that the points of a row add up to the row of the table; only
-within days of which visits still wait to be landed they weigh by step as well (docs/numbers.md).
+within days of which visits still wait to be ingested they weigh by step as well (docs/numbers.md).
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,12 @@ import numpy as np
 from analysis.moments import none
 from storage.arrays import Float, Int64, sum_at
 from storage.errors import BadSelection
-from storage.query.facts.scan import SampleType
+from storage.query.estimation import visit_totals
+from storage.query.estimation.estimates import Estimate, estimates_of_all
+from storage.query.estimation.visit_evidence import Visits
+from storage.query.estimation.visit_times import VisitTimes
+from storage.query.estimation.visit_totals import PerVisit
+from storage.query.facts.visit_scan import SampleType
 from storage.query.reading import Reading
 from storage.query.samples import Samples
 from storage.query.selections.selection import Selection
@@ -24,12 +29,7 @@ from storage.query.shapes.step_weights import StepWeights, step_weights
 from storage.query.shapes.steps import Steps, steps
 from storage.query.shapes.table import all_rows
 from storage.query.shapes.totals import Totals, totals
-from storage.query.weighing import by_visit
-from storage.query.weighing.by_visit import ByVisit
-from storage.query.weighing.estimates import Estimate, estimates_of_all
-from storage.query.weighing.evidence import Visits
-from storage.query.weighing.visit_times import VisitTimes
-from storage.snapshots import budget
+from storage.snapshots import query_budget
 
 MOST_LINES = 50
 MOST_VALUES = 20_000
@@ -47,13 +47,13 @@ class Step:
     covered_s: float
     """Seconds of it that the selection has and in which the campaign drew visits."""
     weighed_s: float
-    """Of those, seconds of days on which something landed: core-seconds divided by it are cores; 0 if too few landed."""
+    """Of those, seconds of days on which something ingested: core-seconds divided by it are cores; 0 if too few ingested."""
     drawn: int
     """Visits drawn at random, whatever came of them."""
     waiting: int
-    """Of those, visits that have not come to an end: under way, or archived and not landed yet."""
-    too_few_landed: bool
-    """Visits wait, and too few have landed for estimates: there are none, only what was observed."""
+    """Of those, visits that have not come to an end: under way, or archived and not ingested yet."""
+    too_few_ingested: bool
+    """Visits wait, and too few have ingested for estimates: there are none, only what was observed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +64,10 @@ class Point:
     """Observed."""
     share: float | None
     """Of the whole selection in this step, 0…1; without a random design that observed. None: nothing was seen in it, or too few
-    visits have landed."""
+    visits have ingested."""
     estimate: Estimate | None
     """Of a step of whose visits none saw any of the selection 0, and how much there can be at most (`step_bounds`). None: that is
-    not known, too few visits have landed, or they were not drawn at random."""
+    not known, too few visits have ingested, or they were not drawn at random."""
     visits: int | None
     """With a sample of the line; None where cells do not know."""
 
@@ -160,8 +160,8 @@ class SeriesQuestion:
             rows = all_rows(reading, samples, self.by)
             weights = rows.own_weight if self.own else rows.total_weight
             places = np.argsort(-weights, kind="stable")[: self.limit]
-            brought = rows.brought(places, totals=not self.own)
-            found = brought.own if self.own else brought.total
+            contributions = rows.contributions(places, totals=not self.own)
+            found = contributions.own if self.own else contributions.total
             names = [(rows.key(place), rows.function_id(place)) for place in places.tolist()]
             total = len(rows.own)
             additive = self.own or not split_keys(self.by).frames
@@ -173,7 +173,7 @@ class SeriesQuestion:
         lines = _points(weighed, _stacked(parts), step, unseen)
         return Series(
             step_s=over.step_s,
-            steps=_steps(self.selection, times, over, evidence.design.days, weighed.unsaid),
+            steps=_steps(self.selection, times, over, evidence.design.days, weighed.unavailable),
             whole=lines[0],
             lines=tuple(Line(*name, line) for name, line in zip(names, lines[2:], strict=True)),
             lines_total=total,
@@ -206,7 +206,7 @@ def _of_cells(selection: Selection, over: Steps, found: CellSeries, unseen: Floa
     remainder = rest.pop(0) if found.additive else None
     return Series(
         step_s=over.step_s,
-        steps=_steps(selection, found.times, over, found.landed, frozenset()),
+        steps=_steps(selection, found.times, over, found.ingested, frozenset()),
         whole=whole,
         lines=tuple(Line(*name, line) for name, line in zip(found.names, rest, strict=True)),
         lines_total=found.lines_total,
@@ -215,16 +215,16 @@ def _of_cells(selection: Selection, over: Steps, found: CellSeries, unseen: Floa
 
 
 def _steps(
-    selection: Selection, times: VisitTimes, over: Steps, landed: Int64, unsaid: frozenset[int]
+    selection: Selection, times: VisitTimes, over: Steps, ingested: Int64, unavailable: frozenset[int]
 ) -> tuple[Step, ...]:
-    """`landed` are the days on which something landed, `unsaid` the steps of which too little has."""
+    """`ingested` are the days on which something ingested, `unavailable` the steps of which too little has."""
     begin, end = selection.start.timestamp(), selection.end.timestamp()
     covered, weighed = np.zeros((2, over.count))
     if times.covered is not None:
         end = min(end, times.covered.until)
         covered = times.covered.within(over.starts, over.ends)
-        weighed = times.covered.of_days(landed).within(over.starts, over.ends)
-    weighed[list(unsaid)] = 0.0
+        weighed = times.covered.of_days(ingested).within(over.starts, over.ends)
+    weighed[list(unavailable)] = 0.0
     partial = (over.starts < begin) | (over.ends > end)
     drawn = np.bincount(over.of(times.drawn_at[times.at_random]), minlength=over.count)
     waiting = np.bincount(over.of(times.drawn_at[times.waits]), minlength=over.count)
@@ -235,21 +235,21 @@ def _steps(
     return tuple(Step(over.time(i), over.time(i + 1), *values) for i, values in enumerate(columns))
 
 
-def _one_row(units: Int64) -> ByVisit:
+def _one_row(units: Int64) -> PerVisit:
     """A row of what each visit brought."""
     seen = np.flatnonzero(units)
-    return ByVisit(np.zeros(len(seen), np.int64), seen, units[seen], 1)
+    return PerVisit(np.zeros(len(seen), np.int64), seen, units[seen], 1)
 
 
-def _stacked(parts: Sequence[ByVisit]) -> ByVisit:
+def _stacked(parts: Sequence[PerVisit]) -> PerVisit:
     """The rows of all parts, one part's after the other's."""
     first = np.cumsum([0, *(part.rows for part in parts)]).tolist()
-    return by_visit.joined(
+    return visit_totals.joined(
         [replace(part, row=part.row + at) for part, at in zip(parts, first, strict=False)], first[-1]
     )
 
 
-def _points(weighed: StepWeights, found: ByVisit, step: Int64, unseen: Float) -> list[tuple[Point, ...]]:
+def _points(weighed: StepWeights, found: PerVisit, step: Int64, unseen: Float) -> list[tuple[Point, ...]]:
     """The points of each row; `step` is that of each visit, `unseen` what there can be at most in each step of which none was seen."""
     evidence, count = weighed.visits, len(unseen)
     place = found.row * count + step[found.visit]
@@ -259,7 +259,7 @@ def _points(weighed: StepWeights, found: ByVisit, step: Int64, unseen: Float) ->
     known = _estimates(weighed, found, step, unseen)
     lines: list[list[Point]] = [[] for _ in range(found.rows)]
     for number, of_step in enumerate(known):
-        budget.checkpoint()
+        query_budget.checkpoint()
         for row, (line, estimate) in enumerate(zip(lines, of_step, strict=True)):
             observed = int(units[row, number])
             share = None
@@ -270,7 +270,7 @@ def _points(weighed: StepWeights, found: ByVisit, step: Int64, unseen: Float) ->
 
 
 def _estimates(
-    weighed: StepWeights, found: ByVisit, step: Int64, unseen: Float
+    weighed: StepWeights, found: PerVisit, step: Int64, unseen: Float
 ) -> Sequence[Sequence[Estimate | None]]:
     """Of the rows, step by step."""
     moments = weighed.visits.moments_in_parts(found, step, len(unseen))
@@ -279,7 +279,7 @@ def _estimates(
     for number in weighed.varying:
         inside, pairs = step == number, step[found.visit] == number
         new = np.cumsum(inside) - 1
-        here = ByVisit(found.row[pairs], new[found.visit[pairs]], found.units[pairs], found.rows)
+        here = PerVisit(found.row[pairs], new[found.visit[pairs]], found.units[pairs], found.rows)
         moments[number] = _of(weighed.of(number), np.flatnonzero(inside)).moments(here) or moments[number]
     return estimates_of_all(
         [replace(of_step, unseen=bound) for of_step, bound in zip(moments, unseen.tolist(), strict=True)]

@@ -13,8 +13,9 @@ import numpy as np
 from analysis import estimate
 from storage.arrays import Bool, Float, Int64, distinct, sum_at, weight_at
 from storage.errors import BadSelection
-from storage.landing.markers import Kind
-from storage.query.facts.scan import SampleType
+from storage.ingest.marker_frames import Kind
+from storage.query.estimation.visit_evidence import Visits
+from storage.query.facts.visit_scan import SampleType
 from storage.query.reading import Reading
 from storage.query.samples import Samples
 from storage.query.selections.selection import Selection
@@ -22,9 +23,8 @@ from storage.query.shapes.table import Row, grouped, shown_rows
 from storage.query.shapes.table_frames import FrameGroup, frame_rows
 from storage.query.shapes.table_rows import APPLICATION, Grouping
 from storage.query.shapes.totals import Totals, totals
-from storage.query.stacks.functions import Functions
-from storage.query.weighing.evidence import Visits
-from storage.snapshots import budget
+from storage.query.stacks.function_names import Functions
+from storage.snapshots import query_budget
 
 MOST_ROWS = 1000
 _NOT_KNOWN = 0
@@ -197,7 +197,7 @@ def _by_key(uses: Uses, keys: Int64) -> Iterator[Uses]:
     first = np.searchsorted(sorted_keys, keys)
     last = np.searchsorted(sorted_keys, keys, side="right")
     for low, high in zip(first.tolist(), last.tolist(), strict=True):
-        budget.checkpoint()
+        query_budget.checkpoint()
         yield uses.of(order[low:high])
 
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from storage.arrays import Int64, distinct, sum_at, weight_at
-from storage.query.builds import Builds
-from storage.query.lined import LinedSamples
+from storage.query.binary_builds import Builds
+from storage.query.estimation import visit_totals
+from storage.query.estimation.visit_evidence import Details
+from storage.query.estimation.visit_totals import Contributions
+from storage.query.line_samples import LinedSamples
 from storage.query.shapes.frame_keys import LINE
-from storage.query.stacks.functions import Functions
-from storage.query.weighing import by_visit
-from storage.query.weighing.by_visit import Brought
-from storage.query.weighing.evidence import Details
+from storage.query.stacks.function_names import Functions
 
 _LINE_BITS = 31
 
@@ -126,9 +126,9 @@ class VersionRows:
 
     def details(self, places: Int64) -> Details:
         """Details of some rows, in their order."""
-        return self._lined.visits.details(self.brought(places), None)
+        return self._lined.visits.details(self.contributions(places), None)
 
-    def brought(self, places: Int64, *, totals: bool = True) -> Brought:  # noqa: ARG002 - lines have both
+    def contributions(self, places: Int64, *, totals: bool = True) -> Contributions:  # noqa: ARG002 - lines have both
         """What each visit brought to some rows, in their order."""
         facts, size, visits = self._lined.lines, len(places), len(self._lined.visits)
         row_of = np.full(len(self._keys) + 1, -1, np.int64)
@@ -136,10 +136,10 @@ class VersionRows:
         row = row_of[self._row]
         there = row >= 0
         own, total = (
-            by_visit.of_pairs(row, self._visit, units, rows=size, visits=visits)
+            visit_totals.of_pairs(row, self._visit, units, rows=size, visits=visits)
             for units in (self._own, self._total)
         )
-        return Brought(
+        return Contributions(
             sum_at(row[there], facts.own[there], size),
             sum_at(row[there], facts.total[there], size),
             own,

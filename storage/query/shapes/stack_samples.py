@@ -7,8 +7,11 @@ import numpy as np
 
 from storage.arrays import Int64, distinct
 from storage.errors import BadSelection
-from storage.query.facts.scan import SampleType
-from storage.query.lined import refuse_frames
+from storage.query.estimation import visit_totals
+from storage.query.estimation.estimates import Estimate, estimates
+from storage.query.estimation.visit_evidence import Visits
+from storage.query.facts.visit_scan import SampleType
+from storage.query.line_samples import refuse_frames
 from storage.query.reading import Reading
 from storage.query.samples import Samples
 from storage.query.selections.label_names import FRAME_KEYS
@@ -17,11 +20,8 @@ from storage.query.shapes.stack_table import Grouping, StackRows, StackTable, ta
 from storage.query.shapes.totals import Totals, totals
 from storage.query.stack_filter import through_any
 from storage.query.stacks.definitions import UNKNOWN, Definition
-from storage.query.stacks.functions import FunctionRow, Functions
+from storage.query.stacks.function_names import FunctionRow, Functions
 from storage.query.subject import Subject
-from storage.query.weighing import by_visit
-from storage.query.weighing.estimates import Estimate, estimates
-from storage.query.weighing.evidence import Visits
 
 MOST_STACKS = 2_000_000
 """Of one answer; what is beyond is its remainder."""
@@ -125,11 +125,11 @@ def _estimates(samples: Samples, rows: StackRows, shown: Int64) -> tuple[Estimat
     assert isinstance(evidence, Visits)  # so `Reading.visits` says
     row = np.full(len(rows.leaf), -1, np.int64)
     row[shown] = np.arange(len(shown))
-    brought = by_visit.of_pairs(
+    contributions = visit_totals.of_pairs(
         row[rows.of_fact],
         evidence.of_profile[samples.facts.profile],
         samples.facts.units,
         rows=len(shown),
         visits=len(evidence),
     )
-    return tuple(estimates(evidence.moments(brought), len(shown)))
+    return tuple(estimates(evidence.moments(contributions), len(shown)))

@@ -12,7 +12,7 @@ import numpy as np
 from storage.arrays import Float, Int64, distinct, sorting, sum_at, weight_at
 from storage.query.stacks import prefix_tree
 from storage.query.stacks.definitions import Definition
-from storage.query.stacks.functions import FunctionRow
+from storage.query.stacks.function_names import FunctionRow
 from storage.query.stacks.stack_tree import Shape
 
 _DENSE = 1 << 24

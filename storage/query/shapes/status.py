@@ -1,4 +1,4 @@
-"""How the fleet is covered, what waits to be landed, and whose symbols are missing."""
+"""How the fleet is covered, what waits to be ingested, and whose symbols are missing."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import Connection, and_, func, select
 
 from storage import thinning
-from storage.query.reader import StoreReading
 from storage.query.shapes.failures import VisitFailure, read_failures
-from storage.rolling.fold import overdue
+from storage.query.store_reading import StoreReading
+from storage.rollup.daily import overdue
 from storage.schema import binary, campaign, capture, capture_binary, machine, sample_type, visit
 
 _MISSING_SHOWN = 50
@@ -27,19 +27,19 @@ class CampaignStatus:
     period_s: float
     last_round: int
     drawn_share: float
-    """Of its planned visits, 1 unless captures wait too long to be landed (`storage.thinning`)."""
+    """Of its planned visits, 1 unless captures wait too long to be ingested (`storage.thinning`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class CapturesStatus:
-    """What is archived and not landed."""
+    """What is archived and not ingested."""
 
     waiting: int
     """For the first time."""
     oldest_waiting_s: float | None
     again: int
-    """Landed, and wanted once more with better symbols."""
-    set_aside: int
+    """Ingested, and wanted once more with better symbols."""
+    quarantined: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Status:
     events: tuple[tuple[str, str], ...]
     """(event, unit) of everything that was ever sampled."""
     latest: datetime | None
-    """When the newest visit that has landed was drawn."""
+    """When the newest visit that has ingested was drawn."""
     missing_symbols: tuple[MissingSymbols, ...]
 
 
@@ -83,37 +83,37 @@ class StatusQuestion:
 
 
 @dataclass(frozen=True, slots=True)
-class LandingStatus:
-    """What waits to be landed or merged."""
+class IngestionStatus:
+    """What waits to be ingested or merged."""
 
     captures: CapturesStatus
-    days_unfolded: int
+    days_without_daily_rollup: int
     """Days that are over and have no cells but those of their hours."""
 
 
 @dataclass(frozen=True, slots=True)
-class LandingQuestion:
-    """What waits to be landed or merged."""
+class IngestionQuestion:
+    """What waits to be ingested or merged."""
 
-    def answer(self, reading: StoreReading) -> LandingStatus:
+    def answer(self, reading: StoreReading) -> IngestionStatus:
         """The backlog. Raises `DatabaseError`."""
-        unfolded = overdue(reading.connection, datetime.now(UTC))
-        return LandingStatus(captures_status(reading.connection), len(unfolded))
+        without_daily_rollup = overdue(reading.connection, datetime.now(UTC))
+        return IngestionStatus(captures_status(reading.connection), len(without_daily_rollup))
 
 
 def captures_status(connection: Connection) -> CapturesStatus:
-    """What waits to be landed; cheap enough for a metric."""
-    waits = and_(capture.c.landed < capture.c.wanted, capture.c.set_aside.is_(None))
+    """What waits to be ingested; cheap enough for a metric."""
+    waits = and_(capture.c.ingested < capture.c.wanted, capture.c.quarantined.is_(None))
     waiting, oldest = connection.execute(
         select(func.count(), func.extract("epoch", func.now() - func.min(capture.c.archived_at))).where(
-            waits, capture.c.landed == 0
+            waits, capture.c.ingested == 0
         )
     ).one()
     again = connection.execute(
-        select(func.count()).select_from(capture).where(waits, capture.c.landed > 0)
+        select(func.count()).select_from(capture).where(waits, capture.c.ingested > 0)
     ).scalar_one()
     aside = connection.execute(
-        select(func.count()).select_from(capture).where(capture.c.set_aside.is_not(None))
+        select(func.count()).select_from(capture).where(capture.c.quarantined.is_not(None))
     ).scalar_one()
     return CapturesStatus(waiting, None if oldest is None else float(oldest), again, aside)
 
@@ -153,7 +153,7 @@ def read_status(connection: Connection) -> Status:
     latest = connection.execute(
         select(visit.c.drawn_at)
         .join(capture, capture.c.visit_id == visit.c.visit_id)
-        .where(capture.c.landed > 0)
+        .where(capture.c.ingested > 0)
         .order_by(visit.c.drawn_at.desc())
         .limit(1)
     ).scalar()
@@ -178,7 +178,7 @@ def _missing_symbols(connection: Connection, now: datetime) -> tuple[MissingSymb
     since = (now - _MISSING_OVER).date()
     samples = connection.execute(
         select(func.coalesce(func.sum(capture.c.samples), 0)).where(
-            capture.c.day >= since, capture.c.landed > 0
+            capture.c.day >= since, capture.c.ingested > 0
         )
     ).scalar_one()
     if not samples:

@@ -1,6 +1,6 @@
 """How much there can be at most of a selection in steps of which no visit saw any of it: a share of what they saw besides.
 
-As of the whole time (`storage.query.unseen`), step by step: of the whole event the visits of a step are asked for their sums, of
+As of the whole time (`storage.query.zero_count_bounds`), step by step: of the whole event the visits of a step are asked for their sums, of
 cells where these tell it, else of profiles. Source: docs/numbers.md, "Zero".
 """
 
@@ -10,14 +10,14 @@ import numpy as np
 
 from analysis import estimate, moments
 from storage.arrays import Bool, Float, weight_at
-from storage.query.facts.scan import SampleType
+from storage.query.estimation.visit_times import VisitTimes
+from storage.query.facts.visit_scan import SampleType
 from storage.query.reading import Reading
 from storage.query.selections.selection import Selection
 from storage.query.shapes.cell_series import whole_by_step
 from storage.query.shapes.step_weights import step_weights
 from storage.query.shapes.steps import Steps
-from storage.query.unseen import could_be_seen, event_of, unless_too_much
-from storage.query.weighing.visit_times import VisitTimes
+from storage.query.zero_count_bounds import could_be_seen, event_of, unless_too_much
 
 
 def step_bounds(

@@ -1,6 +1,6 @@
-"""What a selection's visits stand for step by step, within days whose newest visits still wait to be landed.
+"""What a selection's visits stand for step by step, within days whose newest visits still wait to be ingested.
 
-`analysis.partly_landed` says how; here is what of the store it is told. Days that lie in one step, and those of which nothing waits,
+`analysis.partly_ingested` says how; here is what of the store it is told. Days that lie in one step, and those of which nothing waits,
 weigh as in the whole selection.
 """
 
@@ -10,14 +10,14 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from analysis.partly_landed import Drawn, Landed, PartlyLanded, Piece, weigh_pieces
+from analysis.partly_ingested import Drawn, Ingested, PartlyIngested, Piece, weigh_pieces
 from storage.arrays import Int64
+from storage.query.estimation.covered_time import CoveredTime
+from storage.query.estimation.visit_evidence import Visits
+from storage.query.estimation.visit_times import VisitTimes
 from storage.query.reading import Reading
 from storage.query.selections.selection import Selection
 from storage.query.shapes.steps import DAY_S, Steps
-from storage.query.weighing.covered import CoveredTime
-from storage.query.weighing.evidence import Visits
-from storage.query.weighing.visit_times import VisitTimes
 
 _NOTHING: frozenset[int] = frozenset()
 
@@ -28,24 +28,24 @@ class StepWeights:
 
     visits: Visits
     """With their weights; in a step of which nothing is said 0."""
-    unsaid: frozenset[int] = _NOTHING
-    """Steps of which too little has landed for a number."""
-    landed: PartlyLanded | None = None
+    unavailable: frozenset[int] = _NOTHING
+    """Steps of which too little has ingested for a number."""
+    ingested: PartlyIngested | None = None
     """None: visits weigh as in the whole selection."""
     place: Int64 | None = None
-    """Of each visit, where it is in `landed`; -1: nowhere."""
+    """Of each visit, where it is in `ingested`; -1: nowhere."""
 
     @property
     def varying(self) -> Iterable[int]:
         """Steps whose visits vary in another way than the whole selection's."""
-        return () if self.landed is None else self.landed.varying
+        return () if self.ingested is None else self.ingested.varying
 
     def of(self, step: int) -> Visits:
         """The visits with how those of a step vary; the others are to be left out."""
-        if self.landed is None or self.place is None or step not in self.landed.varying:
+        if self.ingested is None or self.place is None or step not in self.ingested.varying:
             return self.visits
-        varying = self.landed.varying[step]
-        group = self.landed.group.copy()
+        varying = self.ingested.varying[step]
+        group = self.ingested.group.copy()
         group[varying.visits] = varying.group
         return replace(
             self.visits,
@@ -74,10 +74,10 @@ def step_weights(
     row = strata.row(watched.stratum, watched.day)
     counted = np.flatnonzero(row >= 0)
     ids, seconds = watched.id[counted], watched.seconds[counted]
-    of_landed = Landed(row[counted], watched.utilisation_class[counted], over.of(times.of(ids)), seconds)
-    frame = strata.frame(of_landed.row, of_landed.utilisation_class, np.ones(len(ids)), seconds)
+    of_ingested = Ingested(row[counted], watched.utilisation_class[counted], over.of(times.of(ids)), seconds)
+    frame = strata.frame(of_ingested.row, of_ingested.utilisation_class, np.ones(len(ids)), seconds)
     pieces = _pieces(drawn.day[here][waits], of_drawn.step[waits], covered, over)
-    found = weigh_pieces(frame, of_drawn, of_landed, pieces)
+    found = weigh_pieces(frame, of_drawn, of_ingested, pieces)
     place = np.full(len(visits), -1, np.int64)
     if len(ids):
         at = np.minimum(np.searchsorted(ids, visits.id), len(ids) - 1)

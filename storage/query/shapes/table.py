@@ -13,10 +13,12 @@ import numpy as np
 
 from storage.arrays import Int64
 from storage.errors import BadSelection
-from storage.query.cells.evidence import Merged
-from storage.query.facts.scan import Profiles, SampleType
+from storage.query.cells.cell_evidence import Merged
+from storage.query.estimation.estimates import Estimate, estimates
+from storage.query.estimation.visit_evidence import Seen
+from storage.query.facts.visit_scan import Profiles, SampleType
 from storage.query.function_samples import ApplicationSamples, FunctionSamples
-from storage.query.lined import LinedSamples
+from storage.query.line_samples import LinedSamples
 from storage.query.reading import Reading
 from storage.query.samples import Samples
 from storage.query.selections.selection import Selection
@@ -26,8 +28,6 @@ from storage.query.shapes.table_frames import FunctionRows, frame_rows
 from storage.query.shapes.table_lines import line_rows
 from storage.query.shapes.table_rows import APPLICATION, ApplicationRows, Grouping, LabelRows, Rows
 from storage.query.shapes.totals import Totals, totals, totals_of_cells
-from storage.query.weighing.estimates import Estimate, estimates
-from storage.query.weighing.evidence import Seen
 
 MOST_ROWS = 10_000
 _MOST_GROUPS = 20_000

@@ -6,17 +6,17 @@ from typing import Protocol
 import numpy as np
 
 from storage.arrays import Bool, Float, Int64, distinct, sum_at, weight_at
+from storage.query.estimation import visit_totals
+from storage.query.estimation.visit_evidence import Details, VisitFacts
+from storage.query.estimation.visit_totals import Contributions, in_order
 from storage.query.function_samples import FunctionSamples
 from storage.query.samples import Samples
 from storage.query.shapes.frame_keys import FrameKeys, Numbering, function_key
 from storage.query.shapes.table_rows import Grouping, Identities
 from storage.query.stacks import prefix_tree
-from storage.query.stacks.functions import Functions
+from storage.query.stacks.function_names import Functions
 from storage.query.stacks.stack_tree import Shape
-from storage.query.weighing import by_visit
-from storage.query.weighing.by_visit import Brought, in_order
-from storage.query.weighing.evidence import Details, VisitFacts
-from storage.snapshots import budget
+from storage.snapshots import query_budget
 
 
 class RowGroup(Protocol):
@@ -37,7 +37,7 @@ class RowGroup(Protocol):
         """The row's function; None unless rows are functions or lines of functions."""
         ...
 
-    def brought(self, rows: Int64, *, totals: bool) -> Brought:
+    def contributions(self, rows: Int64, *, totals: bool) -> Contributions:
         """What each visit brought to some rows, in their order."""
         ...
 
@@ -87,16 +87,18 @@ class FrameRows:
         functions = None
         if self._functions:
             functions = np.array([self.function_id(place) for place in places.tolist()], np.int64)
-        return self._evidence.details(self.brought(places), functions)
+        return self._evidence.details(self.contributions(places), functions)
 
-    def brought(self, places: Int64, *, totals: bool = True) -> Brought:
+    def contributions(self, places: Int64, *, totals: bool = True) -> Contributions:
         """What each visit brought to some rows, in their order."""
         group_of = np.searchsorted(self._first, places, side="right") - 1
-        parts: list[Brought] = []
+        parts: list[Contributions] = []
         moved = [places[:0]]
         for number in np.unique(group_of).tolist():
             here = np.flatnonzero(group_of == number)
-            parts.append(self._groups[number].brought(places[here] - self._first[number], totals=totals))
+            parts.append(
+                self._groups[number].contributions(places[here] - self._first[number], totals=totals)
+            )
             moved.append(here)
         return in_order(parts, np.concatenate(moved))
 
@@ -125,7 +127,7 @@ class FrameGroup:
     def __init__(
         self, functions: Functions, samples: Samples, labels: dict[str, str], keys: FrameKeys
     ) -> None:
-        budget.checkpoint()  # 0.3 ms a group of a large tree, and 20,000 groups
+        query_budget.checkpoint()  # 0.3 ms a group of a large tree, and 20,000 groups
         self._samples = samples
         self.labels = labels
         shape = samples.shape
@@ -167,12 +169,12 @@ class FrameGroup:
         """The row's function; None unless rows are functions."""
         return int(self.keys[row]) if self._by_function else None
 
-    def brought(self, rows: Int64, *, totals: bool) -> Brought:
+    def contributions(self, rows: Int64, *, totals: bool) -> Contributions:
         """What each visit brought to some rows."""
         evidence, shape, seen = self._samples.evidence, self._samples.shape, self._samples.visit_facts
         if not len(seen):  # all of it is in cells
-            none = by_visit.joined([], len(rows))
-            return Brought(np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64), none, none)
+            none = visit_totals.joined([], len(rows))
+            return Contributions(np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64), none, none)
         place_of = np.full(len(self.keys) + 1, -1, np.int64)  # one more, for what is no row
         place_of[rows] = np.arange(len(rows))
         of_node = place_of[self._row_of][self._key]
@@ -183,11 +185,11 @@ class FrameGroup:
 
 def brought_at(
     shape: Shape, outermost: Bool, of_node: Int64, seen: VisitFacts, *, rows: int, visits: int, totals: bool
-) -> Brought:
+) -> Contributions:
     """What each visit brought to rows 0…rows−1, `of_node` being the row of each node (−1: none), `outermost` as its total goes by."""
     own_row, total_row = of_node.copy(), np.where(outermost, of_node, -1)
     own_row[prefix_tree.ROOT] = total_row[prefix_tree.ROOT] = -1
-    return seen.brought(shape, own_row, total_row, rows=rows, visits=visits, totals=totals)
+    return seen.contributions(shape, own_row, total_row, rows=rows, visits=visits, totals=totals)
 
 
 def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
@@ -216,14 +218,14 @@ class FunctionRows:
 
     def details(self, places: Int64) -> Details:
         """Details of some rows, in their order."""
-        return self._samples.evidence.details(self.brought(places), self._ids[places])
+        return self._samples.evidence.details(self.contributions(places), self._ids[places])
 
-    def brought(self, places: Int64, *, totals: bool = True) -> Brought:
+    def contributions(self, places: Int64, *, totals: bool = True) -> Contributions:
         """What each visit that is in no cell brought to some rows, in their order."""
         shape, seen, rows = self._samples.shape, self._samples.seen, len(places)
         if not len(seen):
-            none = by_visit.joined([], rows)
-            return Brought(np.zeros(rows, np.int64), np.zeros(rows, np.int64), none, none)
+            none = visit_totals.joined([], rows)
+            return Contributions(np.zeros(rows, np.int64), np.zeros(rows, np.int64), none, none)
         # A visit may add to a function as much as another takes away: it has a node, but no row.
         size = int(max(shape.function.max(), self._ids.max(initial=0))) + 1
         row_of = np.full(size, -1, np.int64)

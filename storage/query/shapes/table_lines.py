@@ -14,17 +14,17 @@ from typing import Any
 import numpy as np
 
 from storage.arrays import Bool, Float, Int64, distinct, sum_at, weight_at
-from storage.query.lined import LinedSamples
+from storage.query.estimation import visit_totals
+from storage.query.estimation.visit_totals import Contributions, PerVisit
+from storage.query.line_samples import LinedSamples
 from storage.query.samples import Samples
 from storage.query.shapes.frame_keys import LINE, FrameKeys, Numbering
 from storage.query.shapes.table_frames import FrameRows
 from storage.query.shapes.table_rows import Grouping
 from storage.query.stacks import prefix_tree
-from storage.query.stacks.functions import Functions
+from storage.query.stacks.function_names import Functions
 from storage.query.stacks.stack_tree import Shape
-from storage.query.weighing import by_visit
-from storage.query.weighing.by_visit import Brought, ByVisit
-from storage.snapshots import budget
+from storage.snapshots import query_budget
 
 Add = Callable[[Int64, Any, int], Any]
 """Sums of integers, or of floats, by an index 0…n−1."""
@@ -86,7 +86,7 @@ class LineGroup:
     def __init__(
         self, functions: Functions, samples: Samples, labels: dict[str, str], keys: FrameKeys, lines: Lines
     ) -> None:
-        budget.checkpoint()
+        query_budget.checkpoint()
         self._samples = samples
         self._labels = labels
         self._by_function = keys[0] == "function"
@@ -132,7 +132,7 @@ class LineGroup:
         """The row's function; None for lines of files."""
         return int(self.keys[row]) >> _LINE_BITS if self._by_function else None
 
-    def brought(self, rows: Int64, *, totals: bool) -> Brought:  # noqa: ARG002 - lines have both
+    def contributions(self, rows: Int64, *, totals: bool) -> Contributions:  # noqa: ARG002 - lines have both
         """What each visit brought to some rows."""
         samples, lines, rest = self._samples, self._lines, self._rest
         shape, seen, size, visits = samples.shape, samples.seen, len(rows), len(samples.evidence)
@@ -140,8 +140,8 @@ class LineGroup:
         row_of[rows] = np.arange(size)
         of_line, of_rest = row_of[self._row_of_line], row_of[self._row_of_rest]
 
-        def pairs(row: Int64, visit: Int64, units: Int64) -> ByVisit:
-            return by_visit.of_pairs(row, visit, units, rows=size, visits=visits)
+        def pairs(row: Int64, visit: Int64, units: Int64) -> PerVisit:
+            return visit_totals.of_pairs(row, visit, units, rows=size, visits=visits)
 
         lines_of_rest = of_rest[rest.of_line]
         leaves = np.where(seen.leaf == prefix_tree.ROOT, -1, of_rest[rest.of_node][seen.leaf])
@@ -173,7 +173,7 @@ class LineGroup:
             shape.totals(counts),
             (lines.own_samples, lines.total_samples),
         )
-        return Brought(counted[0][:size], counted[1][:size], own, total)
+        return Contributions(counted[0][:size], counted[1][:size], own, total)
 
     def _sums(
         self, add: Add, place: Any, own: Any, totals: Any, of_lines: tuple[Any, Any]
@@ -187,7 +187,7 @@ class LineGroup:
         )
         return own_, total
 
-    def _slices(self, of_rest: Int64, size: int) -> ByVisit:
+    def _slices(self, of_rest: Int64, size: int) -> PerVisit:
         """What visits brought at and below the nodes whose totals count for some rows' line 0."""
         samples, rest = self._samples, self._rest
         shape, seen = samples.shape, samples.seen
@@ -197,7 +197,7 @@ class LineGroup:
         nodes = nodes[by_row]
         first = np.searchsorted(row[by_row], np.arange(size + 1))
         order, below = shape.by_node(seen.leaf)
-        return by_visit.of_slices(
+        return visit_totals.of_slices(
             first,
             below[nodes],
             below[shape.end[nodes]],
@@ -253,7 +253,7 @@ def _places(used: Int64, ids: Int64) -> tuple[Int64, Bool]:
     return places, used[places] == ids
 
 
-def _combined(plus: Sequence[ByVisit], minus: Sequence[ByVisit], visits: int) -> ByVisit:
+def _combined(plus: Sequence[PerVisit], minus: Sequence[PerVisit], visits: int) -> PerVisit:
     """Their sum; all are of the same rows."""
     parts = [(1, part) for part in plus] + [(-1, part) for part in minus]
     pair = np.concatenate([part.row * visits + part.visit for _, part in parts])
@@ -261,4 +261,4 @@ def _combined(plus: Sequence[ByVisit], minus: Sequence[ByVisit], visits: int) ->
     units = np.zeros(len(found), np.int64)
     np.add.at(units, place, np.concatenate([sign * part.units for sign, part in parts]))
     row, visit = np.divmod(found[units != 0], max(visits, 1))
-    return ByVisit(row, visit, units[units != 0], plus[0].rows)
+    return PerVisit(row, visit, units[units != 0], plus[0].rows)

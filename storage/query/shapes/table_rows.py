@@ -11,11 +11,11 @@ from typing import Protocol
 import numpy as np
 
 from storage.arrays import Float, Int64, sum_at, weight_at
-from storage.query.cells.evidence import Merged
+from storage.query.cells.cell_evidence import Merged
+from storage.query.estimation import visit_totals
+from storage.query.estimation.visit_evidence import Details, Seen
+from storage.query.estimation.visit_totals import Contributions
 from storage.query.samples import Samples
-from storage.query.weighing import by_visit
-from storage.query.weighing.by_visit import Brought
-from storage.query.weighing.evidence import Details, Seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Rows(Protocol):
         """Details of some rows, in their order."""
         ...
 
-    def brought(self, places: Int64, *, totals: bool = True) -> Brought:
+    def contributions(self, places: Int64, *, totals: bool = True) -> Contributions:
         """What each visit brought to some rows, in their order.
 
         Without `totals`, which cost more, those may be missing from it.
@@ -99,9 +99,9 @@ class LabelRows:
 
     def details(self, places: Int64) -> Details:
         """Details of some rows, in their order."""
-        return self._samples.evidence.details(self.brought(places), None)
+        return self._samples.evidence.details(self.contributions(places), None)
 
-    def brought(self, places: Int64, *, totals: bool = True) -> Brought:  # noqa: ARG002 - self is total
+    def contributions(self, places: Int64, *, totals: bool = True) -> Contributions:  # noqa: ARG002 - self is total
         """What each visit brought to some rows, in their order."""
         groups = len(self._grouping.labels)
         chosen = self._present[places]
@@ -109,7 +109,7 @@ class LabelRows:
         row_of = np.full(groups, -1, np.int64)
         row_of[chosen] = np.arange(len(chosen))
         visits = self._samples.of_groups(row_of[self._grouping.of], rows=len(chosen))
-        return Brought(samples, samples, visits, visits)
+        return Contributions(samples, samples, visits, visits)
 
 
 APPLICATION = "application"
@@ -142,14 +142,14 @@ class ApplicationRows:
 
     def details(self, places: Int64) -> Details:
         """Details of some rows, in their order."""
-        return self._evidence.of_applications(self._present[places], self.brought(places).total)
+        return self._evidence.of_applications(self._present[places], self.contributions(places).total)
 
-    def brought(self, places: Int64, *, totals: bool = True) -> Brought:  # noqa: ARG002 - self is total
+    def contributions(self, places: Int64, *, totals: bool = True) -> Contributions:  # noqa: ARG002 - self is total
         """What visits that are in no cell brought to some rows."""
         chosen = self._present[places]
         row_of = np.full(len(self._names) + 1, -1, np.int64)
         row_of[chosen] = np.arange(len(chosen))
-        visits = by_visit.of_pairs(
+        visits = visit_totals.of_pairs(
             row_of[np.searchsorted(self._evidence.rows.application, self._seen.application)],
             self._seen.visit,
             self._seen.units,
@@ -157,4 +157,4 @@ class ApplicationRows:
             visits=len(self._evidence),
         )
         uncounted = np.zeros(len(chosen), np.int64)
-        return Brought(uncounted, uncounted, visits, visits)
+        return Contributions(uncounted, uncounted, visits, visits)

@@ -6,17 +6,17 @@ from typing import Literal
 import numpy as np
 
 from storage.arrays import Int64
-from storage.landing.markers import Kind
-from storage.landing.resolved import Status
-from storage.query.cells.evidence import Merged
+from storage.ingest.marker_frames import Kind
+from storage.ingest.symbolized import Status
+from storage.query.cells.cell_evidence import Merged
+from storage.query.estimation.estimates import Interval, total_of
+from storage.query.estimation.sampling_design import Coverage
+from storage.query.estimation.visit_totals import PerVisit
 from storage.query.function_samples import ApplicationSamples, FunctionSamples, Quality
 from storage.query.samples import Samples
-from storage.query.stacks.functions import Functions
+from storage.query.stacks.function_names import Functions
 from storage.query.stacks.stack_tree import Shape
-from storage.query.weighing.by_visit import ByVisit
-from storage.query.weighing.design import Coverage
-from storage.query.weighing.estimates import Interval, total_of
-from storage.snapshots import budget
+from storage.snapshots import query_budget
 
 Path = Literal["cells", "chunks", "mixed"]
 """What an answer was read from: merged cells, every visit's own chunks, or both."""
@@ -90,7 +90,7 @@ def totals_of_cells(samples: FunctionSamples | ApplicationSamples) -> Totals:
 
 
 def _told(behind: "_Behind", units: int, kept: float, quality: Quality, coverage: Coverage) -> Totals:
-    budget.note_samples(behind.samples)
+    query_budget.note_samples(behind.samples)
     return Totals(
         samples=behind.samples,
         units=units,
@@ -124,7 +124,7 @@ def _behind(samples: Samples) -> _Behind:
     facts = samples.facts
     by_visit = samples.by_visit
     seen = np.flatnonzero(by_visit)
-    moments = evidence.moments(ByVisit(np.zeros(len(seen), np.int64), seen, by_visit[seen], 1))
+    moments = evidence.moments(PerVisit(np.zeros(len(seen), np.int64), seen, by_visit[seen], 1))
     return _Behind(
         int(facts.samples.sum()),
         len(np.unique(evidence.machine[seen])),

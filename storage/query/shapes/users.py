@@ -10,7 +10,9 @@ import numpy as np
 
 from storage.arrays import Int64
 from storage.errors import BadSelection
-from storage.query.facts.scan import SampleType
+from storage.query.estimation.estimates import estimates
+from storage.query.estimation.visit_totals import PerVisit
+from storage.query.facts.visit_scan import SampleType
 from storage.query.reading import Reading
 from storage.query.samples import Samples
 from storage.query.selections.selection import Selection
@@ -22,10 +24,8 @@ from storage.query.shapes.table import Row, grouped, only_row, shown_rows
 from storage.query.shapes.table_rows import APPLICATION, LabelRows
 from storage.query.shapes.totals import Totals, totals
 from storage.query.stack_filter import through_any
-from storage.query.stacks.functions import FunctionRow
+from storage.query.stacks.function_names import FunctionRow
 from storage.query.subject import Subject
-from storage.query.weighing.by_visit import ByVisit
-from storage.query.weighing.estimates import estimates
 
 MOST_ROWS = 1000
 CALLERS = 3
@@ -153,7 +153,7 @@ def _callers(found: Occurrences, reading: Reading) -> tuple[UserCaller, ...]:
 
 def _unseen(samples: Samples) -> float | None:
     nothing = np.zeros(0, np.int64)
-    moments = samples.evidence.of_functions(nothing, ByVisit(nothing, nothing, nothing, 1), own=False)
+    moments = samples.evidence.of_functions(nothing, PerVisit(nothing, nothing, nothing, 1), own=False)
     (estimate,) = estimates(moments, 1)
     return None if estimate is None else estimate.share.hi
 

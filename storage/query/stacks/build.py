@@ -20,11 +20,11 @@ from storage import identity
 from storage.arrays import Int64
 from storage.database import open_engine, snapshot
 from storage.errors import StorageError
-from storage.landing.markers import Kind
-from storage.landing.resolved import Status
+from storage.ingest.marker_frames import Kind
+from storage.ingest.symbolized import Status
 from storage.query.stacks.files import StackFiles
-from storage.query.stacks.functions import GONE
-from storage.query.stacks.names import NamedFunction, Names, names_of
+from storage.query.stacks.function_names import GONE
+from storage.query.stacks.name_table import NamedFunction, Names, names_of
 from storage.query.stacks.stack_file import MadeOf, StackFile, stack_file_of, write_stack_file
 from storage.query.stacks.stack_tree import Stacks
 from storage.schema import function

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from storage.arrays import Bool, Int64, group_starts, sorting
-from storage.landing.markers import Kind
-from storage.landing.resolved import Status
+from storage.ingest.marker_frames import Kind
+from storage.ingest.symbolized import Status
 from storage.query.stacks import prefix_tree
-from storage.query.stacks.functions import Functions
+from storage.query.stacks.function_names import Functions
 from storage.query.stacks.prefix_tree import PrefixTree
 from storage.query.stacks.stack_tree import Overlay, State
 

@@ -1,7 +1,7 @@
 """All stacks as a prefix tree, and the names of their functions, in one file that the API processes of a machine share.
 
 It is right as long as the database gives no id away twice: rows that are not in it are read when a question meets
-them, names that have become better are looked up (`storage.query.stacks.functions`), and what was swept is in no answer. A database
+them, names that have become better are looked up (`storage.query.stacks.function_names`), and what was swept is in no answer. A database
 that was restored gives ids away again. So a file is of one database (`storage.identity`), and is used only while the newest
 rows that it was made of are still there: recovery to a point in time, or of a disk, brings the identity back with fewer rows.
 """
@@ -16,7 +16,7 @@ from storage.arrays import Int32
 from storage.query.stacks import array_file
 from storage.query.stacks.array_file import Array
 from storage.query.stacks.errors import UnusableFile
-from storage.query.stacks.names import Names, Texts
+from storage.query.stacks.name_table import Names, Texts
 from storage.query.stacks.node_marks import BaseMarks
 from storage.query.stacks.prefix_tree import PrefixTree
 from storage.query.stacks.stack_tree import Stacks, State, built, on_base

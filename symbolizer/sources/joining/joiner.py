@@ -99,7 +99,7 @@ class Joiner:
             raise _NotJoined(f"It took more than {3 * seconds} s.")
         if ended.status == 0:
             return
-        why = ended.said or "Nothing was said."
+        why = ended.last_error or "Nothing was said."
         if ended.status < 0:
             why = f"It ended by signal {-ended.status} within {seconds} CPU s and {memory // _MIB} MiB."
         raise _NotJoined(why)

@@ -8,7 +8,7 @@ from sqlalchemy import Engine
 from starlette.testclient import TestClient
 
 from services.api.auth import Access
-from tests.integration.api.asking import BEARER
+from tests.integration.api.fetch_answers import BEARER
 from tests.integration.api.served import access_to, calling, pages, write_fleet, write_samples
 
 

@@ -11,10 +11,10 @@ from starlette.testclient import TestClient
 
 from services.api.app import create_app
 from services.api.auth import Access, parse_tokens
-from storage.query.engine import QueryEngine
-from tests.designed import Campaign
-from tests.facts import FactWriter
-from tests.integration.api.asking import BASE, NOON, TOKEN
+from storage.query.query_engine import QueryEngine
+from tests.fact_writer import FactWriter
+from tests.integration.api.fetch_answers import BASE, NOON, TOKEN
+from tests.sampled_campaign import Campaign
 
 
 def pages(folder: Path) -> Path:

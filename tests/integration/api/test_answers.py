@@ -22,10 +22,10 @@ from services.api.profiles.movers import MoversAnswer
 from services.api.profiles.status import StatusAnswer
 from services.api.profiles.table import TableAnswer
 from services.api.response_cache import ResponseCache
-from storage.query.engine import QueryEngine
-from tests.facts import FactWriter
+from storage.query.query_engine import QueryEngine
+from tests.fact_writer import FactWriter
 from tests.flame_columns import decode
-from tests.integration.api.asking import BASE, BEARER, DESIGNED, NOON, RANGE, problem
+from tests.integration.api.fetch_answers import BASE, BEARER, DESIGNED, NOON, RANGE, problem
 from tests.integration.api.served import write_samples
 
 pytestmark = pytest.mark.integration
@@ -211,7 +211,7 @@ def test_cached_responses_are_the_computed_ones(cached: TestClient, cache: Respo
 
 
 def test_a_response_without_samples_is_never_cached(cached: TestClient, engine: Engine):
-    """Seen: a run of 17 s ended with "No samples have landed yet." though 49 had landed."""
+    """Seen: a run of 17 s ended with "No samples have ingested yet." though 49 had ingested."""
     compared = {**RANGE, "base_from": "2026-11-20T11:00:00Z", "base_to": "2026-11-20T13:00:00Z"}
     asked = [(route, RANGE) for route in ("table", "flame", "status", "labels")] + [("diff", compared)]
     before = [
@@ -270,7 +270,9 @@ def test_a_series_is_had_as_rows_of_points(client: TestClient, fleet: None):
         points, of_line = line["points"], read[3 * number : 3 * number + 3]
         assert [row["start"] for row in of_line] == answer["steps"]["start"]
         assert [int(row["units"]) for row in of_line] == points["units"]
-        assert [place for place, row in enumerate(of_line) if row["few"] == "true"] == points["few"]
+        assert [place for place, row in enumerate(of_line) if row["low_confidence"] == "true"] == points[
+            "low_confidence"
+        ]
         for end in ("value", "lo", "hi"):
             told = [float(row[f"core_seconds.{end}"] or "nan") for row in of_line]
             wanted = [math.nan if value is None else value for value in points["core_seconds"][end]]

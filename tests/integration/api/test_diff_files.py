@@ -13,9 +13,9 @@ from sqlalchemy import Engine
 from starlette.testclient import TestClient
 
 from tests import go_pprof
-from tests.designed import Campaign
-from tests.integration.api.asking import BEARER, NOON
+from tests.integration.api.fetch_answers import BEARER, NOON
 from tests.integration.api.served import calling
+from tests.sampled_campaign import Campaign
 
 pytestmark = pytest.mark.integration
 

@@ -19,7 +19,7 @@ from services.api.profiles.series import SeriesAnswer
 from services.api.profiles.shared_code import SharedCodeAnswer, UsersAnswer
 from services.api.profiles.table import TableAnswer
 from tests.golden_answers import check_golden
-from tests.integration.api.asking import DESIGNED
+from tests.integration.api.fetch_answers import DESIGNED
 from tests.integration.api.served import calling, of_a_stranger, write_fleet
 
 pytestmark = pytest.mark.integration

@@ -11,8 +11,8 @@ from starlette.testclient import TestClient
 
 from services.api.app import create_app
 from services.api.auth import Access
-from storage.query.engine import QueryEngine
-from tests.integration.api.asking import BASE, BEARER, RANGE, problem
+from storage.query.query_engine import QueryEngine
+from tests.integration.api.fetch_answers import BASE, BEARER, RANGE, problem
 
 pytestmark = pytest.mark.integration
 
@@ -97,7 +97,7 @@ def test_probes_and_metrics(anyone: TestClient, samples: None):
     text = anyone.get("/metrics", headers=BEARER).text
     assert 'fleetprof_http_request_seconds_count{method="GET",route="/api/v1/table",status="401"} 1.0' in text
     assert "fleetprof_captures_waiting 0.0" in text
-    assert re.search(r"^fleetprof_days_unfolded [0-9]", text, re.MULTILINE)
+    assert re.search(r"^fleetprof_days_without_daily_rollup [0-9]", text, re.MULTILINE)
     assert 'fleetprof_cache_rows{cache="stacks"} 3.0' in text
     assert re.search(r'fleetprof_cache_bytes\{cache="functions"\} [1-9]', text)
     assert re.search(r"^process_resident_memory_bytes [1-9]", text, re.MULTILINE)

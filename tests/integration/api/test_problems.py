@@ -12,8 +12,8 @@ from starlette.testclient import TestClient
 from services.api.app import create_app
 from services.api.auth import Access
 from storage.database import open_engine
-from storage.query.engine import QueryEngine
-from tests.integration.api.asking import BASE, BEARER, RANGE, problem
+from storage.query.query_engine import QueryEngine
+from tests.integration.api.fetch_answers import BASE, BEARER, RANGE, problem
 from tests.integration.api.served import calling, of_a_stranger, write_samples
 
 pytestmark = pytest.mark.integration

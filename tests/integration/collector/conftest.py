@@ -1,4 +1,4 @@
-"""Where made-up gateways listen, and what was sent to be landed."""
+"""Where made-up gateways listen, and what was sent to be ingested."""
 
 import time
 from collections.abc import Iterator

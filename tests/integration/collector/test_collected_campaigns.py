@@ -6,14 +6,14 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from collector import appointments
+from collector import schedule_round
 from collector.events import CampaignStopped
 from collector.schedule import round_at, round_start
 from storage import campaigns, inventory
 from storage.campaigns import State
 from storage.inventory import NewMachine
-from tests.gateways import serving
-from tests.integration.collector.collecting import (
+from tests.fake_gateways import serving
+from tests.integration.collector.running_collector import (
     QUICK,
     a_collector,
     campaign_of,
@@ -58,8 +58,8 @@ def test_a_campaign_draws_only_the_machines_it_selects(engine):
         inventory.set_enabled(connection, "disabled", enabled=False)
         fleet = campaigns.get(connection, "fleet")
         now = round_start(round_at(datetime.now(UTC), QUICK.period_s), QUICK.period_s)
-        drawn = appointments.draw_round(connection, fleet, now, np.random.default_rng(1))
-        again = appointments.draw_round(connection, fleet, now, np.random.default_rng(1))
+        drawn = schedule_round.draw_round(connection, fleet, now, np.random.default_rng(1))
+        again = schedule_round.draw_round(connection, fleet, now, np.random.default_rng(1))
     assert drawn is not None
     assert [(one.machine.name, one.visit.population) for one in drawn] == [("right", 1)]
     assert again is None, "the round is drawn already"
@@ -71,11 +71,11 @@ def test_a_stopped_campaign_calls_nobody(engine, archive, sockets, sent):
         define(engine, replace(QUICK, period_s=3600), NewMachine("m1", gateway.address))
         with engine.begin() as connection:
             begins = round_start(round_at(datetime.now(UTC), 3600), 3600)
-            drawn = appointments.draw_round(
+            drawn = schedule_round.draw_round(
                 connection, campaigns.get(connection, "fleet"), begins, np.random.default_rng(1)
             )
             campaigns.set_state(connection, "fleet", State.PAUSED, "by a test")
         at_once = replace(drawn[0], visit=replace(drawn[0].visit, drawn_at=datetime.now(UTC)))
-        from collector import books
+        from collector import visit_records
 
-        assert "paused" in books.open_visit(engine, at_once, datetime.now(UTC))
+        assert "paused" in visit_records.open_visit(engine, at_once, datetime.now(UTC))

@@ -13,9 +13,9 @@ from collector.visit import Visitor
 from storage import partitions
 from storage.inventory import NewMachine
 from storage.schema import Outcome, covered_time, visit
-from tests import gateways
-from tests.gateways import serving
-from tests.integration.collector.collecting import (
+from tests import fake_gateways
+from tests.fake_gateways import serving
+from tests.integration.collector.running_collector import (
     QUICK,
     a_collector,
     campaign_of,
@@ -116,7 +116,7 @@ def test_never_two_visits_on_one_machine_at_a_time(engine, archive, sockets, sen
         with lock:
             under_way[0] += 1
             most[0] = max(most[0], under_way[0])
-        yield from gateways.answers(plan, context)
+        yield from fake_gateways.answers(plan, context)
         with lock:
             under_way[0] -= 1
 

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import func, select, text
 
+from collector.default_campaign import ensure_by_hand
 from collector.events import RoundDrawn, VisitEnded
-from collector.standing import ensure_by_hand
 from collector.visit import Visitor
 from fleetpb.gateway_pb2 import Refusal
 from storage import inventory, partitions
@@ -15,9 +15,9 @@ from storage.archive import capture_key
 from storage.campaigns import State
 from storage.inventory import NewMachine
 from storage.schema import BY_HAND, Outcome, capture, coverage, machine, visit
-from tests import gateways
-from tests.gateways import capture_of, packed, refusal, serving
-from tests.integration.collector.collecting import (
+from tests import fake_gateways
+from tests.fake_gateways import capture_of, packed, refusal, serving
+from tests.integration.collector.running_collector import (
     QUICK,
     a_collector,
     count,
@@ -52,7 +52,7 @@ def test_a_visit_from_draw_to_task(engine, archive, sockets, sent):
     assert row.drawn_at <= row.started_at <= row.ended_at
     assert (row.day, row.hour) == (row.drawn_at.date(), int(row.drawn_at.timestamp() // 3600))
     assert archive.get(kept.blob) == archive.get(capture_key(row.day, row.visit_id))
-    assert (kept.samples, kept.landed) == (7, 0)
+    assert (kept.samples, kept.ingested) == (7, 0)
     assert (described.platform, described.logical_cpus) == ("Test CPU", 8)
     assert cells[1] >= 1
     assert cells[2] == 1
@@ -76,14 +76,14 @@ def test_a_new_kernel_is_noticed_at_a_visit(engine, archive, sockets, sent):
         seen = capture_of(plan.visit_id)
         seen.machine.kernel_release = "7.0.0"
         blob = packed(seen)
-        yield from (gateways.begin(), gateways.Reply(data=blob), gateways.end(blob))
+        yield from (fake_gateways.begin(), fake_gateways.Reply(data=blob), fake_gateways.end(blob))
 
     with serving(sockets / "g", upgraded) as gateway:
         define(engine, QUICK, NewMachine("m1", gateway.address))
         with running(a_collector(engine, archive, sent.append)):
             eventually(lambda: sent)
-            newer = type(gateways.MACHINE)()
-            newer.CopyFrom(gateways.MACHINE)
+            newer = type(fake_gateways.MACHINE)()
+            newer.CopyFrom(fake_gateways.MACHINE)
             newer.kernel_release = "7.0.0"
             gateway.machine = newer
             eventually(lambda: count(engine, select(machine.c.kernel)) == "7.0.0")
@@ -99,7 +99,7 @@ def test_each_failure_is_recorded_as_what_it_is_and_the_rest_goes_on(engine, arc
     with (
         serving(sockets / "good") as good,
         serving(sockets / "limited", limited) as limiting,
-        serving(sockets / "silent", gateways.says_nothing) as silent,
+        serving(sockets / "silent", fake_gateways.says_nothing) as silent,
         serving(sockets / "garbled", garbled) as garbling,
     ):
         define(
@@ -133,9 +133,9 @@ def test_a_visit_by_hand_is_in_no_figure_of_the_fleet(engine, archive, sockets):
     with serving(sockets / "g") as gateway:
         define(engine, QUICK, NewMachine("m1", gateway.address))
         visitor = Visitor()
-        booked = by_hand.book(engine, "m1", visitor)
+        booked = by_hand.schedule(engine, "m1", visitor)
         visited = asyncio.run(
-            by_hand.carry_out(
+            by_hand.run_visit(
                 engine,
                 archive,
                 visitor,
@@ -150,6 +150,6 @@ def test_a_visit_by_hand_is_in_no_figure_of_the_fleet(engine, archive, sockets):
         assert (row.round, row.probability, row.outcome) == (BY_HAND, 0.0, "answered")
         assert connection.execute(select(coverage)).all() == []
         assert ensure_by_hand(connection).state == State.PAUSED
-    landing = by_hand.wait_for_landing(engine, booked.visit_id, seconds=0)
-    assert landing is not None
-    assert not landing.landed
+    ingestion = by_hand.wait_for_ingestion(engine, booked.visit_id, seconds=0)
+    assert ingestion is not None
+    assert not ingestion.ingested

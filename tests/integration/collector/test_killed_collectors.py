@@ -15,15 +15,15 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, func, select, update
 
-from collector import appointments, books, sweep
+from collector import schedule_round, sweep, visit_records
 from storage import campaigns, collector_leases
 from storage.archive import Archive, capture_key
 from storage.campaigns import EventPlan, State
 from storage.inventory import NewMachine
 from storage.schema import capture, collector_lease, coverage, covered_time, visit
-from tests import gateways
-from tests.gateways import capture_of, packed, serving
-from tests.integration.collector.collecting import (
+from tests import fake_gateways
+from tests.fake_gateways import capture_of, packed, serving
+from tests.integration.collector.running_collector import (
     PACE,
     QUICK,
     a_collector,
@@ -93,7 +93,7 @@ def collectors(engine: Engine) -> set[UUID]:
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGSTOP])
 def test_its_visits_are_lost_and_those_of_others_go_on(engine, tmp_path, sockets, sent, how) -> None:
     with (
-        serving(sockets / "g", gateways.hangs_after_begin) as gateway,
+        serving(sockets / "g", fake_gateways.hangs_after_begin) as gateway,
         collecting(engine, tmp_path) as killed,
     ):
         define(engine, campaign("killed"), *machines("killed", gateway.address))
@@ -115,7 +115,7 @@ def test_a_capture_that_comes_after_all_changes_nothing(engine, tmp_path, socket
 
     def slow(plan, context):
         go_on.wait(60)
-        yield from gateways.answers(plan, context)
+        yield from fake_gateways.answers(plan, context)
 
     with serving(sockets / "g", slow) as gateway, collecting(engine, tmp_path) as stopped:
         define(engine, campaign("killed"), *machines("killed", gateway.address))
@@ -147,7 +147,7 @@ def test_a_capture_that_was_archived_before_its_collector_died_is_adopted(engine
     gone, judge = uuid4(), uuid4()
     with engine.begin() as connection:
         collector_leases.renew(connection, gone, LEASE)
-        drawn = appointments.draw_round(
+        drawn = schedule_round.draw_round(
             connection, campaigns.get(connection, "killed"), now, np.random.default_rng(1), gone
         )
         assert drawn is not None
@@ -203,11 +203,11 @@ def test_a_pause_ends_the_visits_that_wait(engine, archive) -> None:
     now = datetime.now(UTC)
     define(engine, campaign("paused"), *machines("paused", "unix:/nothing"))
     with engine.begin() as connection:
-        drawn = appointments.draw_round(
+        drawn = schedule_round.draw_round(
             connection, campaigns.get(connection, "paused"), now, np.random.default_rng(1), uuid4()
         )
     assert drawn is not None
-    assert books.open_visit(engine, drawn[0], now) is None
+    assert visit_records.open_visit(engine, drawn[0], now) is None
     with engine.begin() as connection:
         campaigns.set_state(connection, "paused", State.PAUSED, "by hand")
     with engine.connect() as connection:
@@ -218,7 +218,7 @@ def test_a_pause_ends_the_visits_that_wait(engine, archive) -> None:
     }
     with engine.begin() as connection:
         campaigns.set_state(connection, "paused", State.RUNNING, "by hand")
-    assert "ended before" in (books.open_visit(engine, drawn[1], now) or "")
+    assert "ended before" in (visit_records.open_visit(engine, drawn[1], now) or "")
     with engine.connect() as connection:
         totals = connection.execute(select(func.sum(coverage.c.drawn), func.sum(coverage.c.failed))).one()
     assert totals == (len(drawn), len(drawn) - 1)

@@ -1,4 +1,4 @@
-"""An API process with a few landed visits, reached by HTTP and gRPC."""
+"""An API process with a few ingested visits, reached by HTTP and gRPC."""
 
 import hashlib
 import os
@@ -20,14 +20,14 @@ from sqlalchemy import Engine, update
 
 from storage.archive import Archive, capture_key
 from storage.database import open_engine
-from storage.landing.interning import Interner
-from storage.landing.land import land
+from storage.ingest.ingest import ingest
+from storage.ingest.interning import Interner
 from storage.schema import Outcome, capture
 from storage.visits import finish
 from tests.conftest import administer, sibling
-from tests.landed import archived
-from tests.made_captures import random_capture
-from tests.until import until
+from tests.ingested import archived
+from tests.polling import until
+from tests.synthetic_captures import random_capture
 
 VIEWER, OPERATOR = "v" * 24, "o" * 24
 OTHERS = tuple(letter * 24 for letter in "abcd")
@@ -54,8 +54,8 @@ class Served:
     process: subprocess.Popen[bytes]
 
 
-def bring(engine: Engine, archive: Archive, minutes: list[int], *, landed: bool = True) -> list[UUID]:
-    """Visits with raw captures in the archive that are landed, too."""
+def bring(engine: Engine, archive: Archive, minutes: list[int], *, ingested: bool = True) -> list[UUID]:
+    """Visits with raw captures in the archive that are ingested, too."""
     interner = Interner(engine)
     found = []
     for minute in minutes:
@@ -80,8 +80,8 @@ def bring(engine: Engine, archive: Archive, minutes: list[int], *, landed: bool 
                 seconds=5.0,
                 utilisation=0.4,
             )
-        if landed:
-            land(engine, interner, visit_id, 1, message, resolved)
+        if ingested:
+            ingest(engine, interner, visit_id, 1, message, resolved)
         found.append(visit_id)
     return found
 

@@ -12,7 +12,7 @@ from sqlalchemy import Engine
 from services.client import Refused, connect
 from storage.archive import Archive
 from tests.integration.data_api.conftest import HOUR, OPERATOR, VIEWER, Served, Store, bring, serving
-from tests.until import until
+from tests.polling import until
 
 pytestmark = pytest.mark.integration
 
@@ -72,7 +72,7 @@ import sys
 for name in ("pandas", "pyarrow", "zstandard", "sqlalchemy", "fastapi", "psycopg2", "pydantic", "structlog"):
     sys.modules[name] = None
 from services.client import NeedsPackage, connect
-from services.client.facts import Facts
+from services.client.fact_columns import Facts
 connect("grpc://127.0.0.1:1").close()
 try:
     Facts().to_pandas()
@@ -86,7 +86,7 @@ except NeedsPackage as error:
 
 
 def test_a_server_that_is_killed_loses_nothing(database_url: str, engine: Engine, archive: Archive, tmp_path):
-    """What lands before, while and after nobody serves is followed by both clients, each visit once."""
+    """What ingests before, while and after nobody serves is followed by both clients, each visit once."""
     store = Store(database_url, engine, archive, bring(engine, archive, [1]))
     found: dict[str, list[str]] = {"http": [], "grpc": []}
     folders = [tmp_path / name for name in ("first", "second")]

@@ -19,14 +19,14 @@ from typer.testing import CliRunner
 from services.api.auth import Access, parse_tokens
 from services.client import Broken, Client, Refused, connect
 from services.commands.certs import app as certs
-from services.data_api.desk import DataDesk
-from services.data_api.server import DataListen, DataServer
+from services.data_api.grpc_server import DataListen, DataServer
+from services.data_api.stream_service import StreamService
 from services.data_api.streams import Streams
 from services.errors import CannotStart
 from tests.handshakes import REFUSED, negotiated, offering
 from tests.integration.data_api.conftest import HOUR, OPERATOR, VIEWER, Store, serving
+from tests.polling import until
 from tests.self_signed import self_signed
-from tests.until import until
 
 pytestmark = pytest.mark.integration
 
@@ -35,9 +35,9 @@ TIMES = {"start": HOUR["from"], "end": HOUR["to"]}
 
 @contextmanager
 def listening(store: Store, listen: DataListen, state: Path, **options: float) -> Iterator[int]:
-    desk = DataDesk(Streams(store.engine, store.archive))
+    service = StreamService(Streams(store.engine, store.archive))
     access = Access(state, parse_tokens([f"viewer:{VIEWER}", f"operator:{OPERATOR}"]))
-    server = DataServer(listen, desk, access, **options)
+    server = DataServer(listen, service, access, **options)
     server.start()
     try:
         yield server.port

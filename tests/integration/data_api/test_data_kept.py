@@ -8,12 +8,12 @@ from sqlalchemy import Engine, delete, select, update
 from fleetpb import data_pb2
 from storage import partitions
 from storage.archive import Archive
-from storage.data import walk
-from storage.data.stopping import Stop
+from storage.data import visit_stream
+from storage.data.cancellation import Stop
 from storage.retention.raw import drop_captures
 from storage.schema import capture, chunk, profile
 from tests.integration.data_api.conftest import bring
-from tests.streamed import captures, facts, profiles, query, streams, visits
+from tests.stream_records import captures, facts, profiles, query, streams, visits
 
 pytestmark = pytest.mark.integration
 
@@ -28,7 +28,7 @@ def statuses(records) -> list[str]:
 
 def test_facts_that_are_dropped_between_two_records(engine: Engine, archive: Archive, monkeypatch):
     bring(engine, archive, [1, 2, 3, TOMORROW])
-    monkeypatch.setattr(walk, "PAGE_VISITS", 1)
+    monkeypatch.setattr(visit_stream, "PAGE_VISITS", 1)
     records = streams(engine).profiles(query("profiles", *DAYS), Stop())
     found = [next(records)]
     with engine.begin() as connection:
@@ -98,9 +98,9 @@ def test_what_is_too_large_comes_without_its_content(engine: Engine, archive: Ar
     assert record.capture.size > 0
 
 
-def test_labels_choose_captures_of_visits_that_landed_them(engine: Engine, archive: Archive):
+def test_labels_choose_captures_of_visits_that_ingested_them(engine: Engine, archive: Archive):
     bring(engine, archive, [1, 2])
-    bring(engine, archive, [3], landed=False)
+    bring(engine, archive, [3], ingested=False)
     made = streams(engine, archive.url)
 
     def chosen(select_: str) -> int:

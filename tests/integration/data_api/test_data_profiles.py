@@ -9,12 +9,12 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, update
 
-from storage.query.engine import QueryEngine
+from storage.query.query_engine import QueryEngine
 from storage.query.shapes.row_order import Page
 from storage.query.shapes.table import TableQuestion
 from storage.schema import sample_type
-from tests.integration.test_query_estimates import a_visit, land, minutes
-from tests.streamed import facts, kinds, profiles, streams, visits
+from tests.integration.test_query_estimates import a_visit, ingest, minutes
+from tests.stream_records import facts, kinds, profiles, streams, visits
 from tests.weights_oracle import Drawn
 
 pytestmark = pytest.mark.integration
@@ -42,7 +42,7 @@ def moment(minute: int) -> str:
 )
 def test_the_weighted_sum_of_records_is_the_tables_estimate(engine: Engine, drawn, times, select, frames):
     campaign = uuid4().hex
-    land(engine, drawn, campaign)
+    ingest(engine, drawn, campaign)
     texts = {"campaign": campaign, "select": select, **frames}
     records = profiles(streams(engine), moment(times[0]), moment(times[1]), **texts)
     queries = QueryEngine(engine)
@@ -68,7 +68,7 @@ def test_the_weighted_sum_of_records_is_the_tables_estimate(engine: Engine, draw
         if row.own_estimate is not None:
             assert estimated[name] == pytest.approx(row.own_estimate.units.value)
     weighed = [record.design for record in records if record.HasField("design")]
-    assert sum(design.visits for design in weighed) == table.totals.coverage.landed == len(seen)
+    assert sum(design.visits for design in weighed) == table.totals.coverage.ingested == len(seen)
     for visit in seen:
         (design,) = [d for d in weighed if d.day == visit.visit.day]
         assert design.design == visit.design
@@ -93,14 +93,14 @@ def test_leaves_and_levels_are_weighed_as_tables_weigh_them(engine: Engine, even
         Drawn(minute=22 * 60 + 7 * n, stratum=("east", "west")[n % 2], utilisation=0.3, seconds=(5.0, 2.5)[n % 3 > 0], samples=(n, 3, 20 - n))
         for n in range(20)
     ]  # fmt: skip
-    land(engine, drawn, campaign, **event)
+    ingest(engine, drawn, campaign, **event)
     with engine.begin() as connection:
         connection.execute(
             update(sample_type)
             .where(sample_type.c.event == event["event"])
             .values(kind="gauge" if gauge else "rate")
         )
-    land(engine, [Drawn(48 * 60 + 30 * n, "east", 0.3, None) for n in range(6)], campaign)
+    ingest(engine, [Drawn(48 * 60 + 30 * n, "east", 0.3, None) for n in range(6)], campaign)
     texts = {"campaign": campaign, "event": event["event"]}
     records = profiles(streams(engine), moment(22 * 60), moment(51 * 60), **texts)
     queries = QueryEngine(engine)

@@ -10,11 +10,11 @@ from sqlalchemy import Engine
 
 from services.data_api.errors import BadCursor
 from storage.archive import Archive
-from storage.data import page, walk
-from storage.data.stopping import Stop
+from storage.data import visit_page, visit_stream
+from storage.data.cancellation import Stop
 from tests.integration.data_api.conftest import NOON, bring
-from tests.integration.test_query_estimates import a_visit, land
-from tests.streamed import captures, kinds, profiles, query, streams
+from tests.integration.test_query_estimates import a_visit, ingest
+from tests.stream_records import captures, kinds, profiles, query, streams
 
 pytestmark = pytest.mark.integration
 
@@ -45,10 +45,10 @@ def without_cursor(record):
 def test_whatever_is_cut_off_comes_once(engine: Engine, monkeypatch, drawn, cuts, pages):
     """Each part begins behind the last record of the one before; pages are of a few visits."""
     campaign = uuid4().hex
-    land(engine, drawn, campaign)
+    ingest(engine, drawn, campaign)
     whole = profiles(streams(engine), START, END, campaign=campaign)
-    monkeypatch.setattr(walk, "PAGE_VISITS", pages[0])
-    monkeypatch.setattr(page, "MOST_FACTS", pages[1])
+    monkeypatch.setattr(visit_stream, "PAGE_VISITS", pages[0])
+    monkeypatch.setattr(visit_page, "MOST_FACTS", pages[1])
     found, cursor = [], ""
     for cut in [*cuts, 10_000]:
         part = iter(
@@ -75,7 +75,7 @@ def test_behind_every_record_the_rest_follows(engine: Engine, archive: Archive):
 
 def test_the_times_are_those_of_the_beginning(engine: Engine, archive: Archive):
     recent = datetime.now(UTC) - timedelta(minutes=30)
-    land_at(engine, archive, recent)
+    ingest_at(engine, archive, recent)
     first = profiles(streams(engine), "now-31m", "now")
     assert kinds(first) == ["visit", "design", "progress"]
     profiles(streams(engine), "now-31m", "now", cursor=first[0].cursor)
@@ -87,6 +87,6 @@ def test_the_times_are_those_of_the_beginning(engine: Engine, archive: Archive):
         captures(streams(engine), "now-31m", "now", cursor=first[0].cursor)
 
 
-def land_at(engine: Engine, archive: Archive, moment: datetime) -> None:
+def ingest_at(engine: Engine, archive: Archive, moment: datetime) -> None:
     minutes = (moment - NOON).total_seconds() / 60
     bring(engine, archive, [minutes])

@@ -16,9 +16,9 @@ import zstandard
 from sqlalchemy import Engine, text
 
 from fleetpb import data_pb2, data_pb2_grpc
-from services.data_api.places import FOLLOWING, STREAMS_OF_ONE
+from services.data_api.stream_slots import FOLLOWING, STREAMS_OF_ONE
 from tests.integration.data_api.conftest import HOUR, OPERATOR, OTHERS, VIEWER, Served, Store
-from tests.until import until
+from tests.polling import until
 
 pytestmark = pytest.mark.integration
 

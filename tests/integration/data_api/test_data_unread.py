@@ -1,4 +1,4 @@
-"""GIVEN callers that keep their streams open and read nothing WHEN their time is over THEN their places are for others."""
+"""GIVEN callers that keep their streams open and read nothing WHEN their time is over THEN their slots are for others."""
 
 import http.client
 import os
@@ -12,14 +12,14 @@ from fastapi import FastAPI
 
 from fleetpb import data_pb2, data_pb2_grpc
 from services.api.auth import Access, parse_tokens
-from services.data_api.desk import DataDesk
-from services.data_api.http import data_router
-from services.data_api.places import STREAMS, Places
-from services.data_api.server import DataListen, DataServer
+from services.data_api.grpc_server import DataListen, DataServer
+from services.data_api.http_routes import data_router
+from services.data_api.stream_service import StreamService
+from services.data_api.stream_slots import STREAMS, StreamSlots
 from services.data_api.streams import Streams
-from storage.data.stopping import Stop
-from tests.listening import listening
-from tests.until import until
+from storage.data.cancellation import Stop
+from tests.polling import until
+from tests.threaded_server import listening
 
 pytestmark = pytest.mark.integration
 TOKEN = "v" * 24
@@ -37,8 +37,8 @@ class Endless(Streams):
 
 
 @contextmanager
-def by_grpc(desk: DataDesk, folder: Path) -> Iterator[Callable[[], Callable[[], object]]]:
-    server = DataServer(DataListen(f"unix:{folder}/s"), desk, Access(folder))
+def by_grpc(service: StreamService, folder: Path) -> Iterator[Callable[[], Callable[[], object]]]:
+    server = DataServer(DataListen(f"unix:{folder}/s"), service, Access(folder))
     server.start()
     channels = []
 
@@ -57,9 +57,9 @@ def by_grpc(desk: DataDesk, folder: Path) -> Iterator[Callable[[], Callable[[], 
 
 
 @contextmanager
-def by_http(desk: DataDesk, folder: Path) -> Iterator[Callable[[], Callable[[], object]]]:
+def by_http(service: StreamService, folder: Path) -> Iterator[Callable[[], Callable[[], object]]]:
     app = FastAPI()
-    app.include_router(data_router(desk, Access(folder, parse_tokens([f"viewer:{TOKEN}"]))))
+    app.include_router(data_router(service, Access(folder, parse_tokens([f"viewer:{TOKEN}"]))))
     connections = []
 
     def begin() -> Callable[[], object]:
@@ -76,14 +76,14 @@ def by_http(desk: DataDesk, folder: Path) -> Iterator[Callable[[], Callable[[], 
         finally:
             for connection in connections:
                 connection.close()
-            desk.places.end_all()
+            service.slots.end_all()
 
 
 @pytest.mark.parametrize("serving", [by_grpc, by_http])
 @pytest.mark.parametrize("bound", ["unread", "old"])
 def test_paused_readers_do_not_lock_others_out(serving, bound: str, tmp_path: Path):
-    desk = DataDesk(Endless(), Places(of_one=STREAMS + 1))
-    with serving(desk, tmp_path) as begin:
+    service = StreamService(Endless(), StreamSlots(of_one=STREAMS + 1))
+    with serving(service, tmp_path) as begin:
         paused = [begin() for _ in range(STREAMS)]
         for read in paused:
             read()
@@ -94,10 +94,10 @@ def test_paused_readers_do_not_lock_others_out(serving, bound: str, tmp_path: Pa
         def all_ended() -> bool:
             # Paused before, so what is offered from now on is never taken.
             if bound == "unread":
-                desk.places.end_unread(unread_s=0.2)
+                service.slots.end_unread(unread_s=0.2)
             else:
-                desk.places.end_old(0.0, overtime_s=0.2)
-            return desk.places.open == 0
+                service.slots.end_old(0.0, overtime_s=0.2)
+            return service.slots.open == 0
 
-        until(all_ended, "the places are free", seconds=30)
+        until(all_ended, "the slots are free", seconds=30)
         assert begin()(), "there is a place again"

@@ -7,9 +7,9 @@ from sqlalchemy import Engine
 
 from storage import stack_blocks
 from storage.dictionary_sweep import delete_stacks, epochs
-from storage.landing.interning import Interner
-from tests.integration.dictionary_sweep.landings import NEXT_DAY, drop, landed
-from tests.landed import archived
+from storage.ingest.interning import Interner
+from tests.ingested import archived
+from tests.integration.dictionary_sweep.ingestions import NEXT_DAY, drop, ingested
 
 
 @pytest.fixture
@@ -22,8 +22,8 @@ def two_days(engine: Engine, interner: Interner) -> tuple[UUID, UUID]:
     """Seed 1 on a day that is dropped, seed 2 on the next."""
     [old] = archived(engine)
     [new] = archived(engine, drawn_at=NEXT_DAY)
-    landed(engine, interner, old, 1)
-    landed(engine, interner, new, 2)
+    ingested(engine, interner, old, 1)
+    ingested(engine, interner, new, 2)
     drop(engine, NEXT_DAY)
     return old, new
 

@@ -7,14 +7,14 @@ from sqlalchemy import Engine, func, select, update
 
 from storage import stack_blocks
 from storage.dictionary_sweep.sweep import sweep
-from storage.landing.interning import Interner
+from storage.ingest.interning import Interner
 from storage.schema import (
     stack,
     stack_block,
 )
 from tests.dictionary_stacks import functions_by_stack, hashed_stacks
-from tests.integration.dictionary_sweep.landings import NEXT_DAY, broken, landed, stored_stacks, vanish
-from tests.landed import archived
+from tests.ingested import archived
+from tests.integration.dictionary_sweep.ingestions import NEXT_DAY, broken, ingested, stored_stacks, vanish
 
 pytestmark = pytest.mark.integration
 
@@ -38,7 +38,7 @@ class TestDamage:
         self, engine: Engine, interner: Interner, two_days: tuple[UUID, UUID]
     ) -> None:
         [other] = archived(engine, drawn_at=NEXT_DAY)
-        landed(engine, interner, other, 3)
+        ingested(engine, interner, other, 3)
         vanish(engine, other)
         first = stack_block.c.first_id
         with engine.begin() as connection:
@@ -51,7 +51,7 @@ class TestDamage:
         with engine.connect() as connection:
             hashed = hashed_stacks(connection)
             left = {row.first_id: bytes(row.data) for row in connection.execute(select(stack_block))}
-        # None of a lost block is given to a landing again, which would have no functions of it.
+        # None of a lost block is given to a ingestion again, which would have no functions of it.
         used = set(stored_stacks(engine, two_days[1]))
         assert hashed == used
         assert 0 < swept.freed["stack"] == len(before - used)

@@ -13,13 +13,20 @@ from storage.dictionary_sweep import epochs
 from storage.dictionary_sweep.errors import SweepOvertaken
 from storage.dictionary_sweep.sweep import EVERY, Swept, sweep, sweep_if_due
 from storage.errors import DatabaseError
-from storage.landing.interning import Interner
+from storage.ingest.interning import Interner
 from storage.schema import (
     dictionary_epoch,
 )
-from tests.integration.dictionary_sweep.landings import NEXT_DAY, broken, is_as_landed, landed, rows, vanish
+from tests.ingested import archived
+from tests.integration.dictionary_sweep.ingestions import (
+    NEXT_DAY,
+    broken,
+    ingested,
+    is_as_ingested,
+    rows,
+    vanish,
+)
 from tests.integration.exactly_once.faults import CRASHED, Commits, Fault, Plan
-from tests.landed import archived
 
 pytestmark = pytest.mark.integration
 
@@ -29,14 +36,14 @@ class TestEndings:
     def test_dying_at_any_commit_loses_nothing_and_the_next_sweep_finishes(
         self, fault: Fault, engine: Engine, database_url: str, interner: Interner, two_days: tuple[UUID, UUID]
     ) -> None:
-        """After each death somebody who remembers lands the vanishing stacks at once."""
+        """After each death somebody who remembers ingests the vanishing stacks at once."""
         visits = archived(engine, 40, drawn_at=NEXT_DAY)
         for at in range(1, len(visits)):
             died = dies(database_url, Plan(fault, at))
-            landed(engine, interner, visits[at], 1)
+            ingested(engine, interner, visits[at], 1)
             assert broken(engine, finished=not died) == {}
-            assert is_as_landed(engine, visits[at], 1)
-            assert is_as_landed(engine, two_days[1], 2)
+            assert is_as_ingested(engine, visits[at], 1)
+            assert is_as_ingested(engine, two_days[1], 2)
             if not died:
                 break
             vanish(engine, visits[at])
@@ -83,7 +90,7 @@ class TestEndings:
         assert row.marking is False
         assert (row.swept_at is None) == (stopped is None)
         assert broken(engine, finished=stopped is not None) == {}
-        assert is_as_landed(engine, two_days[1], 2)
+        assert is_as_ingested(engine, two_days[1], 2)
 
     def test_it_is_due_once_a_week_and_after_a_death(
         self, engine: Engine, two_days: tuple[UUID, UUID]

@@ -10,11 +10,11 @@ from sqlalchemy import Engine, func, select, text
 from storage.dictionary_sweep import seal_stacks as sealing
 from storage.dictionary_sweep.seal_stacks import seal_stacks
 from storage.dictionary_sweep.sweep import sweep
-from storage.landing.interning import Interner
-from storage.landing.stack_rows import Ids, StackRows, insert_stacks
+from storage.ingest.interning import Interner
+from storage.ingest.stack_rows import Ids, StackRows, insert_stacks
 from storage.schema import stack, stack_sealed
 from tests.dictionary_stacks import functions_by_stack, hashed_stacks
-from tests.integration.dictionary_sweep.landings import broken, is_as_landed, landed, stored_stacks
+from tests.integration.dictionary_sweep.ingestions import broken, ingested, is_as_ingested, stored_stacks
 
 pytestmark = pytest.mark.integration
 
@@ -145,6 +145,6 @@ def test_sealed_stacks_are_swept(
     assert broken(engine) == {}
     with engine.connect() as connection:
         assert hashed_stacks(connection) == used == set(functions_by_stack(connection))
-    assert is_as_landed(engine, two_days[1], 2)
-    landed(engine, Interner(engine), two_days[1], 2, generation=2)
+    assert is_as_ingested(engine, two_days[1], 2)
+    ingested(engine, Interner(engine), two_days[1], 2, generation=2)
     assert set(stored_stacks(engine, two_days[1])) == used

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Engine, func, insert, select, update
 
 from storage.dictionary_sweep.sweep import Swept, sweep
-from storage.landing.interning import Interner
+from storage.ingest.interning import Interner
 from storage.schema import (
     binary,
     chunk,
@@ -17,18 +17,18 @@ from storage.schema import (
     line_chunk,
     profile,
 )
-from tests.integration.dictionary_sweep.landings import (
+from tests.ingested import archived
+from tests.integration.dictionary_sweep.ingestions import (
     DICTIONARIES,
     NEXT_DAY,
     broken,
     capture_of,
-    is_as_landed,
+    ingested,
+    is_as_ingested,
     key_of,
-    landed,
     rows,
 )
-from tests.landed import archived
-from tests.made_captures import expected_stacks
+from tests.synthetic_captures import expected_stacks
 
 pytestmark = pytest.mark.integration
 
@@ -43,7 +43,7 @@ class TestWhatGoes:
         after = rows(engine)
         assert dict(swept.freed) == {name: before[name] - after[name] for name in DICTIONARIES}
         assert broken(engine) == {}
-        assert is_as_landed(engine, two_days[1], 2)
+        assert is_as_ingested(engine, two_days[1], 2)
         with engine.connect() as connection:
             names = set(connection.scalars(select(function.c.name)))
             used = {name for _, names in expected_stacks(*capture_of(two_days[1], 2)) for name in names}
@@ -72,14 +72,14 @@ class TestWhatGoes:
         self, engine: Engine, interner: Interner, two_days: tuple[UUID, UUID]
     ) -> None:
         [other] = archived(engine, drawn_at=NEXT_DAY)
-        landed(engine, interner, other, 3)
+        ingested(engine, interner, other, 3)
         with engine.begin() as connection:
             mine = select(profile.c.profile_id).where(profile.c.visit_id == other)
             connection.execute(update(chunk).where(chunk.c.profile_id.in_(mine)).values(data=b"\x02rot"))
         swept = sweep(engine)
         assert swept is not None
         assert swept.corrupt == 1
-        assert is_as_landed(engine, two_days[1], 2)
+        assert is_as_ingested(engine, two_days[1], 2)
 
     def test_a_binary_stays_while_a_capture_a_file_or_a_function_speaks_of_it(
         self, engine: Engine, two_days: tuple[UUID, UUID]

@@ -9,29 +9,29 @@ import pytest
 from sqlalchemy import Connection, Engine, func, insert, select, update
 
 from fleetpb import capture_pb2
-from storage.blobs.facts import Lines, encode, encode_lines
+from storage.blobs.fact_blobs import Lines, encode, encode_lines
 from storage.dictionary_sweep.sweep import sweep
-from storage.landing.interning import Interner
-from storage.landing.land import land
-from storage.landing.rename import rename
-from storage.landing.resolved import FunctionName, ResolvedFrames
-from storage.rolling import moments_codec, weighted_codec
-from storage.rolling.moments import Sums
-from storage.rolling.weighted import Parts
+from storage.ingest.ingest import ingest
+from storage.ingest.interning import Interner
+from storage.ingest.late_names import rename
+from storage.ingest.symbolized import FunctionName, ResolvedFrames
+from storage.rollup import long_moments_codec, moments_codec
+from storage.rollup.long_moments import Parts
+from storage.rollup.moments import Sums
 from storage.schema import (
     capture_counter,
     dim_value,
     function,
     line_chunk,
     roll,
-    roll_queue,
-    roll_replaced,
-    roll_weighted,
+    rollup_long,
+    rollup_queue,
+    rollup_retraction,
     stack,
 )
-from tests.integration.dictionary_sweep.landings import NEXT_DAY, broken, key_of
-from tests.landed import DAY, archived, stored
-from tests.made_captures import MadeCapture, named, nameless
+from tests.ingested import DAY, archived, stored
+from tests.integration.dictionary_sweep.ingestions import NEXT_DAY, broken, key_of
+from tests.synthetic_captures import SyntheticCapture, named, nameless
 
 pytestmark = pytest.mark.integration
 
@@ -119,8 +119,11 @@ class TestWhatStays:
         with engine.begin() as connection:
             _, function_id = self.ids(connection)
             place = {"level": 1, "k1": 0, "k2": 0, "facts": 0, "weighted": b"", "weighted_total": 1.0}
-            blobs = {"data": encode([], []), "moments": weighted_codec.encode(one_row(Parts, function_id))[0]}
-            connection.execute(insert(roll_weighted).values(CELL | place | blobs))
+            blobs = {
+                "data": encode([], []),
+                "moments": long_moments_codec.encode(one_row(Parts, function_id))[0],
+            }
+            connection.execute(insert(rollup_long).values(CELL | place | blobs))
         _, names, _ = self.kept(engine)
         assert "only here" in names
 
@@ -129,7 +132,7 @@ class TestWhatStays:
             id_, _ = self.ids(connection)
             key = {"level": 1, "k1": self.value(connection, "first"), "k2": 0}
             data = {"data": encode([id_], [7]), "weighted": b"", "weighted_total": 1.0}
-            connection.execute(insert(roll_weighted).values(CELL | key | data))
+            connection.execute(insert(rollup_long).values(CELL | key | data))
         stacks, _, values = self.kept(engine)
         assert id_ in stacks
         assert "first" in values
@@ -137,14 +140,14 @@ class TestWhatStays:
     def test_what_waits_to_be_taken_out_of_cells(self, engine: Engine, two_days: tuple[UUID, UUID]) -> None:
         with engine.begin() as connection:
             id_, _ = self.ids(connection)
-            zero = {c.name: 0 for c in roll_replaced.c if not c.nullable}
+            zero = {c.name: 0 for c in rollup_retraction.c if not c.nullable}
             row = {
                 "stacks": True,
                 "facts": 1,
                 "data": encode([id_], [7]),
                 "job": self.value(connection, "job"),
             }
-            connection.execute(insert(roll_replaced).values(zero | row))
+            connection.execute(insert(rollup_retraction).values(zero | row))
         stacks, _, values = self.kept(engine)
         assert id_ in stacks
         assert "job" in values
@@ -184,11 +187,11 @@ class TestWhatStays:
             return False
 
         [visit_id] = archived(engine, drawn_at=NEXT_DAY)
-        made = MadeCapture(visit_id)
+        made = SyntheticCapture(visit_id)
         library = made.mapping("/usr/bin/app2", build_id=bytes([2]) * 20)
         frame = made.frame(library, (nameless(4096, binary="app2", key=key_of(2)), 0))
         made.segment({made.group(): {made.stack([frame]): 1}})
-        land(engine, interner, visit_id, 1, *made.finished())
+        ingest(engine, interner, visit_id, 1, *made.finished())
         assert sweep(engine, stopping=name_it) is not None
         assert broken(engine) == {}
         assert [names for _, names in stored(engine, visit_id).stacks] == [("real",)]
@@ -196,22 +199,22 @@ class TestWhatStays:
     def test_a_name_is_kept_for_workers_that_still_lack_the_symbols(
         self, engine: Engine, interner: Interner, two_days: tuple[UUID, UUID]
     ) -> None:
-        """Also when, with the captures landed again, no stack holds the nameless function any more."""
+        """Also when, with the captures reprocessed, no stack holds the nameless function any more."""
 
         def capture_of(visit_id: UUID, name: FunctionName) -> tuple[capture_pb2.Capture, ResolvedFrames]:
-            made = MadeCapture(visit_id)
+            made = SyntheticCapture(visit_id)
             library = made.mapping("/usr/bin/app2", build_id=bytes([2]) * 20)
             made.segment({made.group(): {made.stack([made.frame(library, (name, 0))]): 1}})
             return made.finished()
 
         old = nameless(8192, binary="app2", key=key_of(2))
         first, second = archived(engine, 2, drawn_at=NEXT_DAY)
-        land(engine, interner, first, 1, *capture_of(first, old))
+        ingest(engine, interner, first, 1, *capture_of(first, old))
         rename(engine, interner, key_of(2), {8192: named("real", binary="app2")})
-        land(engine, interner, first, 2, *capture_of(first, named("real", binary="app2")))
+        ingest(engine, interner, first, 2, *capture_of(first, named("real", binary="app2")))
         with engine.begin() as connection:
-            connection.execute(roll_replaced.delete())
-            connection.execute(roll_queue.delete())
+            connection.execute(rollup_retraction.delete())
+            connection.execute(rollup_queue.delete())
         assert sweep(engine) is not None
-        land(engine, Interner(engine), second, 1, *capture_of(second, old))
+        ingest(engine, Interner(engine), second, 1, *capture_of(second, old))
         assert [names for _, names in stored(engine, second).stacks] == [("real",)]

@@ -1,4 +1,4 @@
-"""What the query engine answers of a snapshot, beside what the landed captures add up to."""
+"""What the query engine answers of a snapshot, beside what the ingested captures add up to."""
 
 import random
 from collections import Counter
@@ -11,8 +11,8 @@ from uuid import UUID
 from sqlalchemy import Engine
 
 from storage.errors import BadSelection
-from storage.query.engine import QueryEngine
-from storage.query.planner import Costs, Planner
+from storage.query.access_path import Costs, Planner
+from storage.query.query_engine import QueryEngine
 from storage.query.selections.grammar import parse_matchers
 from storage.query.selections.selection import Selection
 from storage.query.shapes.flame import FlameQuestion
@@ -21,7 +21,7 @@ from storage.query.shapes.table import TableQuestion
 from storage.query.shapes.totals import Totals
 from tests.access_paths import BY_CELLS
 from tests.integration.exactly_once.made import Names, pattern, plain
-from tests.integration.exactly_once.truth import Checked, Landed
+from tests.integration.exactly_once.truth import Checked, Ingested
 from tests.integration.exactly_once.world import CAMPAIGNS, CLOSED, MIDNIGHT, NOON, OLD
 
 _ALL = Page(limit=10_000)
@@ -64,11 +64,11 @@ class Sums:
     applications: Counter[str] = field(default_factory=Counter)
 
 
-def add_up(landed: Iterable[Landed], selection: Selection) -> Sums:
-    """The sums of a selection over the landed captures."""
+def add_up(ingested: Iterable[Ingested], selection: Selection) -> Sums:
+    """The sums of a selection over the ingested captures."""
     chosen = [
         fact
-        for one in landed
+        for one in ingested
         if one.visit.campaign == selection.campaign and selection.start <= one.visit.drawn_at < selection.end
         for fact in _facts(one, selection)
     ]
@@ -90,7 +90,7 @@ def add_up(landed: Iterable[Landed], selection: Selection) -> Sums:
     return sums
 
 
-def _facts(one: Landed, selection: Selection) -> Iterable[tuple[Landed, str, Names, int, int, bool]]:
+def _facts(one: Ingested, selection: Selection) -> Iterable[tuple[Ingested, str, Names, int, int, bool]]:
     segments = pattern(one.visit.seed, better=False).segments
     for (number, application, version, names), samples in one.facts.items():
         segment = segments[number]
@@ -142,14 +142,14 @@ class Answers:
         return wrong
 
     def _differences(self, selection: Selection, checked: Checked) -> Iterable[str]:
-        kept = add_up(checked.landed.values(), selection)
-        ever = add_up([*checked.landed.values(), *checked.dropped.values()], selection)
+        kept = add_up(checked.ingested.values(), selection)
+        ever = add_up([*checked.ingested.values(), *checked.dropped.values()], selection)
         try:
             by_function = self._query.ask(TableQuestion(selection, ("function",), _ALL))
             by_application = self._query.ask(TableQuestion(selection, ("application",), _ALL))
             flame = self._query.ask(FlameQuestion(selection, 100_000))
         except BadSelection:
-            if kept.units:  # an event is unknown until its first capture is landed
+            if kept.units:  # an event is unknown until its first capture is ingested
                 raise
             return
         for name, answer in (("functions", by_function), ("applications", by_application), ("flame", flame)):

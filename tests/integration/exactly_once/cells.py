@@ -14,26 +14,26 @@ from uuid import UUID
 
 from sqlalchemy import Connection, Row, select
 
-from storage.blobs.facts import decode_many
-from storage.rolling import days as states
-from storage.rolling import moments_codec
-from storage.rolling.cubes import CUBES, DAY, HOUR, WEIGHTED_LEVELS, day_number
+from storage.blobs.fact_blobs import decode_many
+from storage.rollup import moments_codec
+from storage.rollup import rollup_days as states
+from storage.rollup.cubes import CUBES, DAY, HOUR, WEIGHTED_LEVELS, day_number
 from storage.schema import (
     capture_segment,
     chunk,
     exposure,
     profile,
-    roll,
-    roll_queue,
-    roll_replaced,
-    roll_weighted,
+    rollup,
+    rollup_long,
+    rollup_queue,
+    rollup_retraction,
 )
 from tests.dictionary_stacks import functions_by_stack
 from tests.integration.exactly_once.world import Visit, World
 from tests.usable_buckets import usable_buckets
 
 Key = tuple[int, int, bool, int, int, int, int, int, int, int]
-"""The primary key of `roll`."""
+"""The primary key of `rollup`."""
 Part = tuple[UUID, int]
 """A visit in the cells: as it is (0), or as an entry says that it was."""
 TOLERANCE = 1e-9
@@ -82,7 +82,7 @@ def wrong_cells(connection: Connection, world: World, days: set[date]) -> list[s
     merged = _merged(connection, world, days)
     frames = functions_by_stack(connection)
     numbers = {day_number(day) for day in days}
-    expected = _expected(merged, frames, states.folded(connection, numbers))
+    expected = _expected(merged, frames, states.with_daily_rollup(connection, numbers))
     wrong = list(_different(_stored(connection, numbers), expected))
     wrong += _exposures(connection, world, days, merged)
     return wrong + list(_buckets(connection))
@@ -91,7 +91,7 @@ def wrong_cells(connection: Connection, world: World, days: set[date]) -> list[s
 def _merged(connection: Connection, world: World, days: set[date]) -> dict[Part, list[Piece]]:
     """Every visit that is in the cells, with the profiles it is there with."""
     queue = connection.execute(
-        select(roll_queue.c.entry_id, roll_queue.c.visit_id, roll_queue.c.sign, roll_queue.c.day)
+        select(rollup_queue.c.entry_id, rollup_queue.c.visit_id, rollup_queue.c.sign, rollup_queue.c.day)
     ).all()
     waiting = {row.visit_id for row in queue if row.sign == 1}
     watched = connection.scalars(
@@ -106,8 +106,8 @@ def _merged(connection: Connection, world: World, days: set[date]) -> dict[Part,
     now = select(profile, chunk.c.data).join(
         chunk, (chunk.c.day == profile.c.day) & (chunk.c.profile_id == profile.c.profile_id)
     )
-    before = select(roll_replaced, roll_queue.c.visit_id).join(
-        roll_queue, roll_queue.c.entry_id == roll_replaced.c.entry_id
+    before = select(rollup_retraction, rollup_queue.c.visit_id).join(
+        rollup_queue, rollup_queue.c.entry_id == rollup_retraction.c.entry_id
     )
     for statement, replaced in ((now, False), (before, True)):
         rows = connection.execute(statement).all()
@@ -124,13 +124,13 @@ def _merged(connection: Connection, world: World, days: set[date]) -> dict[Part,
 
 
 def _expected(
-    merged: Mapping[Part, list[Piece]], frames: Mapping[int, list[int]], folded: frozenset[int]
+    merged: Mapping[Part, list[Piece]], frames: Mapping[int, list[int]], with_daily_rollup: frozenset[int]
 ) -> dict[Key, Cell]:
     cells: dict[Key, Cell] = {}
     for pieces in merged.values():
         of_visit: dict[Key, list[Piece]] = {}
         for piece in pieces:
-            for key in _keys(piece, folded):
+            for key in _keys(piece, with_daily_rollup):
                 of_visit.setdefault(key, []).append(piece)
         for key, own in of_visit.items():
             cell = cells.setdefault(key, Cell())
@@ -139,13 +139,13 @@ def _expected(
     return cells
 
 
-def _keys(piece: Piece, folded: frozenset[int]) -> Iterable[Key]:
+def _keys(piece: Piece, with_daily_rollup: frozenset[int]) -> Iterable[Key]:
     row, visit = piece.row, piece.visit
     hour = int(visit.drawn_at.timestamp() // 3600)
     for cube in CUBES:
         k1, k2 = ([getattr(row, name) for name in cube.keys] + [0, 0])[:2]
         for level, bucket in ((HOUR, hour), (DAY, hour // 24)):
-            if level == HOUR or bucket in folded:
+            if level == HOUR or bucket in with_daily_rollup:
                 yield (
                     cube.id, row.campaign_id, row.stacks, row.sample_type_id, visit.stratum_id,
                     visit.utilisation_class, level, bucket, k1, k2,
@@ -187,7 +187,7 @@ def _add_moments(cell: Cell, pieces: Iterable[Piece], frames: Mapping[int, list[
 
 def _stored(connection: Connection, days: set[int] | None) -> dict[Key, Cell]:
     """The cells of hours and days (since 1970), or all there are."""
-    rows = connection.execute(select(roll)).all()
+    rows = connection.execute(select(rollup)).all()
     if days is not None:
         rows = [row for row in rows if (row.bucket // 24 if row.level == HOUR else row.bucket) in days]
     ids, units = decode_many([bytes(row.data) for row in rows], [row.facts for row in rows])
@@ -259,7 +259,7 @@ def _buckets(connection: Connection) -> Iterable[str]:
                 into.stacks.update(cell.stacks)
     rows = [
         row
-        for row in connection.execute(select(roll_weighted))
+        for row in connection.execute(select(rollup_long))
         if (row.cube, row.campaign_id, row.stacks, row.sample_type_id, row.level, row.bucket) in usable
     ]
     ids, units = decode_many([bytes(row.data) for row in rows], [row.facts for row in rows])

@@ -49,10 +49,10 @@ class Journal:
         """Lines by kind."""
         return Counter(json.loads(line)["what"] for line in self._path.read_bytes().splitlines())
 
-    def landings(self) -> dict[UUID, int]:
+    def ingestions(self) -> dict[UUID, int]:
         """For each visit the newest generation that somebody saw committed."""
         newest: dict[UUID, int] = {}
-        for line in self.lines("landed"):
+        for line in self.lines("ingested"):
             visit_id = UUID(line["visit"])
             newest[visit_id] = max(newest.get(visit_id, 0), line["generation"])
         return newest
@@ -80,7 +80,7 @@ class Stage:
     archive: Archive
     journal: Journal
     generations: int = 3
-    """Captures are landed anew until they have this many."""
+    """Captures are ingested anew until they have this many."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 
 from storage.archive import Archive
 from storage.binaries import SeenBinary
-from storage.landing.resolved import Status
+from storage.ingest.symbolized import Status
 from storage.symbols import builds, caches, candidates
 from storage.symbols.candidates import UPLOAD, Candidate
 from storage.symbols.kinds import FileKind, Quality
@@ -18,9 +18,9 @@ from symbolizer.addresses import FileOffsets
 from symbolizer.builds.symcaches import local_symcaches
 from symbolizer.images.image import Image, ImageFrames
 from symbolizer.sources.chain import Chain
-from symbolizer.worker.renaming import Renaming
+from symbolizer.worker.function_naming import FunctionNamer
 from tests.integration.exactly_once.made import STARTS
-from tests.made_captures import LIBRARY
+from tests.synthetic_captures import LIBRARY
 
 KEY = LIBRARY.hex()
 PRODUCER = "a-producer-1"
@@ -42,7 +42,7 @@ class _Named:
         return ImageFrames(status, np.append(0, np.cumsum(depth)), np.arange(len(names)), names)
 
 
-class LibraryRenaming(Renaming):
+class LibraryNamer(FunctionNamer):
     """As the symbolizer's, but that the library needs no file."""
 
     def __init__(self, engine: Engine) -> None:

@@ -1,4 +1,4 @@
-"""Captures whose every sample is known, and what a landing must make of them, computed by loops.
+"""Captures whose every sample is known, and what a ingestion must make of them, computed by loops.
 
 A capture is one of a few *patterns*: two segments of one event at different rates, a flat event, groups with
 equal labels, nameless functions, walks cut short, an idle machine, a machine sampled flat.
@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from fleetpb import capture_pb2
-from storage.landing.labels import Labels
-from storage.landing.markers import MARKERS
-from storage.landing.resolved import FunctionName, ResolvedFrames, Status
-from tests.made_captures import LIBRARY, PERIOD, Call, MadeCapture, named, nameless
+from storage.ingest.marker_frames import MARKERS
+from storage.ingest.process_labels import Labels
+from storage.ingest.symbolized import FunctionName, ResolvedFrames, Status
+from tests.synthetic_captures import LIBRARY, PERIOD, Call, SyntheticCapture, named, nameless
 
 PATTERNS = 6
 IDLE, FLAT = 4, 5
@@ -34,7 +34,7 @@ REAL = {f"lib.so+{4096 + 256 * i:#x}": named(f"real{i}", binary="lib.so") for i 
 def plain(name: str) -> str:
     """What a function turns out to be called, whether it is called so already or not.
 
-    A landing without symbols after the naming finds the named one; one after the nameless row, which
+    A ingestion without symbols after the naming finds the named one; one after the nameless row, which
     nobody used any more, was swept makes it again.
     """
     return REAL[name].name if name in REAL else name
@@ -73,7 +73,7 @@ class Pattern:
         return message
 
     def facts(self, *, other_labels: bool) -> Facts:
-        """What a landing leaves, every function called as it will be (`plain`)."""
+        """What a ingestion leaves, every function called as it will be (`plain`)."""
         sums: dict[Fact, int] = {}
         for number, segment in enumerate(self.segments):
             for group, counts in segment.groups.items():
@@ -92,7 +92,7 @@ def other(application: str) -> str:
 
 
 def other_labels(capture: capture_pb2.Capture, group: capture_pb2.ProcessGroup) -> Labels:
-    """What takes the place of `storage.landing.labels.derive` when the configuration has changed."""
+    """What takes the place of `storage.ingest.process_labels.derive` when the configuration has changed."""
     strings = capture.strings
     user = {strings[k]: strings[v] for k, v in zip(group.labels[::2], group.labels[1::2], strict=True)}
     application = "[kworker]" if group.kernel_thread else user["application"]
@@ -107,7 +107,7 @@ def pattern(seed: int, better: bool) -> Pattern:
 @functools.cache
 def _pattern(number: int, better: bool) -> Pattern:
     rng = random.Random(number)
-    made = MadeCapture(UUID(int=0))
+    made = SyntheticCapture(UUID(int=0))
     app = made.mapping("/usr/bin/app", build_id=b"\x01" * 20)
     library = made.mapping("/usr/lib/lib.so", build_id=LIBRARY)
     kernel = made.mapping("[kernel]", build_id=b"\x02" * 20, kind=capture_pb2.Mapping.KERNEL)

@@ -23,18 +23,18 @@ from storage.archive import Archive
 from storage.database import open_engine
 from storage.dictionary_sweep.sweep import sweep
 from storage.errors import DatabaseError
-from storage.landing import identities
-from storage.landing.interning import Interner
-from storage.landing.land import ToLand, land, land_many
-from storage.landing.rename import rename
+from storage.ingest import profile_labels
+from storage.ingest.ingest import ToIngest, ingest, ingest_many
+from storage.ingest.interning import Interner
+from storage.ingest.late_names import rename
 from storage.retention.retain import retain
-from storage.rolling.compact import compact
-from storage.rolling.cubes import WEIGHTED_LEVELS
-from storage.rolling.rebuild import rebuild
-from storage.rolling.roll import Roller
-from storage.schema import binary, capture, capture_binary, function, roll_built, roll_queue
-from storage.symbols import candidates, relanding
-from storage.symbols.improved import improved
+from storage.rollup.apply_queue import RollupWriter
+from storage.rollup.compact import compact
+from storage.rollup.cubes import WEIGHTED_LEVELS
+from storage.rollup.rebuild import rebuild
+from storage.schema import binary, capture, capture_binary, function, rollup_long_built, rollup_queue
+from storage.symbols import candidates, reprocessing
+from storage.symbols.improved_binaries import improved
 from tests.integration.exactly_once import library
 from tests.integration.exactly_once.faults import CRASHED, Commits, Fault, Plan
 from tests.integration.exactly_once.made import STARTS, other_labels, pattern
@@ -50,7 +50,7 @@ from tests.integration.exactly_once.world import (
     World,
     make_world,
 )
-from tests.made_captures import LIBRARY
+from tests.synthetic_captures import LIBRARY
 
 pytestmark = pytest.mark.integration
 
@@ -115,44 +115,44 @@ class Operation:
     course: Course = Course.RESUMES
 
 
-def land_one(scene: Scene, generation: int = 1, moment: datetime = MIDNIGHT) -> None:
-    _land(scene, scene.visit(moment), generation)
+def ingest_one(scene: Scene, generation: int = 1, moment: datetime = MIDNIGHT) -> None:
+    _ingest(scene, scene.visit(moment), generation)
 
 
-def land_all(scene: Scene, generation: int = 1) -> None:
+def ingest_all(scene: Scene, generation: int = 1) -> None:
     """Together, in one transaction."""
     items = [_item(visit, generation) for visit in scene.world.visits.values()]
-    for landed in land_many(scene.engine, scene.interner, items):
-        if landed.error is not None:
-            raise landed.error
+    for ingested in ingest_many(scene.engine, scene.interner, items):
+        if ingested.error is not None:
+            raise ingested.error
 
 
-def land_all_again(scene: Scene) -> None:
-    land_all(scene, 2)
+def ingest_all_again(scene: Scene) -> None:
+    ingest_all(scene, 2)
 
 
-def _item(visit: Visit, generation: int) -> ToLand:
+def _item(visit: Visit, generation: int) -> ToIngest:
     made = pattern(visit.seed, better=generation > 1)
-    return ToLand(visit.visit_id, generation, made.of(visit.visit_id), made.resolved)
+    return ToIngest(visit.visit_id, generation, made.of(visit.visit_id), made.resolved)
 
 
-def _land(scene: Scene, visit: Visit, generation: int) -> None:
+def _ingest(scene: Scene, visit: Visit, generation: int) -> None:
     item = _item(visit, generation)
-    land(scene.engine, scene.interner, item.visit_id, item.generation, item.capture, item.resolved)
+    ingest(scene.engine, scene.interner, item.visit_id, item.generation, item.capture, item.resolved)
 
 
-def land_one_again(scene: Scene) -> None:
-    land_one(scene, 2)
+def ingest_one_again(scene: Scene) -> None:
+    ingest_one(scene, 2)
 
 
-def land_one_of_old(scene: Scene) -> None:
-    land_one(scene, moment=OLD[0])
+def ingest_one_of_old(scene: Scene) -> None:
+    ingest_one(scene, moment=OLD[0])
 
 
-def land_one_with_other_labels(scene: Scene) -> None:
+def ingest_one_with_other_labels(scene: Scene) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(identities, "derive", other_labels)
-        land_one(scene, 2)
+        patch.setattr(profile_labels, "derive", other_labels)
+        ingest_one(scene, 2)
 
 
 def name_functions(scene: Scene) -> None:
@@ -171,22 +171,22 @@ def build_symbols(scene: Scene) -> None:
 
 def use_symbols(scene: Scene) -> None:
     """As the worker does that is told of an upload: now, and whenever the sweep finds that there is news."""
-    library.LibraryRenaming(scene.engine).names_for(library.KEY)
+    library.LibraryNamer(scene.engine).name_functions(library.KEY)
 
 
-def land_again(scene: Scene) -> None:
-    """As collector and workers do: want some of them again, and land what is due."""
+def ingest_again(scene: Scene) -> None:
+    """As collector and workers do: want some of them again, and ingest what is due."""
     while True:
         with scene.engine.begin() as connection:
-            relanding.feed(connection, limit=5)
+            reprocessing.feed(connection, limit=5)
         with scene.engine.connect() as connection:
             due = captures.due(connection, limit=99)
         if not due:
             return
         items = [_item(scene.world.visits[one.visit_id], one.generation) for one in due]
-        for landed in land_many(scene.engine, scene.interner, items):
-            if landed.error is not None:
-                raise landed.error
+        for ingested in ingest_many(scene.engine, scene.interner, items):
+            if ingested.error is not None:
+                raise ingested.error
 
 
 def want_again(scene: Scene) -> None:
@@ -195,15 +195,15 @@ def want_again(scene: Scene) -> None:
 
 
 def merge_all(scene: Scene) -> None:
-    roller = Roller(scene.engine)
+    writer = RollupWriter(scene.engine)
     while waiting(scene.engine):
-        roller.roll(batch=4)
+        writer.rollup(batch=4)
 
 
 def waiting(engine: Engine) -> int:
     """Entries to be merged."""
     with engine.connect() as connection:
-        return connection.execute(select(func.count()).select_from(roll_queue)).scalar_one()
+        return connection.execute(select(func.count()).select_from(rollup_queue)).scalar_one()
 
 
 def rebuild_midnight(scene: Scene) -> None:
@@ -225,25 +225,25 @@ def drop_old(scene: Scene) -> None:
 def drop_facts_of_old(scene: Scene) -> None:
     """What the first half of `drop_old` does."""
     with scene.engine.begin() as connection:
-        partitions.drop(connection, KEEP.facts_from(TODAY))
+        partitions.drop(connection, KEEP.facts_horizon(TODAY))
 
 
-def one_landed(generation: int) -> Callable[[Scene, Checked], bool]:
-    return lambda scene, checked: checked.landed[scene.visit(MIDNIGHT).visit_id].generation == generation
+def one_ingested(generation: int) -> Callable[[Scene, Checked], bool]:
+    return lambda scene, checked: checked.ingested[scene.visit(MIDNIGHT).visit_id].generation == generation
 
 
 def none_of_old(scene: Scene, checked: Checked) -> bool:
-    return not set(checked.landed) & set(
+    return not set(checked.ingested) & set(
         scene.world.of_days(*(moment.date() for moment in OLD))
     ) and _expired(scene)
 
 
-def all_landed(scene: Scene, checked: Checked) -> bool:
-    return set(checked.landed) == set(scene.world.visits)
+def all_ingested(scene: Scene, checked: Checked) -> bool:
+    return set(checked.ingested) == set(scene.world.visits)
 
 
 def all_but_old(scene: Scene, checked: Checked) -> bool:
-    return set(checked.landed) == set(scene.world.visits) - set(
+    return set(checked.ingested) == set(scene.world.visits) - set(
         scene.world.of_days(*(moment.date() for moment in OLD))
     )
 
@@ -258,7 +258,7 @@ def has_news(scene: Scene, checked: Checked) -> bool:
 def is_built(scene: Scene, checked: Checked) -> bool:
     with tempfile.TemporaryDirectory() as folder:
         whole = library.built(scene.engine, scene.archive, Path(folder)) == library.made_of(b"debug data")
-    return whole and all_landed(scene, checked)
+    return whole and all_ingested(scene, checked)
 
 
 def is_named(scene: Scene, checked: Checked) -> bool:
@@ -269,19 +269,19 @@ def is_named(scene: Scene, checked: Checked) -> bool:
                 function.c.binary_key == library.KEY, function.c.alias_of.is_(None)
             )
         ).all()
-        found = relanding.progress(connection)
+        found = reprocessing.progress(connection)
         return (
             not nameless
             and not improved(connection, limit=9)
             and [one.captures for one in found if one.finished_at is None] == [_holding(scene)]
-            and all_landed(scene, checked)
+            and all_ingested(scene, checked)
         )
 
 
-def all_landed_again(scene: Scene, checked: Checked) -> bool:
+def all_ingested_again(scene: Scene, checked: Checked) -> bool:
     """Those that hold the library in their second generation, with its calls; the others in the first."""
     with scene.engine.connect() as connection:
-        [found] = [one for one in relanding.progress(connection) if one.finished_at is None]
+        [found] = [one for one in reprocessing.progress(connection) if one.finished_at is None]
         holding = set(
             connection.scalars(
                 select(capture_binary.c.visit_id)
@@ -289,8 +289,8 @@ def all_landed_again(scene: Scene, checked: Checked) -> bool:
                 .where(binary.c.key == library.KEY)
             )
         )
-    generations = {visit_id: one.generation for visit_id, one in checked.landed.items()}
-    return (found.landed, found.left) == (len(holding), 0) and generations == {
+    generations = {visit_id: one.generation for visit_id, one in checked.ingested.items()}
+    return (found.ingested, found.left) == (len(holding), 0) and generations == {
         visit_id: 2 if visit_id in holding else 1 for visit_id in scene.world.visits
     }
 
@@ -306,51 +306,60 @@ def _holding(scene: Scene) -> int:
 
 
 def all_merged(scene: Scene, checked: Checked) -> bool:
-    return all_landed(scene, checked) and not waiting(scene.engine)
+    return all_ingested(scene, checked) and not waiting(scene.engine)
 
 
 def all_compacted(scene: Scene, checked: Checked) -> bool:
     with scene.engine.connect() as connection:
-        levels = set(connection.scalars(select(roll_built.c.level).distinct()))
+        levels = set(connection.scalars(select(rollup_long_built.c.level).distinct()))
     return all_merged(scene, checked) and levels == set(WEIGHTED_LEVELS)
 
 
 OPERATIONS = (
-    Operation("first landing", (), land_one, one_landed(1), 12),
-    Operation("next generation", (land_all,), land_one_again, one_landed(2), 8),
-    Operation("other labels", (land_all,), land_one_with_other_labels, one_landed(2), 8),
-    Operation("landing in a dropped day", (drop_facts_of_old,), land_one_of_old, none_of_old, 12),
-    Operation("several together", (), land_all, all_landed, 8),
-    Operation("several together again", (land_all,), land_all_again, all_landed, 4),
-    Operation("naming", (land_all,), name_functions, all_landed, 2),
-    Operation("uploading symbols", (land_all,), upload_symbols, has_news, 1, Course.REPEATS),
-    Operation("building symbols", (land_all,), build_symbols, is_built, 2, Course.REPEATS),
-    Operation("naming after an upload", (land_all, upload_symbols), use_symbols, is_named, 2, Course.REPEATS),
+    Operation("first ingestion", (), ingest_one, one_ingested(1), 12),
+    Operation("next generation", (ingest_all,), ingest_one_again, one_ingested(2), 8),
+    Operation("other labels", (ingest_all,), ingest_one_with_other_labels, one_ingested(2), 8),
+    Operation("ingestion in a dropped day", (drop_facts_of_old,), ingest_one_of_old, none_of_old, 12),
+    Operation("several together", (), ingest_all, all_ingested, 8),
+    Operation("several together again", (ingest_all,), ingest_all_again, all_ingested, 4),
+    Operation("naming", (ingest_all,), name_functions, all_ingested, 2),
+    Operation("uploading symbols", (ingest_all,), upload_symbols, has_news, 1, Course.REPEATS),
+    Operation("building symbols", (ingest_all,), build_symbols, is_built, 2, Course.REPEATS),
     Operation(
-        "landing again after an upload",
-        (land_all, upload_symbols, use_symbols),
-        land_again,
-        all_landed_again,
+        "naming after an upload", (ingest_all, upload_symbols), use_symbols, is_named, 2, Course.REPEATS
+    ),
+    Operation(
+        "ingestion again after an upload",
+        (ingest_all, upload_symbols, use_symbols),
+        ingest_again,
+        all_ingested_again,
         4,
         Course.REPEATS,
     ),
-    Operation("wanting again", (land_all,), want_again, all_landed, 1, Course.REPEATS),
-    Operation("merging", (land_all,), merge_all, all_merged, 2, Course.CONSUMES),
+    Operation("wanting again", (ingest_all,), want_again, all_ingested, 1, Course.REPEATS),
+    Operation("merging", (ingest_all,), merge_all, all_merged, 2, Course.CONSUMES),
     Operation(
         "merging what was replaced",
-        (land_all, merge_all, land_all_again),
+        (ingest_all, merge_all, ingest_all_again),
         merge_all,
         all_merged,
         3,
         Course.CONSUMES,
     ),
-    Operation("the next generation of what was merged", (land_all, merge_all), land_all_again, all_landed, 4),
-    Operation("rebuilding", (land_all, merge_all), rebuild_midnight, all_merged, 3, Course.REPEATS),
-    Operation("compacting", (land_all, merge_all), compact_all, all_compacted, 3, Course.REPEATS),
     Operation(
-        "sweeping", (land_all, merge_all, land_all_again, merge_all), sweep_all, all_merged, 5, Course.REPEATS
+        "the next generation of what was merged", (ingest_all, merge_all), ingest_all_again, all_ingested, 4
     ),
-    Operation("retention", (land_all, merge_all), drop_old, all_but_old, 2, Course.REPEATS),
+    Operation("rebuilding", (ingest_all, merge_all), rebuild_midnight, all_merged, 3, Course.REPEATS),
+    Operation("compacting", (ingest_all, merge_all), compact_all, all_compacted, 3, Course.REPEATS),
+    Operation(
+        "sweeping",
+        (ingest_all, merge_all, ingest_all_again, merge_all),
+        sweep_all,
+        all_merged,
+        5,
+        Course.REPEATS,
+    ),
+    Operation("retention", (ingest_all, merge_all), drop_old, all_but_old, 2, Course.REPEATS),
 )
 
 

@@ -13,14 +13,14 @@ from storage import partitions
 from storage.archive import Archive
 from storage.database import open_engine
 from storage.errors import DatabaseBusy
-from storage.landing.interning import Interner
-from storage.landing.land import ToLand, land_many
-from storage.query.engine import QueryEngine
+from storage.ingest.ingest import ToIngest, ingest_many
+from storage.ingest.interning import Interner
+from storage.query.query_engine import QueryEngine
 from storage.query.selections.selection import Selection
 from storage.query.shapes.row_order import Page
 from storage.query.shapes.table import TableQuestion
-from storage.rolling.rebuild import rebuild
-from storage.rolling.roll import Roller
+from storage.rollup.apply_queue import RollupWriter
+from storage.rollup.rebuild import rebuild
 from tests.integration.exactly_once.made import pattern
 from tests.integration.exactly_once.world import KEEP, MOMENTS, OLD, TODAY, World, make_world
 
@@ -29,14 +29,14 @@ pytestmark = pytest.mark.integration
 
 @pytest.fixture
 def merged(engine: Engine, archive: Archive) -> World:
-    """Visits of every day, landed and merged."""
+    """Visits of every day, ingested and merged."""
     world = make_world(engine, len(MOMENTS), archive=archive)
     items = []
     for visit in world.visits.values():
         made = pattern(visit.seed, better=False)
-        items.append(ToLand(visit.visit_id, 1, made.of(visit.visit_id), made.resolved))
-    land_many(engine, Interner(engine), items)
-    while Roller(engine).roll().entries:
+        items.append(ToIngest(visit.visit_id, 1, made.of(visit.visit_id), made.resolved))
+    ingest_many(engine, Interner(engine), items)
+    while RollupWriter(engine).rollup().entries:
         pass
     return world
 
@@ -53,7 +53,7 @@ def retention(database_url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[li
             with monkeypatch.context() as inner, other.begin() as retention:
                 inner.setattr(partitions, look.__name__, look)
                 try:
-                    partitions.drop(retention, KEEP.facts_from(TODAY))
+                    partitions.drop(retention, KEEP.facts_horizon(TODAY))
                     tries.append(True)
                 except DatabaseBusy:  # it comes again later
                     retention.rollback()
@@ -101,8 +101,6 @@ def test_an_answer_has_the_whole_of_what_its_snapshot_shows(
 
 def cells(engine: Engine) -> list[tuple[object, ...]]:
     """What there is of every cube, level and bucket."""
-    sums = (
-        "SELECT cube, level, bucket, sum(samples), sum(profiles) FROM roll GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
-    )
+    sums = "SELECT cube, level, bucket, sum(samples), sum(profiles) FROM rollup GROUP BY 1, 2, 3 ORDER BY 1, 2, 3"
     with engine.connect() as connection:
         return [tuple(row) for row in connection.execute(text(sums))]

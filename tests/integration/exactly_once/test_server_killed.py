@@ -1,7 +1,7 @@
 """PostgreSQL is killed with all its processes while everything happens at once: nothing lost, nothing twice.
 
 Commits wait for the disk or not as they do in production, so a kill does lose what was acknowledged last:
-landings and mergings, each of which also loses the row that says it was done. `FLEETPROF_KILLS=100` kills
+ingestions and mergings, each of which also loses the row that says it was done. `FLEETPROF_KILLS=100` kills
 more often. Kills wait for work, not for time: each part of it has to be done between two of them.
 """
 
@@ -19,7 +19,7 @@ from sqlalchemy import Connection, Engine, func, select, text
 from storage import migrate
 from storage.archive import Archive
 from storage.database import open_engine
-from storage.schema import capture, roll_day
+from storage.schema import capture, rollup_day
 from tests.integration.exactly_once import roles
 from tests.integration.exactly_once.crew import Crew, Journal, Stage
 from tests.integration.exactly_once.server import MortalServer
@@ -37,36 +37,36 @@ LONGEST_S = 1.0
 """To the next kill, once what is waited for has happened."""
 PATIENCE_S = 12.0
 """With what is waited for between two kills; then it is waited for after the next one."""
-KINDS = ("landed", "merged", "folded", "bucket", "dropped")
+KINDS = ("ingested", "merged", "folded", "bucket", "dropped")
 """What has to happen between two kills, each in its turn; `Journal` tells."""
 
 ROLES = (
-    roles.lander,
+    roles.ingester,
     roles.worker,
     roles.uploader,
     roles.symbolist,
-    roles.roller,
+    roles.writer,
     roles.rebuilder,
     roles.retirer,
     roles.sweeper,
 )
 LATER_ROLES = (roles.compactor,)
-"""Begin after the first kill: a day is folded once, and a fast machine had folded each of them before it."""
+"""Begin after the first kill: a day has a daily rollup once, and a fast machine had folded each of them before it."""
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(60 + 40 * KILLS)]
 
 
-def test_what_was_landed_survives_the_server_whole_or_lands_again(
+def test_what_was_ingested_survives_the_server_whole_or_ingests_again(
     mortal_server: MortalServer, tmp_path: Path
 ) -> None:
     lost = 0
     for number in range(-(-KILLS // KILLS_A_ROUND)):
         lost += kill_and_settle(mortal_server, tmp_path / str(number), number)
-    log.info("%d kills; %d acknowledged landings undone and landed again", mortal_server.kills, lost)
+    log.info("%d kills; %d acknowledged ingestions undone and reprocessed", mortal_server.kills, lost)
 
 
 def kill_and_settle(server: MortalServer, folder: Path, number: int) -> int:
-    """Ten kills of one database; the number of landings that workers saw committed and a kill undid."""
+    """Ten kills of one database; the number of ingestions that workers saw committed and a kill undid."""
     rng = random.Random(number)
     url = fresh_database(server, f"round_{number}")
     engine = open_engine(url, application="test")
@@ -94,14 +94,14 @@ def kill_and_settle(server: MortalServer, folder: Path, number: int) -> int:
             if kill:
                 between += happened(journal, engine) - before
             server.kill()
-            acknowledged = journal.landings()
+            acknowledged = journal.ingestions()
             server.start()
             with moment(engine) as (connection, _):
                 checked = check(connection, world, journal.dropped())
                 lost += undone(connection, acknowledged)
             log.info(
-                "kill %d: %.1f s, %d landed, between kills %s",
-                server.kills, time.monotonic() - begun, len(checked.landed), dict(between),
+                "kill %d: %.1f s, %d ingested, between kills %s",
+                server.kills, time.monotonic() - begun, len(checked.ingested), dict(between),
             )  # fmt: skip
             assert checked.wrong == ()
     settle(engine, stage, number)
@@ -112,13 +112,13 @@ def kill_and_settle(server: MortalServer, folder: Path, number: int) -> int:
 
 
 def happened(journal: Journal, engine: Engine) -> Counter[str]:
-    """How often each of `KINDS` was seen done; the days that are folded now.
+    """How often each of `KINDS` was seen done; the days that have daily rollups now.
 
     Days are not told by the journal: they are all folded in one call, and a kill may come before it is noted.
     """
-    done = Counter({"landed": journal.counts()["landed"]})
+    done = Counter({"ingested": journal.counts()["ingested"]})
     with engine.connect() as connection:
-        done["folded"] = connection.scalars(select(func.count(roll_day.c.folded_at))).one()
+        done["folded"] = connection.scalars(select(func.count(rollup_day.c.rolled_up_at))).one()
     for kind, what, many in (("bucket", "compacted", "buckets"), ("dropped", "retained", "days")):
         done[kind] = sum(len(line[many]) for line in journal.lines(what))
     done["merged"] = sum(line["entries"] for line in journal.lines("merged"))
@@ -147,8 +147,8 @@ def fresh_database(server: MortalServer, name: str) -> str:
 
 
 def undone(connection: Connection, acknowledged: dict[UUID, int]) -> int:
-    """Visits whose latest acknowledged generation is not landed any more; each is due again."""
-    rows = connection.execute(select(capture.c.visit_id, capture.c.landed, capture.c.wanted)).all()
-    behind = [row for row in rows if row.landed < acknowledged.get(row.visit_id, 0)]
-    assert all(row.landed < row.wanted for row in behind)
+    """Visits whose latest acknowledged generation is not ingested any more; each is due again."""
+    rows = connection.execute(select(capture.c.visit_id, capture.c.ingested, capture.c.wanted)).all()
+    behind = [row for row in rows if row.ingested < acknowledged.get(row.visit_id, 0)]
+    assert all(row.ingested < row.wanted for row in behind)
     return len(behind)

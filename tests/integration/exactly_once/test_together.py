@@ -18,11 +18,11 @@ SEED = int(os.environ.get("FLEETPROF_STORM_SEED", "1"))
 CRASHES = 2 * VISITS
 CHECKS = max(8, VISITS // 3)
 ROLES = {
-    roles.lander: 60,
+    roles.ingester: 60,
     roles.worker: 60,
     roles.uploader: 12,
     roles.symbolist: 20,
-    roles.roller: 10,
+    roles.writer: 10,
     roles.rebuilder: 10,
     roles.retirer: 6,
     roles.compactor: 10,
@@ -43,7 +43,7 @@ def test_whatever_dies_no_snapshot_is_ever_wrong(
     with Crew(stage, SEED, crashes=CRASHES) as crew:
         for role, commits in ROLES.items():
             crew.start(role, commits=commits)
-        for role in (roles.lander, roles.roller):  # one more, to get in each other's way
+        for role in (roles.ingester, roles.writer):  # one more, to get in each other's way
             crew.start(role, commits=ROLES[role])
         crew.start(roles.reader)
 

@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import Engine, text
 
 from storage.database import open_engine
-from storage.landing.interning import Interner
-from storage.landing.land import land
+from storage.ingest.ingest import ingest
+from storage.ingest.interning import Interner
 from tests.integration.exactly_once.answers import Answers
 from tests.integration.exactly_once.made import pattern
 from tests.integration.exactly_once.truth import check, moment
@@ -34,7 +34,7 @@ SPOILED = {
         "UPDATE profile SET application = (SELECT max(value_id) FROM dim_value WHERE dim = 'application')"
         " WHERE segment = 0"
     ),
-    "not said to be landed": "UPDATE capture SET landed = 0 WHERE day = '2026-11-21'",
+    "not said to be ingested": "UPDATE capture SET ingested = 0 WHERE day = '2026-11-21'",
     "another generation": "UPDATE profile SET generation = 7 WHERE day = '2026-11-21'",
     "a segment lost": "DELETE FROM capture_segment WHERE segment = 1",
     "a stack swept": "DELETE FROM stack_block",
@@ -52,7 +52,7 @@ def world(engine: Engine) -> World:
     interner = Interner(engine)
     for visit_id, visit in made.visits.items():
         own = pattern(visit.seed, better=False)
-        land(engine, interner, visit_id, 1, own.of(visit_id), own.resolved)
+        ingest(engine, interner, visit_id, 1, own.of(visit_id), own.resolved)
     return made
 
 

@@ -1,7 +1,7 @@
-"""What a snapshot must hold, given which captures it says are landed; and what is wrong with it.
+"""What a snapshot must hold, given which captures it says are ingested; and what is wrong with it.
 
-The only thing believed is `capture.landed`: everything else follows from the patterns the captures were
-made of. A capture may have been landed under either configuration of labels, with or without the
+The only thing believed is `capture.ingested`: everything else follows from the patterns the captures were
+made of. A capture may have been ingested under either configuration of labels, with or without the
 library's symbols, but whole under one and the same.
 """
 
@@ -18,7 +18,7 @@ from uuid import UUID
 from sqlalchemy import Connection, Engine, Row, func, select, text
 
 from storage import partitions
-from storage.blobs.facts import decode_lines, decode_many
+from storage.blobs.fact_blobs import decode_lines, decode_many
 from storage.schema import (
     capture,
     capture_segment,
@@ -27,8 +27,8 @@ from storage.schema import (
     function,
     line_chunk,
     profile,
-    roll_queue,
-    roll_replaced,
+    rollup_queue,
+    rollup_retraction,
 )
 from tests.dictionary_stacks import functions_by_stack
 from tests.integration.exactly_once.cells import wrong_cells
@@ -36,11 +36,11 @@ from tests.integration.exactly_once.made import SEGMENT_S, Facts, Names, pattern
 from tests.integration.exactly_once.world import Visit, World
 
 Dropped = Mapping[UUID, tuple[bool, bool]]
-"""How each visit of a day was landed when its facts were dropped: with better symbols, with other labels."""
+"""How each visit of a day was ingested when its facts were dropped: with better symbols, with other labels."""
 
 
 @dataclass(frozen=True, slots=True)
-class Landed:
+class Ingested:
     """A visit whose facts are in a snapshot, and what they are."""
 
     visit: Visit
@@ -55,8 +55,8 @@ class Landed:
 class Checked:
     """One snapshot."""
 
-    landed: Mapping[UUID, Landed]
-    dropped: Mapping[UUID, Landed]
+    ingested: Mapping[UUID, Ingested]
+    dropped: Mapping[UUID, Ingested]
     """Those whose facts were dropped since: cells still hold them."""
     days: set[date]
     """Whose facts are kept."""
@@ -66,7 +66,7 @@ class Checked:
         """What there is to remember of the day."""
         return {
             visit_id: (one.better, one.other_labels)
-            for visit_id, one in self.landed.items()
+            for visit_id, one in self.ingested.items()
             if one.visit.day == day
         }
 
@@ -89,7 +89,7 @@ def moment(engine: Engine) -> Iterator[tuple[Connection, str]]:
 def check(
     connection: Connection, world: World, remembered: Mapping[date, Dropped] = MappingProxyType({})
 ) -> Checked:
-    """Everything a landing wrote, read row by row, and the cells it was merged into.
+    """Everything a ingestion wrote, read row by row, and the cells it was merged into.
 
     `remembered` is what days held whose facts may have been dropped.
     """
@@ -97,25 +97,25 @@ def check(
     days = set(partitions.existing(connection))
     captures = {
         row.visit_id: row
-        for row in connection.execute(select(capture.c.visit_id, capture.c.landed, capture.c.expired))
+        for row in connection.execute(select(capture.c.visit_id, capture.c.ingested, capture.c.expired))
     }
     wrong += _misnamed(connection)
     found = _facts(connection, wrong)
     segments = _segments(connection)
-    landed: dict[UUID, Landed] = {}
+    ingested: dict[UUID, Ingested] = {}
     for visit_id, visit in world.visits.items():
         row = captures.get(visit_id)
-        here = row is not None and row.landed > 0 and not row.expired and visit.day in days
+        here = row is not None and row.ingested > 0 and not row.expired and visit.day in days
         generations, facts = found.pop(visit_id, (set(), {}))
         seconds = segments.pop(visit_id, [])
         if row is None or not here:
             if facts:
-                wrong.append(f"{visit_id} has facts and is not landed")
+                wrong.append(f"{visit_id} has facts and is not ingested")
             if seconds and visit.day in days:
-                wrong.append(f"{visit_id} has segments and is not landed")
+                wrong.append(f"{visit_id} has segments and is not ingested")
             continue
-        if generations - {row.landed}:
-            wrong.append(f"{visit_id} has facts of generations {generations}, {row.landed} is landed")
+        if generations - {row.ingested}:
+            wrong.append(f"{visit_id} has facts of generations {generations}, {row.ingested} is ingested")
         made = pattern(visit.seed, better=False)
         wanted = [(n, s.event, SEGMENT_S, _samples(s.groups)) for n, s in enumerate(made.segments)]
         if seconds != wanted:
@@ -123,15 +123,15 @@ def check(
         for better, other_labels in product((False, True), repeat=2):
             expected = pattern(visit.seed, better).facts(other_labels=other_labels)
             if facts == expected:
-                landed[visit_id] = Landed(visit, row.landed, better, other_labels, expected)
+                ingested[visit_id] = Ingested(visit, row.ingested, better, other_labels, expected)
                 break
         else:
             wrong.append(f"{visit_id}: {_difference(facts, made.facts(other_labels=False))}")
     wrong += [f"facts of {visit_id}, which nobody drew" for visit_id in found]
-    wrong += _pending(connection, landed, days)
+    wrong += _pending(connection, ingested, days)
     wrong += wrong_cells(connection, world, days)
     dropped = {
-        visit_id: Landed(
+        visit_id: Ingested(
             world.visits[visit_id],
             0,
             better,
@@ -142,7 +142,7 @@ def check(
         if day not in days
         for visit_id, (better, labels) in visits.items()
     }
-    return Checked(landed, dropped, days, tuple(wrong))
+    return Checked(ingested, dropped, days, tuple(wrong))
 
 
 def _misnamed(connection: Connection) -> list[str]:
@@ -258,20 +258,20 @@ def _segments(connection: Connection) -> dict[UUID, list[tuple[int, str, float, 
     return found
 
 
-def _pending(connection: Connection, landed: Mapping[UUID, Landed], days: set[date]) -> list[str]:
+def _pending(connection: Connection, ingested: Mapping[UUID, Ingested], days: set[date]) -> list[str]:
     """Entries for the merging of cells that nothing stands behind."""
     rows = connection.execute(
-        select(roll_queue.c.visit_id, roll_queue.c.day).where(roll_queue.c.sign == 1)
+        select(rollup_queue.c.visit_id, rollup_queue.c.day).where(rollup_queue.c.sign == 1)
     ).all()
     wrong = [
-        f"{row.visit_id} is to be merged and is not landed"
+        f"{row.visit_id} is to be merged and is not ingested"
         for row in rows
-        if row.day in days and row.visit_id not in landed
+        if row.day in days and row.visit_id not in ingested
     ]
     lost = connection.execute(
         select(func.count())
-        .select_from(roll_replaced)
-        .where(roll_replaced.c.entry_id.not_in(select(roll_queue.c.entry_id)))
+        .select_from(rollup_retraction)
+        .where(rollup_retraction.c.entry_id.not_in(select(rollup_queue.c.entry_id)))
     ).scalar_one()
     if lost:
         wrong.append(f"{lost} replaced profiles that no entry will take out")
@@ -284,7 +284,7 @@ def _samples(groups: Mapping[int, Mapping[int, int]]) -> int:
 
 def _difference(found: Facts, expected: Facts) -> str:
     if not found:
-        return "is landed and has no facts"
+        return "is ingested and has no facts"
     missing = [fact for fact, samples in expected.items() if found.get(fact) != samples]
     too_many = [fact for fact in found if fact not in expected]
     totals = sum(found.values()), sum(expected.values())

@@ -1,4 +1,4 @@
-"""The visits whose captures are landed: drawn, answered and archived before anything goes wrong."""
+"""The visits whose captures are ingested: drawn, answered and archived before anything goes wrong."""
 
 import random
 from collections.abc import Mapping, Sequence
@@ -24,9 +24,9 @@ TODAY = date(2026, 11, 21)
 OLD = tuple(datetime(2026, 11, day, 9, 15, tzinfo=UTC) for day in (9, 10, 11))
 """Days that retention drops."""
 CLOSED = datetime(2026, 11, 16, 23, 30, tzinfo=UTC)
-"""A day that was closed for long: whatever lands in it comes late. The last of its 4 days is the 18th."""
+"""A day that was closed for long: whatever ingests in it comes late. The last of its 4 days is the 18th."""
 MIDNIGHT = datetime(2026, 11, 20, 23, 59, 58, tzinfo=UTC)
-"""Drawn before midnight, landed after it."""
+"""Drawn before midnight, ingested after it."""
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 MOMENTS = (*OLD, CLOSED, CLOSED + timedelta(days=1), MIDNIGHT, NOON, NOON + timedelta(hours=1))
 KEEP = Keep(facts_days=9, cells_days=400)

@@ -12,10 +12,10 @@ from sqlalchemy import Engine
 from services.api.app import create_app
 from services.api.auth import Access, parse_tokens
 from services.cli import main
-from services.experiments.desk import ExperimentDesk
-from storage.query.engine import QueryEngine
+from services.experiments.experiment_service import ExperimentService
+from storage.query.query_engine import QueryEngine
 from tests.experiment_files import Lab, lab
-from tests.integration.experiments.asking import BASE, OPERATOR, TARGETS, VIEWER, Fleetprof
+from tests.integration.experiments.fetch_experiments import BASE, OPERATOR, TARGETS, VIEWER, Fleetprof
 
 
 @pytest.fixture(scope="module")
@@ -27,8 +27,8 @@ def measured() -> Lab:
 def anyone(engine: Engine, tmp_path: Path) -> Iterator[TestClient]:
     access = Access(tmp_path / "state", parse_tokens([f"viewer:{VIEWER}", f"operator:{OPERATOR}"]))
     queries = QueryEngine(engine)
-    desk = ExperimentDesk(engine)
-    app = create_app(queries, access, static=tmp_path, experiments=desk, uploads=tmp_path / "uploads")
+    service = ExperimentService(engine)
+    app = create_app(queries, access, static=tmp_path, experiments=service, uploads=tmp_path / "uploads")
     with TestClient(app, base_url=BASE) as client:
         yield client
     queries.close()

@@ -9,10 +9,10 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
 from services.api import experiments as described
-from services.experiments.file import LARGEST_BYTES
+from services.experiments.experiment_csv import LARGEST_BYTES
 from storage import experiments
 from tests.experiment_files import PLATFORM, Lab, name
-from tests.integration.experiments.asking import OPERATOR, VIEWER, Fleetprof, upload
+from tests.integration.experiments.fetch_experiments import OPERATOR, VIEWER, Fleetprof, upload
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(180)]
 

@@ -11,14 +11,14 @@ import pytest
 from sqlalchemy import Engine
 
 from storage.errors import BudgetExceeded
-from storage.query.engine import QueryEngine
+from storage.query.query_engine import QueryEngine
 from storage.query.samples import SampleSource
 from storage.query.selections.selection import Selection, parse_selection
 from storage.query.shapes.row_order import Page, Sort
 from storage.query.shapes.table import TableAnswer, TableQuestion
 from tests.access_paths import BY_STACKS, BY_VISITS, planned
-from tests.facts import FactWriter
-from tests.rolled_store import RolledStore, Seen
+from tests.fact_writer import FactWriter
+from tests.rollup_store import RolledStore, Seen
 
 MIDNIGHT = datetime(2026, 11, 18, 0, 0, tzinfo=UTC)
 SIZES = {"east": 100, "west": 40}
@@ -172,8 +172,8 @@ def sums(answer: TableAnswer) -> dict[int | None, tuple[int, int]]:
 
 def seen(*facts: tuple[int, int]) -> list[Seen]:
     """Visits of two days that each bring these (stack, samples), every second one with twice the period."""
-    brought = tuple(("a", stack, samples) for stack, samples in facts)
-    return [Seen(hour * HOUR + 5, "east", 0.1, 5.0, brought) for hour in (25, 26, 27, 50, 51)]
+    contributions = tuple(("a", stack, samples) for stack, samples in facts)
+    return [Seen(hour * HOUR + 5, "east", 0.1, 5.0, contributions) for hour in (25, 26, 27, 50, 51)]
 
 
 WHEN = (24 * HOUR, 52 * HOUR)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import Engine
 
-from storage.query.engine import QueryEngine
+from storage.query.query_engine import QueryEngine
 from tests.access_paths import BY_CELLS
 
 

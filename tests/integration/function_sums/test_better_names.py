@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine
 
-from storage.query.engine import QueryEngine
+from storage.query.query_engine import QueryEngine
 from storage.query.samples import SampleSource
-from storage.rolling.compact import compact
-from tests.facts import FactWriter
+from storage.rollup.compact import compact
+from tests.fact_writer import FactWriter
 from tests.integration.function_sums.asking import (
     CLOSED,
     CUT,
@@ -32,7 +32,7 @@ from tests.integration.function_sums.asking import (
     store_of,
     sums,
 )
-from tests.rolled_store import PERIODS
+from tests.rollup_store import PERIODS
 
 pytestmark = pytest.mark.integration
 
@@ -41,7 +41,7 @@ def test_functions_that_became_one_are_added_up_where_no_stack_has_two(
     engine: Engine, queries: QueryEngine
 ) -> None:
     store = store_of(engine, [(MAIN, WORK), (MAIN, TWIN), (MAIN, NAMELESS, KERNEL)])
-    store.land(seen((0, 3), (1, 5), (2, 7)))
+    store.ingest(seen((0, 3), (1, 5), (2, 7)))
     store.roll_all()
     with engine.begin() as connection:
         for nameless in (TWIN, NAMELESS):
@@ -58,7 +58,7 @@ def test_functions_that_became_one_and_stand_in_one_stack_count_it_once(
     engine: Engine, queries: QueryEngine, *, closed: bool
 ) -> None:
     store = store_of(engine, [(MAIN, WORK, KERNEL, TWIN), (MAIN, TWIN), (KERNEL,)])
-    store.land(seen((0, 3), (1, 5), (2, 7)))
+    store.ingest(seen((0, 3), (1, 5), (2, 7)))
     store.roll_all()
     if closed:
         compact(engine, LATE, most_rows=inf)
@@ -76,7 +76,7 @@ def test_a_better_name_that_comes_while_stacks_are_read_counts_nothing_twice(
     """Another query renames both between what functions are called here and the first look at their stack."""
     store = store_of(engine, [(MAIN, TWIN, KERNEL, NAMELESS)])
     main, work, twin, nameless = (store.functions[f] for f in (MAIN, WORK, TWIN, NAMELESS))
-    store.land(seen((0, 3)))
+    store.ingest(seen((0, 3)))
     store.roll_all()
     with engine.begin() as connection:
         FactWriter(connection).alias(nameless, twin)
@@ -103,7 +103,7 @@ def test_a_better_name_that_comes_while_stacks_are_read_counts_nothing_twice(
 
 def test_a_name_that_comes_between_two_answers_is_in_the_second(engine: Engine, queries: QueryEngine) -> None:
     store = store_of(engine, [(MAIN, NAMELESS), (CUT, WORK), (LEFT_OUT, MAIN, OTHER, KERNEL)])
-    store.land(seen((0, 3), (1, 5), (2, 7)))
+    store.ingest(seen((0, 3), (1, 5), (2, 7)))
     store.roll_all()
     selection = minutes(*WHEN, campaign=store.campaign)
     before = asked(queries, selection, PAGES[0])

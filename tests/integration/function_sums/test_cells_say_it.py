@@ -9,11 +9,11 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from storage.query.engine import QueryEngine
+from storage.query.query_engine import QueryEngine
 from storage.query.shapes.table import TableQuestion
-from storage.rolling.compact import compact
+from storage.rollup.compact import compact
 from tests.access_paths import BY_CELLS
-from tests.facts import FactWriter
+from tests.fact_writer import FactWriter
 from tests.integration.function_sums.asking import (
     CLOSED,
     CUT,
@@ -39,7 +39,7 @@ from tests.integration.function_sums.asking import (
     store_of,
     sums,
 )
-from tests.rolled_store import PERIODS, RolledStore, Seen
+from tests.rollup_store import PERIODS, RolledStore, Seen
 
 pytestmark = pytest.mark.integration
 
@@ -56,8 +56,8 @@ a_visit = st.builds(
     facts=st.lists(a_fact, max_size=5).map(tuple),
 )
 a_step = st.one_of(
-    st.tuples(st.just("land"), st.lists(a_visit, min_size=1, max_size=5)),
-    st.tuples(st.just("land again"), st.tuples(st.integers(0, 50), st.lists(a_fact, max_size=4))),
+    st.tuples(st.just("ingest"), st.lists(a_visit, min_size=1, max_size=5)),
+    st.tuples(st.just("reprocess"), st.tuples(st.integers(0, 50), st.lists(a_fact, max_size=4))),
     st.tuples(st.just("roll"), st.integers(1, 6)),
     st.tuples(st.just("name"), st.sampled_from(TOGETHER)),
 )
@@ -82,7 +82,7 @@ def test_functions_say_what_stacks_say(
     """Without `when` most of what has happened is in closed days."""
     first, steps, later = happened
     store = store_of(engine, stacks)
-    store.land(first)
+    store.ingest(first)
     store.roll(4)
     follow(engine, store, steps)
     if when is None:
@@ -104,10 +104,10 @@ def test_functions_say_what_stacks_say(
 def follow(engine: Engine, store: RolledStore, steps: Any) -> None:
     for step, argument in steps:
         match step:
-            case "land":
-                store.land(argument)
-            case "land again":
-                store.land_again(*argument)
+            case "ingest":
+                store.ingest(argument)
+            case "reprocess":
+                store.ingest_again(*argument)
             case "roll":
                 store.roll(argument)
             case _:
@@ -117,10 +117,10 @@ def follow(engine: Engine, store: RolledStore, steps: Any) -> None:
 
 def test_what_has_names_and_callers_is_answered_without_stacks(engine: Engine, queries: QueryEngine) -> None:
     store = store_of(engine, [(MAIN, WORK), (MAIN, WORK, MAIN, KERNEL), (MAIN,)])
-    store.land(seen((0, 3), (1, 5), (2, 7)))
+    store.ingest(seen((0, 3), (1, 5), (2, 7)))
     store.roll_all()
     selection = minutes(*WHEN, campaign=store.campaign)
-    with patch("storage.query.cells.gathered.Gathered.observed", side_effect=AssertionError):
+    with patch("storage.query.cells.rollup_scan.RollupScan.observed", side_effect=AssertionError):
         found = asked(queries, selection, PAGES[0])
     main, work, kernel = (store.functions[f] for f in (MAIN, WORK, KERNEL))
     unit = 5 * PERIODS[0]
@@ -132,12 +132,12 @@ def test_what_has_names_and_callers_is_answered_without_stacks(engine: Engine, q
     check_alike(queries, selection, by_function=True)
 
 
-def test_what_landed_since_is_in_the_next_answer_though_cells_are_kept(
+def test_what_ingested_since_is_in_the_next_answer_though_cells_are_kept(
     engine: Engine, queries: QueryEngine
 ) -> None:
     """Hours and days gain visits and lose them, and closed days are built again."""
     store = store_of(engine, [(MAIN, WORK), (MAIN, KERNEL), (CUT, WORK)])
-    store.land(seen((0, 3), (1, 5)))
+    store.ingest(seen((0, 3), (1, 5)))
     store.roll_all()
     compact(engine, LATE, most_rows=inf)
     selection = minutes(*CLOSED, campaign=store.campaign)
@@ -145,11 +145,11 @@ def test_what_landed_since_is_in_the_next_answer_though_cells_are_kept(
     def change(number: int) -> None:
         match number:
             case 0:
-                store.land(seen((2, 4), (1, 1)))
+                store.ingest(seen((2, 4), (1, 1)))
             case 1 | 3:
                 store.roll_all()
             case 2:
-                store.land_again(0, [("a", 0, 50)])
+                store.ingest_again(0, [("a", 0, 50)])
             case _:
                 compact(engine, LATE, most_rows=inf)
 
@@ -174,7 +174,7 @@ def test_a_page_of_functions_that_are_rare_in_what_is_kept_is_as_exact(
     """Squares are kept of the hottest functions alone; those of others are read when a page shows them."""
     monkeypatch.setattr("storage.query.cells.block_source.HOT", 1)
     store = store_of(engine, [(MAIN, WORK), (MAIN, TWIN), (MAIN, KERNEL), (OTHER,)])
-    store.land(seen((0, 100), (1, 5), (2, 7), (3, 1)))
+    store.ingest(seen((0, 100), (1, 5), (2, 7), (3, 1)))
     store.roll_all()
     for select_, close in (("", False), ("", True), ('{application="a"}', True)):
         if close:

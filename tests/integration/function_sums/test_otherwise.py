@@ -6,17 +6,17 @@ import pytest
 from sqlalchemy import Engine
 
 from storage.errors import BudgetExceeded
-from storage.query.cells.gathered import Gathered
-from storage.query.cells.open_blocks import OpenBlocks
-from storage.query.engine import QueryEngine
-from storage.query.planner import Costs, Planner
+from storage.query.access_path import Costs, Planner
+from storage.query.cells.raw_blocks import OpenBlocks
+from storage.query.cells.rollup_scan import RollupScan
+from storage.query.query_engine import QueryEngine
 from storage.query.samples import SampleSource
 from storage.query.shapes.table import TableQuestion
-from storage.rolling import moments_codec
-from storage.rolling.moments_codec import Unpacked
+from storage.rollup import moments_codec
+from storage.rollup.moments_codec import Unpacked
 from storage.snapshots.copy_binary import TooMuch
 from storage.snapshots.decoded_cache import DecodedCache
-from tests.facts import FactWriter
+from tests.fact_writer import FactWriter
 from tests.integration.function_sums.asking import (
     CUT,
     KERNEL,
@@ -34,7 +34,7 @@ from tests.integration.function_sums.asking import (
     store_of,
     sums,
 )
-from tests.rolled_store import PERIODS
+from tests.rollup_store import PERIODS
 
 pytestmark = pytest.mark.integration
 
@@ -44,7 +44,7 @@ def test_what_does_not_fit_by_function_is_answered_by_stacks_and_else_by_visits(
 ) -> None:
     monkeypatch.setattr(DecodedCache, "has", lambda *_: False)  # as if all was asked for the first time
     store = store_of(engine, [(MAIN, WORK), (CUT, OTHER)])
-    store.land(seen((0, 3), (1, 5)))
+    store.ingest(seen((0, 3), (1, 5)))
     store.roll_all()
     selection = minutes(*WHEN, campaign=store.campaign)
     expected = sums(asked(queries, selection, PAGES[0]))
@@ -68,7 +68,7 @@ def test_what_does_not_fit_when_the_page_is_known_is_answered_otherwise(
 ) -> None:
     """Which depends on what is kept: nobody is to be refused for that."""
     store = store_of(engine, [(MAIN, WORK), (CUT, OTHER)])
-    store.land(seen((0, 3), (1, 5)))
+    store.ingest(seen((0, 3), (1, 5)))
     store.roll_all()
     selection = minutes(*WHEN, campaign=store.campaign)
     expected = sums(asked(queries, selection, PAGES[0]))
@@ -80,7 +80,7 @@ def test_what_does_not_fit_when_the_page_is_known_is_answered_otherwise(
 
 def test_time_that_is_over_is_no_reason_to_try_otherwise(engine: Engine, queries: QueryEngine) -> None:
     store = store_of(engine, [(MAIN, WORK)])
-    store.land(seen((0, 3)))
+    store.ingest(seen((0, 3)))
     store.roll_all()
     late = BudgetExceeded("The question takes too long.", limit="time")
     with (
@@ -95,18 +95,18 @@ def test_stacks_that_observed_units_do_not_fit_for_are_read_when_the_rest_is_giv
     engine: Engine, queries: QueryEngine
 ) -> None:
     store = store_of(engine, [(MAIN, WORK), (CUT, OTHER)])
-    store.land(seen((0, 3), (1, 5)))
+    store.ingest(seen((0, 3), (1, 5)))
     store.roll_all()
     selection = minutes(*WHEN, campaign=store.campaign)
     expected = sums(asked(queries, selection, PAGES[0]))
-    with patch.object(Gathered, "observed", side_effect=TOO_MUCH):
+    with patch.object(RollupScan, "observed", side_effect=TOO_MUCH):
         assert sums(asked(queries, selection, PAGES[0], by_function=False)) == expected
 
 
 def test_stacks_are_read_of_cells_only_where_they_are_worth_it(engine: Engine, queries: QueryEngine) -> None:
     queries.planner = Planner(costs=Costs(few_visits=0))
     store = store_of(engine, [(MAIN, WORK, TWIN), (KERNEL,)])
-    store.land(seen((0, 3), (1, 5)))
+    store.ingest(seen((0, 3), (1, 5)))
     store.roll_all()
     selection = minutes(*WHEN, campaign=store.campaign)
     assert asked(queries, selection, PAGES[0]).totals.path != "chunks"

@@ -16,8 +16,8 @@ import grpc
 import pytest
 
 from collector.channel import Credentials
-from collector.describe import describe
 from collector.errors import NoAnswer
+from collector.machine_description import describe
 from fleetpb import capture_pb2, gateway_pb2, gateway_pb2_grpc
 from services.certificates.kinds import Kind
 from services.certificates.register import Register

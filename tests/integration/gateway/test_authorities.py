@@ -12,8 +12,8 @@ import grpc
 import pytest
 
 from collector.channel import Credentials
-from collector.describe import describe
 from collector.errors import NoAnswer
+from collector.machine_description import describe
 from fleetpb import gateway_pb2, gateway_pb2_grpc
 from tests.gateway_daemon import DEADLINE_S, ROOT, require_perf_events
 from tests.integration.gateway.test_authorisation import (
@@ -29,7 +29,7 @@ from tests.integration.gateway.test_authorisation import (
     status,
     tls,
 )
-from tests.until import until
+from tests.polling import until
 
 pytestmark = pytest.mark.integration
 

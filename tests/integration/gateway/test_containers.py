@@ -1,4 +1,4 @@
-"""From a process in a pod's control group to rows under the pod's name: gateway, kubelet, capture, landing, query."""
+"""From a process in a pod's control group to rows under the pod's name: gateway, kubelet, capture, ingestion, query."""
 
 import os
 import subprocess
@@ -11,13 +11,15 @@ import pytest
 from sqlalchemy import Engine, select
 
 from fleetpb import capture_pb2
-from storage.landing.decode import decode_capture
-from storage.landing.interning import Interner
-from storage.landing.land import land
-from storage.landing.resolved import FunctionName, ResolvedFrames, Status
+from storage.ingest.decode_capture import decode_capture
+from storage.ingest.ingest import ingest
+from storage.ingest.interning import Interner
+from storage.ingest.symbolized import FunctionName, ResolvedFrames, Status
 from storage.query.selections import label_names
 from storage.query.selections.grammar import parse_matchers
 from storage.schema import capture_system, dim_value, label_set, profile
+from tests.fake_gateways import packed
+from tests.fake_kubelet import POD, UID, A, kubelet, listed, says
 from tests.gateway_daemon import (
     DEADLINE_S,
     ask,
@@ -26,9 +28,7 @@ from tests.gateway_daemon import (
     running,
     wait_until,
 )
-from tests.gateways import packed
-from tests.kubelets import POD, UID, A, kubelet, listed, says
-from tests.landed import archived
+from tests.ingested import archived
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("permitted")]
 
@@ -132,7 +132,7 @@ def nameless(capture: capture_pb2.Capture) -> ResolvedFrames:
 
 
 @pytest.mark.usefixtures("workload")
-def test_a_pods_samples_land_under_its_applications_name(folder: Path, engine: Engine):
+def test_a_pods_samples_ingest_under_its_applications_name(folder: Path, engine: Engine):
     labels_file = folder / "labels"
     labels_file.write_text("unit nightly@*.service team=data\n")
     [visit_id] = archived(engine)
@@ -158,7 +158,7 @@ def test_a_pods_samples_land_under_its_applications_name(folder: Path, engine: E
 
     capture.visit_id = visit_id.bytes
     message = decode_capture(packed(capture))
-    land(engine, Interner(engine), visit_id, 1, message, nameless(message))
+    ingest(engine, Interner(engine), visit_id, 1, message, nameless(message))
     with engine.connect() as connection:
         application = (
             select(dim_value.c.value)

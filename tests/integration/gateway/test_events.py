@@ -1,6 +1,6 @@
 """Events that count no time, and counters, from a program that runs to the answer of a question.
 
-A real gateway samples this machine, the collector brings the capture home, a worker lands it, and the query
+A real gateway samples this machine, the collector brings the capture home, a worker ingests it, and the query
 engine answers.
 """
 
@@ -19,24 +19,24 @@ import pytest
 from sqlalchemy import Engine, select
 
 from collector import by_hand
-from collector.appointments import Appointment
+from collector.schedule_round import ScheduledVisit
 from collector.visit import Visitor
 from fleetpb import capture_pb2, gateway_pb2
 from gateway.perf.cgroup_hierarchy import perf_hierarchy
-from services import hottest
+from services.queries import local_queries
 from storage import inventory
 from storage.archive import Archive
 from storage.campaigns import Counted, EventPlan
 from storage.errors import BadSelection
+from storage.ingest.decode_capture import decode_capture
 from storage.inventory import NewMachine
-from storage.landing.decode import decode_capture
 from storage.schema import capture_counter, capture_segment, dim_value
 from symbolizer.identity import ImageIdentity
 from symbolizer.images.resolve import Resolver
 from symbolizer.sources.local_files import LocalFiles
 from symbolizer.sources.running_kernel import RunningKernel
 from symbolizer.sources.source import Found, Missing
-from symbolizer.worker.landing import Lander
+from symbolizer.worker.ingestion import Ingester
 from tests.gateway_daemon import (
     PROGRAM,
     Daemon,
@@ -287,23 +287,23 @@ def test_a_control_group_is_counted_for_itself(daemon: Daemon):
 
 def visit(
     engine: Engine, archive: Archive, events: Sequence[EventPlan]
-) -> tuple[Appointment, capture_pb2.Capture]:
+) -> tuple[ScheduledVisit, capture_pb2.Capture]:
     """As `fleetprof visit here` does it, up to the archive."""
     visitor = Visitor()
-    appointment = by_hand.book(engine, "here", visitor)
+    scheduled = by_hand.schedule(engine, "here", visitor)
     visited = asyncio.run(
-        by_hand.carry_out(
+        by_hand.run_visit(
             engine,
             archive,
             visitor,
-            appointment,
+            scheduled,
             events=events,
             counted=Counted(("tsc",), 2),
             on_progress=lambda _done, _samples: None,
         )
     )
-    assert visited.brought is not None, visited.detail
-    return appointment, decode_capture(visited.brought.blob)
+    assert visited.received is not None, visited.detail
+    return scheduled, decode_capture(visited.received.blob)
 
 
 def faulter_units(capture: capture_pb2.Capture, folder: Path, event: str) -> int:
@@ -318,7 +318,7 @@ def faulter_units(capture: capture_pb2.Capture, folder: Path, event: str) -> int
 
 
 @pytest.mark.usefixtures("faulter")
-def test_page_faults_land_in_their_unit_and_what_is_not_there_as_that(
+def test_page_faults_ingest_in_their_unit_and_what_is_not_there_as_that(
     daemon: Daemon, folder: Path, engine, database_url: str, tmp_path: Path
 ):
     """From `fleetprof visit --event` to the table that it prints."""
@@ -333,11 +333,11 @@ def test_page_faults_land_in_their_unit_and_what_is_not_there_as_that(
         inventory.add(connection, NewMachine("here", daemon.target), replace=True)
     needed = ("page-faults", SWITCH) if can_trace() else ("page-faults",)
     for _ in range(ATTEMPTS):
-        appointment, brought = visit(engine, archive, events)
-        if all(faulter_units(brought, folder, name) for name in needed):
+        scheduled, contributions = visit(engine, archive, events)
+        if all(faulter_units(contributions, folder, name) for name in needed):
             break
     source = OnlyTheFaulter(debug_roots=(tmp_path,), kernel=RunningKernel(tmp_path))
-    assert Lander(engine, archive, Resolver(source, tmp_path / "symbols")).land(appointment.visit_id)
+    assert Ingester(engine, archive, Resolver(source, tmp_path / "symbols")).ingest(scheduled.visit_id)
     with engine.connect() as connection:
         segments = connection.execute(select(capture_segment)).all()
         counters = connection.execute(select(capture_counter)).all()
@@ -359,20 +359,20 @@ def test_page_faults_land_in_their_unit_and_what_is_not_there_as_that(
     for name in ("cycles", "tsc"):
         assert counted[name].status == "ok" or counted[name].value is None
 
-    def asked(event: str) -> hottest.Json:
-        moment = appointment.visit.drawn_at
-        return hottest.hottest_functions(
+    def asked(event: str) -> local_queries.Json:
+        moment = scheduled.visit.drawn_at
+        return local_queries.hottest_functions(
             database_url,
             event=event,
             since=moment.isoformat(),
             until=(moment + timedelta(microseconds=1)).isoformat(),
             select='{application="faulter"}',
-            campaign=appointment.campaign.name,
+            campaign=scheduled.campaign.name,
             rows=50,
         )
 
     table = asked("page-faults")
-    expected = faulter_units(brought, folder, "page-faults")
+    expected = faulter_units(contributions, folder, "page-faults")
     assert table["selection"]["unit"] == "count"
     assert table["totals"]["units"] == expected > 0
     assert table["totals"]["seconds"] is None

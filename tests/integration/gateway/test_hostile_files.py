@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from fleetpb import capture_pb2
+from tests.file_leases import give_away
+from tests.fuse_server import CODE_AT, COMM, CONTENT, NOBODY, SPIN, spinning
 from tests.gateway_daemon import (
     ROOT,
     Daemon,
@@ -21,8 +23,6 @@ from tests.gateway_daemon import (
     plan,
     stacks_of,
 )
-from tests.leases import give_away
-from tests.served_files import CODE_AT, COMM, CONTENT, NOBODY, SPIN, spinning
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("permitted")]
 DAEMON_OPTIONS = ("--max-cpu-percent", "50")
@@ -39,7 +39,7 @@ while True:
 """
 SPINNING = """
 import os, sys
-from tests.served_files import spin_in
+from tests.fuse_server import spin_in
 open("/proc/self/comm", "w").write("hostile")
 spin_in(os.open(sys.argv[1], os.O_RDONLY))
 print("ready", flush=True)

@@ -139,7 +139,7 @@ def test_nodes_functions_are_rows(daemon: Daemon, engine: Engine, archive: Archi
     command = [node(), "--perf-basic-prof", "--interpreted-frames-native-stack", script, "30"]
     with closing(product), started(command) as pid:
         visited = product.visit(2, 499, lambda _done, _samples: None)
-        product.land(visited)
+        product.ingest(visited)
     Path(f"/tmp/perf-{pid}.map").unlink()
     table = product.table(visited, '{application="app.js"}').table
     rows = {(row.key["function"], row.key["binary"]): row for row in table.rows}

@@ -11,7 +11,7 @@ import pytest
 
 from fleetpb import gateway_pb2
 from gateway.serving.unverified_clients import IN_ALL, PER_ADDRESS
-from tests.crowds import crowding
+from tests.connection_flood import flooding
 from tests.gateway_daemon import DEADLINE_S, Daemon, ask, plan, require_perf_events, running, wait_until
 from tests.handshakes import PREFACE, client_hello
 from tests.integration.gateway.test_authorisation import issue, printable_path, secured
@@ -73,7 +73,7 @@ def test_one_address_cannot_keep_a_collector_waiting(
     visit(daemon, collector)
     undisturbed = time.monotonic() - began
     before = descriptors(daemon)
-    with crowding(port_of(daemon), source=STRANGER, size=size, says=says) as crowd:
+    with flooding(port_of(daemon), source=STRANGER, size=size, says=says) as crowd:
         began = time.monotonic()
         for _ in range(3):
             visit(daemon, collector)
@@ -90,7 +90,7 @@ def test_many_addresses_cannot_either(daemon: Daemon, certs: Path):
     sources = [f"127.0.0.{number}" for number in range(2, 2 + 2 * IN_ALL // PER_ADDRESS)]
     with ExitStack() as ending:
         for source in sources:
-            crowd = crowding(port_of(daemon), source=source, size=PER_ADDRESS, says=[SILENT, WHOLE])
+            crowd = flooding(port_of(daemon), source=source, size=PER_ADDRESS, says=[SILENT, WHOLE])
             ending.enter_context(crowd)
         visit(daemon, collector)
         assert descriptors(daemon) <= before + 2 * IN_ALL + SPARE
@@ -100,7 +100,7 @@ def test_a_caller_that_was_permitted_keeps_its_connection_whoever_comes_from_its
     daemon: Daemon, certs: Path
 ):
     with ExitStack() as ending, daemon.stub(printable_path(certs, "collector", "main")) as stub:
-        crowd = crowding(port_of(daemon), source="127.0.0.1", size=200, says=[WHOLE])
+        crowd = flooding(port_of(daemon), source="127.0.0.1", size=200, says=[WHOLE])
         answer = ask(stub, plan(seconds=1.5), on_begin=lambda: ending.enter_context(crowd))
         assert answer.capture
 

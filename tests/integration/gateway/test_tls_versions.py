@@ -83,7 +83,7 @@ def visit():
     import asyncio
     from pathlib import Path
     from collector.channel import Credentials
-    from collector.describe import describe
+    from collector.machine_description import describe
     _, address, *files = sys.argv
     asyncio.run(describe(address, Credentials(*map(Path, files))))
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from storage.segments.place import Lake
+from storage.segments.location import Lake
 from tests.access_paths import BY_VISITS
-from tests.lakes import Store
+from tests.small_lake import Store
 
 
 @pytest.fixture

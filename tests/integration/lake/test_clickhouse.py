@@ -8,9 +8,9 @@ from storage.query.shapes.row_order import Page
 from storage.query.shapes.series import SeriesQuestion
 from storage.query.shapes.table import TableQuestion
 from storage.segments.duck import DEFAULT
-from storage.segments.engine import LakeEngine
+from storage.segments.lake_engine import LakeEngine
 from tests.integration.lake.test_lake_answers import SOME
-from tests.lakes import WHOLE, Store, minutes
+from tests.small_lake import WHOLE, Store, minutes
 
 pytest.importorskip("chdb", reason="rare: chdb is not installed; `make test-engines` installs and uses it")
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("without_cells")]
@@ -23,7 +23,7 @@ def clicked(store: Store) -> Iterator[Store]:
 
     store.duckdb.close()
     store.duckdb = LakeEngine(store.lake, DEFAULT, ClickHouseStatements)
-    store.land(SOME)
+    store.ingest(SOME)
     store.export()
     yield store
     store.duckdb.close()

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine
 
 from storage.errors import BadSelection, UnknownCampaign
-from storage.query.facts import scan
+from storage.query.facts import visit_scan
 from storage.query.selections.matchers import Matcher, Operator
 from storage.query.shapes.diff import DiffQuestion
 from storage.query.shapes.flame import FlameQuestion
@@ -27,14 +27,14 @@ from storage.query.shapes.series import SeriesQuestion
 from storage.query.shapes.table import TableQuestion
 from storage.segments import manifest
 from storage.segments.duck import DEFAULT, Limits, opened, translated
-from storage.segments.engine import LakeEngine
 from storage.segments.errors import LakeBusy
-from storage.segments.place import Lake
+from storage.segments.lake_engine import LakeEngine
+from storage.segments.location import Lake
 from storage.snapshots.copy_binary import TooMuch
 from tests.access_paths import BY_VISITS
-from tests.alike import differences
-from tests.facts import FactWriter
-from tests.lakes import DAY, DAYS, MIDNIGHT, SIZES, WHOLE, Drawn, Store, minutes
+from tests.answer_comparison import differences
+from tests.fact_writer import FactWriter
+from tests.small_lake import DAY, DAYS, MIDNIGHT, SIZES, WHOLE, Drawn, Store, minutes
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("without_cells")]
 
@@ -81,7 +81,7 @@ def test_any_store_is_answered_alike(  # noqa: PLR0917 - a drawn one each
     store: Store, visits, start: int, length: int, by, select: str, more
 ):
     campaign = f"c{uuid4().hex}"
-    store.land(visits, campaign)
+    store.ingest(visits, campaign)
     store.export()
     selection = minutes(start, min(start + length, WHOLE), campaign=campaign, select=select, **more)
     store.check(TableQuestion(selection, by, Page(sort=Sort.TOTAL_DESC)))
@@ -90,7 +90,7 @@ def test_any_store_is_answered_alike(  # noqa: PLR0917 - a drawn one each
 
 
 def test_differences_and_reliability_are_those_of_postgresql(store: Store):
-    store.land(SOME)
+    store.ingest(SOME)
     store.export()
     first, second = minutes(0, 1440), minutes(1440, WHOLE)
     compared = store.check(DiffQuestion(second, first, ("function",)))
@@ -100,7 +100,7 @@ def test_differences_and_reliability_are_those_of_postgresql(store: Store):
 
 
 def test_what_no_visit_saw_is_bounded_alike(store: Store):
-    store.land(SOME)
+    store.ingest(SOME)
     store.export()
     answer = store.check(
         TableQuestion(minutes(0, WHOLE, select='{application="nosuch"}'), ("function",), Page())
@@ -110,7 +110,7 @@ def test_what_no_visit_saw_is_bounded_alike(store: Store):
 
 
 def test_users_labels_are_matched_and_grouped_by(store: Store):
-    store.land(SOME)
+    store.ingest(SOME)
     with store.engine.begin() as connection:
         write = FactWriter(connection)
         hostile = {"k8s.app/name": "$.x", "colour": 'it\'s "red"', "dollar": "$", "comm": "/a", "$.x": "1"}
@@ -133,8 +133,8 @@ def test_users_labels_are_matched_and_grouped_by(store: Store):
 
 
 def test_events_without_stacks_levels_and_visits_nobody_drew(store: Store):
-    store.land(SOME)
-    store.land(SOME[::3], event="page-faults", unit="count", stacks=False)
+    store.ingest(SOME)
+    store.ingest(SOME[::3], event="page-faults", unit="count", stacks=False)
     with store.engine.begin() as connection:
         write = FactWriter(connection)
         for n in range(3):
@@ -160,10 +160,10 @@ def test_events_without_stacks_levels_and_visits_nobody_drew(store: Store):
 def test_of_too_much_both_read_the_same_part(store: Store, monkeypatch: pytest.MonkeyPatch):
     # The part is one of visits' ids: of random ones it is now and then larger than may be read.
     ids = Random(7)
-    monkeypatch.setattr("tests.facts.uuid4", lambda: UUID(int=ids.getrandbits(128), version=4))
-    store.land(SOME)
+    monkeypatch.setattr("tests.fact_writer.uuid4", lambda: UUID(int=ids.getrandbits(128), version=4))
+    store.ingest(SOME)
     store.export()
-    monkeypatch.setattr(scan, "MAX_FACTS", 100)
+    monkeypatch.setattr(visit_scan, "MAX_FACTS", 100)
     answer = store.check(TableQuestion(minutes(0, WHOLE), ("function",), Page()))
     assert answer.totals.coverage.approximate
     assert 0 < answer.totals.visits < len(SOME)
@@ -189,7 +189,7 @@ def test_a_function_that_got_a_name_has_it_once_a_day_is_exported_again(store: S
 
 
 def test_a_day_the_lake_lacks_is_said_and_not_covered(store: Store):
-    store.land(SOME)
+    store.ingest(SOME)
     store.export(0, 2)
     question = TableQuestion(minutes(0, WHOLE), ("function",), Page())
     found = store.duckdb.ask(question)
@@ -204,7 +204,7 @@ def test_a_day_the_lake_lacks_is_said_and_not_covered(store: Store):
 
 
 def test_hours_of_days_exported_before_runs_were_kept_count_whole_but_a_campaigns_first(store: Store):
-    store.land([Drawn(50 + 60 * hour) for hour in range(30)])
+    store.ingest([Drawn(50 + 60 * hour) for hour in range(30)])
     for made in store.export():
         document = json.loads(manifest.render(made))
         del document["covered"]
@@ -213,9 +213,9 @@ def test_hours_of_days_exported_before_runs_were_kept_count_whole_but_a_campaign
     assert answer.totals.coverage.covered_s == 600 + 29 * 3600
 
 
-def test_a_day_on_which_nothing_landed_is_weighed_by_neither(store: Store):
-    store.land([visit for visit in SOME if visit.minute < 1440 or visit.minute >= 2 * 1440])
-    store.land([Drawn(1440 + 60 * n, seconds=None) for n in range(24)])
+def test_a_day_on_which_nothing_ingested_is_weighed_by_neither(store: Store):
+    store.ingest([visit for visit in SOME if visit.minute < 1440 or visit.minute >= 2 * 1440])
+    store.ingest([Drawn(1440 + 60 * n, seconds=None) for n in range(24)])
     store.export()
     coverage = store.check(TableQuestion(minutes(0, WHOLE), ("function",), Page())).totals.coverage
     assert coverage.covered_s - coverage.weighed_s == 86_400
@@ -227,20 +227,20 @@ def test_a_time_the_lake_has_nothing_of_is_refused(store: Store):
     question = TableQuestion(minutes(0, 60), ("function",), Page())
     with pytest.raises(BadSelection, match="no day yet"):
         store.duckdb.ask(question)
-    store.land(SOME)
+    store.ingest(SOME)
     store.export(1)
     with pytest.raises(BadSelection, match="it has 2026-11-11 to 2026-11-11"):
         store.duckdb.ask(question)
 
 
 def test_a_day_that_is_exported_again_meanwhile_is_read_again(store: Store, monkeypatch: pytest.MonkeyPatch):
-    store.land(SOME)
+    store.ingest(SOME)
     [old, *_] = store.export()
     read, [new] = manifest.read, store.export(0)
     assert old.stamp < new.stamp
     given = [old]
     monkeypatch.setattr(
-        "storage.segments.engine.manifest.read",
+        "storage.segments.lake_engine.manifest.read",
         lambda lake, day: given.pop() if day == DAY and given else read(lake, day),
     )
     store.check(TableQuestion(minutes(0, WHOLE), ("function",), Page()))
@@ -248,7 +248,7 @@ def test_a_day_that_is_exported_again_meanwhile_is_read_again(store: Store, monk
 
 
 def test_the_lake_may_be_an_object_store(engine: Engine, store: Store):
-    store.land(SOME)
+    store.ingest(SOME)
     in_memory = Store(engine, Lake(f"memory://lake-{uuid4().hex}"))
     in_memory.postgres.planner = BY_VISITS
     in_memory.export()
@@ -257,14 +257,14 @@ def test_the_lake_may_be_an_object_store(engine: Engine, store: Store):
 
 
 def test_what_the_lake_does_not_keep_is_refused(store: Store):
-    store.land(SOME)
+    store.ingest(SOME)
     store.export()
     with pytest.raises(BadSelection, match="no source lines"):
         store.duckdb.ask(TableQuestion(minutes(0, WHOLE), ("line",), Page()))
 
 
 def test_what_does_not_fit_into_memory_goes_to_disk(store: Store, tmp_path: Path):
-    store.land(SOME)
+    store.ingest(SOME)
     made = store.export(0)
     sort = "SELECT count(*) FROM (SELECT row_number() OVER (ORDER BY hash(range), range) n FROM range(4000000)) WHERE n > 0"
     limits = Limits(memory_bytes=48 << 20, threads=1, spill=tmp_path / "made" / "spill")
@@ -275,7 +275,7 @@ def test_what_does_not_fit_into_memory_goes_to_disk(store: Store, tmp_path: Path
 
 
 def test_duckdb_stops_at_its_limits_and_reads_the_lake_alone(store: Store, tmp_path: Path):
-    store.land(SOME)
+    store.ingest(SOME)
     made = store.export()
     with opened(store.lake, made, Limits(timeout_s=0.3)) as duck, pytest.raises(LakeBusy), translated():
         duck.execute("SELECT count(*) FROM range(1000000000000) a WHERE hash(a.range) = 1").fetchall()
@@ -291,7 +291,7 @@ def test_duckdb_stops_at_its_limits_and_reads_the_lake_alone(store: Store, tmp_p
 
 
 def test_the_sql_of_the_documentation_gives_the_estimates_of_the_answers(store: Store):
-    store.land(SOME)
+    store.ingest(SOME)
     made = store.export()
     sql = re.search(r"```sql\n(.+?)```", (ROOT / "docs/lake.md").read_text(), re.DOTALL)[1]
     with opened(store.lake, made, DEFAULT) as duck:

@@ -7,11 +7,11 @@ import pytest
 from storage.query.shapes.row_order import Page
 from storage.query.shapes.series import SeriesQuestion
 from storage.query.shapes.table import TableQuestion
-from storage.rolling.fold import fold
-from storage.rolling.roll import Roller
+from storage.rollup.apply_queue import RollupWriter
+from storage.rollup.daily import roll_up_days
 from tests.access_paths import BY_CELLS
-from tests.alike import differences
-from tests.lakes import LATER, WHOLE, Drawn, Store, minutes
+from tests.answer_comparison import differences
+from tests.small_lake import LATER, WHOLE, Drawn, Store, minutes
 
 pytestmark = pytest.mark.integration
 
@@ -22,11 +22,11 @@ UNKNOWN_TO_CELLS = ("machines", "path", "_samples")
 
 def test_counts_estimates_and_intervals_are_those_of_cells(store: Store):
     store.postgres.planner = BY_CELLS
-    store.land(SOME)
-    roller = Roller(store.engine)
-    while roller.roll().entries:
+    store.ingest(SOME)
+    writer = RollupWriter(store.engine)
+    while writer.rollup().entries:
         pass
-    fold(store.engine, LATER + timedelta(days=1))
+    roll_up_days(store.engine, LATER + timedelta(days=1))
     store.export()
     for by in (("function",), ("application",)):
         question = TableQuestion(minutes(0, WHOLE), by, Page())
@@ -38,7 +38,7 @@ def test_counts_estimates_and_intervals_are_those_of_cells(store: Store):
 
 
 def test_a_series_by_hours_needs_no_cells_in_the_lake(store: Store):
-    store.land(SOME)
+    store.ingest(SOME)
     store.export()
     question = SeriesQuestion(minutes(0, WHOLE), ("function",), step_s=3600)
     assert not differences(store.postgres.ask(question), store.duckdb.ask(question).answer)

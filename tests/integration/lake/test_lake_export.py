@@ -13,8 +13,8 @@ from sqlalchemy import Engine, select, text, update
 from structlog.testing import capture_logs
 from typer.testing import CliRunner
 
-from collector.events import LakeTended
-from collector.lake import LakeTerms, tend
+from collector.events import LakeMaintained
+from collector.lake import LakeTerms, maintain_lake
 from collector.run import Collector
 from services.cli import app
 from storage import partitions
@@ -22,17 +22,17 @@ from storage.archive import Archive
 from storage.errors import DatabaseError, PartitionMissing
 from storage.retention.retain import Keep
 from storage.schema import capture
-from storage.segments import export, landed, manifest
+from storage.segments import export, ingested_days, manifest
 from storage.segments.duck import Limits
+from storage.segments.due_days import PATIENCE, look
 from storage.segments.errors import LakeDamaged, LakeDiffers
 from storage.segments.export import export_day
-from storage.segments.place import Lake
-from storage.segments.retain import retain
+from storage.segments.lake_retention import retain
+from storage.segments.location import Lake
 from storage.segments.tables import TABLES
 from storage.segments.verify import faults
-from storage.segments.waiting import PATIENCE, look
-from tests.alike import differences
-from tests.lakes import DAY, DAYS, LATER, WHOLE, Drawn, Store, minutes
+from tests.answer_comparison import differences
+from tests.small_lake import DAY, DAYS, LATER, WHOLE, Drawn, Store, minutes
 
 pytestmark = pytest.mark.integration
 
@@ -42,7 +42,7 @@ ALL = [DAY + timedelta(days=n) for n in range(DAYS)]
 
 @pytest.fixture
 def store(store: Store) -> Store:
-    store.land(SOME)
+    store.ingest(SOME)
     return store
 
 
@@ -55,27 +55,27 @@ def files(store: Store) -> list[str]:
     return [key for table in TABLES for key in store.lake.keys(table)]
 
 
-def test_a_day_is_due_when_it_is_over_for_48_hours_and_again_when_more_has_landed(store: Store):
+def test_a_day_is_due_when_it_is_over_for_48_hours_and_again_when_more_has_ingested(store: Store):
     assert waiting(store) == ALL
     assert waiting(store, LATER - timedelta(seconds=1)) == ALL[:-1]
     [first, *_] = store.export()
     assert waiting(store) == []
-    store.land([Drawn(5)])
+    store.ingest([Drawn(5)])
     assert waiting(store) == [DAY]
     [again] = store.export(0)
-    assert again.landed.captures == first.landed.captures + 1
+    assert again.ingested.captures == first.ingested.captures + 1
     assert again.facts == first.facts + 3
     with store.engine.begin() as connection:
-        connection.execute(update(capture).where(capture.c.day == ALL[1]).values(landed=2, wanted=2))
-    assert waiting(store) == [ALL[1]], "landed again, by better symbols"
-    store.land([Drawn(7, seconds=None)])
+        connection.execute(update(capture).where(capture.c.day == ALL[1]).values(ingested=2, wanted=2))
+    assert waiting(store) == [ALL[1]], "reprocessed, by better symbols"
+    store.ingest([Drawn(7, seconds=None)])
     assert waiting(store) == ALL[:2], "a visit that failed changes weights"
 
 
-def unland(store: Store, day: date, **values: Any) -> None:
+def uningest(store: Store, day: date, **values: Any) -> None:
     """Have the day's captures wait, as they do while there is no worker."""
     with store.engine.begin() as connection:
-        waits = {"landed": 0, "landed_at": None, **values}
+        waits = {"ingested": 0, "ingested_at": None, **values}
         connection.execute(update(capture).where(capture.c.day == day).values(waits))
 
 
@@ -83,37 +83,37 @@ class TestADayWhoseCapturesWait:
     CLOSED = LATER - timedelta(days=2)
     """The first of the days is, at this moment."""
 
-    def test_is_exported_when_they_are_landed(self, store: Store):
-        unland(store, DAY)
+    def test_is_exported_when_they_are_ingested(self, store: Store):
+        uningest(store, DAY)
         assert waiting(store) == ALL[1:]
-        unland(store, DAY, landed=1)
+        uningest(store, DAY, ingested=1)
         assert waiting(store) == ALL
 
     def test_waits_too_where_it_is_in_the_lake_and_more_came(self, store: Store):
         store.export()
-        store.land([Drawn(5)])
+        store.ingest([Drawn(5)])
         assert waiting(store) == [DAY]
         with store.engine.begin() as connection:
             connection.execute(
-                update(capture).where(capture.c.day == DAY).values(wanted=2)  # to be landed again
+                update(capture).where(capture.c.day == DAY).values(wanted=2)  # to be reprocessed
             )
         assert waiting(store) == [DAY], "there is no end of better symbols"
-        store.land([Drawn(6)])
+        store.ingest([Drawn(6)])
         with store.engine.begin() as connection:
             last = select(capture.c.visit_id).order_by(capture.c.archived_at.desc()).limit(1)
             connection.execute(
-                update(capture).where(capture.c.visit_id == last.scalar_subquery()).values(landed=0)
+                update(capture).where(capture.c.visit_id == last.scalar_subquery()).values(ingested=0)
             )
         assert waiting(store) == []
 
     def test_is_exported_without_them_after_some_days(self, store: Store):
-        unland(store, DAY)
+        uningest(store, DAY)
         assert DAY not in waiting(store, self.CLOSED + PATIENCE - timedelta(seconds=1))
         assert DAY in waiting(store, self.CLOSED + PATIENCE)
 
     @pytest.mark.parametrize(("facts_days", "waits_days"), [(35, 5), (8, 5), (7, 4), (5, 2), (3, 0), (1, 0)])
     def test_is_exported_before_postgresql_drops_it(self, store: Store, facts_days: int, waits_days: int):
-        unland(store, DAY)
+        uningest(store, DAY)
 
         def due(at: datetime) -> bool:
             with store.engine.connect() as connection:
@@ -123,10 +123,10 @@ class TestADayWhoseCapturesWait:
         assert due(ends)
         assert not due(ends - timedelta(seconds=1))
         if facts_days > 2:
-            assert Keep(facts_days, 400).facts_from(ends.date()) <= DAY, "it is there then"
+            assert Keep(facts_days, 400).facts_horizon(ends.date()) <= DAY, "it is there then"
 
     def test_does_not_wait_for_those_that_were_set_aside(self, store: Store):
-        unland(store, DAY, set_aside="It cannot be read.")
+        uningest(store, DAY, quarantined="It cannot be read.")
         assert waiting(store) == ALL
 
 
@@ -163,8 +163,8 @@ def test_a_broken_off_export_leaves_what_was_there(store: Store):
 def test_what_does_not_add_up_never_counts(store: Store, monkeypatch: pytest.MonkeyPatch):
     [before] = store.export(0)
     there = files(store)
-    totals = landed.totals
-    monkeypatch.setattr(export.landed, "totals", lambda connection, day: totals(connection, day)[1:])
+    totals = ingested_days.totals
+    monkeypatch.setattr(export.ingested, "totals", lambda connection, day: totals(connection, day)[1:])
     with pytest.raises(LakeDiffers, match="in the files, not in PostgreSQL"):
         store.export(0)
     assert manifest.read(store.lake, DAY) == before
@@ -182,7 +182,7 @@ def test_a_damaged_day_is_found_and_mended(store: Store, table: str):
 
 
 def test_files_of_another_day_are_no_substitute(store: Store):
-    store.land([Drawn(5)])
+    store.ingest([Drawn(5)])
     first, second, _ = store.export()
     for table in ("samples", "functions"):
         path = Path(store.lake.path(first.keys(table)[0]))
@@ -233,7 +233,7 @@ def test_a_day_without_visits_is_known_to_have_none(engine: Engine, tmp_path: Pa
     with closing(Store(engine, Lake(str(tmp_path / "lake"))).postgres):
         made = export_day(engine, Lake(str(tmp_path / "lake")), DAY)
     assert made is not None
-    assert (made.facts, made.totals, made.landed.visits) == (0, (), 0)
+    assert (made.facts, made.totals, made.ingested.visits) == (0, (), 0)
 
 
 class TestTheCollector:
@@ -242,38 +242,38 @@ class TestTheCollector:
         return LakeTerms(store.lake, keep_days=36_500, limits=Limits())
 
     def test_exports_what_is_due_and_drops_what_is_old(self, store: Store, terms: LakeTerms):
-        tend(store.engine, terms, LATER, lambda: False)
+        maintain_lake(store.engine, terms, LATER, lambda: False)
         assert manifest.days(store.lake) == ALL
         with capture_logs() as said:
-            tend(store.engine, LakeTerms(store.lake, 4, Limits()), LATER, lambda: False)
+            maintain_lake(store.engine, LakeTerms(store.lake, 4, Limits()), LATER, lambda: False)
         assert manifest.days(store.lake) == ALL[1:]
         assert [entry["event"] for entry in said] == ["day deleted from the lake"]
         with capture_logs() as said:
-            tend(store.engine, LakeTerms(store.lake, 4, Limits()), LATER, lambda: False)
+            maintain_lake(store.engine, LakeTerms(store.lake, 4, Limits()), LATER, lambda: False)
         assert said == [], "what the lake would not keep is not exported again"
 
     def test_leaves_days_whose_captures_wait_for_later(self, store: Store, terms: LakeTerms):
-        unland(store, DAY)
-        events: list[LakeTended] = []
+        uningest(store, DAY)
+        events: list[LakeMaintained] = []
         with capture_logs() as said:
-            tend(store.engine, terms, LATER, lambda: False, events.append)
+            maintain_lake(store.engine, terms, LATER, lambda: False, events.append)
         assert manifest.days(store.lake) == ALL[1:]
         told = [entry for entry in said if entry["event"] == "a day is not exported yet"]
         assert [entry["day"] for entry in told] == [str(DAY)]
-        assert "captures of 2026-11-10 are still to be landed" in told[0]["why"]
-        assert events[-1] == LakeTended(due=1, kept=0, whole=True)
+        assert "captures of 2026-11-10 are still to be ingested" in told[0]["why"]
+        assert events[-1] == LakeMaintained(due=1, kept=0, whole=True)
 
     def test_does_so_in_its_beat(self, store: Store, terms: LakeTerms):
         async def work() -> None:
             stop = asyncio.Event()
 
             def once(now: datetime, stopping: Callable[[], bool]) -> None:
-                tend(store.engine, terms, now, stopping)
+                maintain_lake(store.engine, terms, now, stopping)
                 loop.call_soon_threadsafe(stop.set)
 
             loop = asyncio.get_running_loop()
             collector = Collector(
-                store.engine, Archive(f"{store.lake.root}-archive"), lambda _: None, tend_lake=once
+                store.engine, Archive(f"{store.lake.root}-archive"), lambda _: None, lake_job=once
             )
             await collector.run(stop)
 
@@ -282,14 +282,14 @@ class TestTheCollector:
 
     def test_ends_between_batches(self, store: Store, terms: LakeTerms):
         asked = iter([False, True])
-        tend(store.engine, terms, LATER, lambda: next(asked))
+        maintain_lake(store.engine, terms, LATER, lambda: next(asked))
         assert manifest.days(store.lake) == []
 
     def test_goes_on_without_its_lake(self, store: Store, tmp_path: Path):
         (tmp_path / "file").write_text("")
         terms = LakeTerms(Lake(str(tmp_path / "file" / "lake")), 36_500, Limits())
         with capture_logs() as said:
-            tend(store.engine, terms, LATER, lambda: False)
+            maintain_lake(store.engine, terms, LATER, lambda: False)
         assert [entry["log_level"] for entry in said] == ["error"]
 
     def test_waits_for_its_database(self, store: Store, terms: LakeTerms, monkeypatch: pytest.MonkeyPatch):
@@ -298,7 +298,7 @@ class TestTheCollector:
 
         monkeypatch.setattr("collector.lake.look", away)
         with pytest.raises(DatabaseError):
-            tend(store.engine, terms, LATER, lambda: False)
+            maintain_lake(store.engine, terms, LATER, lambda: False)
 
 
 def test_the_command_exports_lists_checks_and_asks(
@@ -319,16 +319,16 @@ def test_the_command_exports_lists_checks_and_asks(
     run("lake", "export")
     assert manifest.days(store.lake) == ALL
     assert "Every closed day is in the lake" in run("lake", "export")
-    store.land([Drawn(5)])
-    monkeypatch.setattr("storage.segments.waiting.PATIENCE", timedelta(days=36_500))
+    store.ingest([Drawn(5)])
+    monkeypatch.setattr("storage.segments.due_days.PATIENCE", timedelta(days=36_500))
     monkeypatch.setenv("FLEETPROF_RETENTION_DAYS", "36500")
-    unland(store, DAY)
+    uningest(store, DAY)
     store.lake.delete(manifest.key_of(DAY))
     for words in (("lake", "status"), ("lake", "export")):
         told = run(*words)
-        assert "captures of 2026-11-10 are still to be landed. It is exported when they are" in told
+        assert "captures of 2026-11-10 are still to be ingested. It is exported when they are" in told
         assert "Every closed day" not in told
-    unland(store, DAY, landed=1)
+    uningest(store, DAY, ingested=1)
     run("lake", "export")
     assert "2026-11-11" in run("lake", "status")
     assert run("lake", "verify").count("complete") == DAYS

@@ -7,18 +7,18 @@ import pytest
 from sqlalchemy import text
 from structlog.testing import capture_logs
 
-from collector.events import LakeTended
-from collector.lake import LakeTerms, tend
+from collector.events import LakeMaintained
+from collector.lake import LakeTerms, maintain_lake
 from storage import partitions
 from storage.segments import export, manifest, verify
 from storage.segments.duck import Limits
+from storage.segments.due_days import look
 from storage.segments.errors import LakeBusy, LakeUnavailable
 from storage.segments.export import export_day
-from storage.segments.retain import retain
+from storage.segments.lake_retention import retain
 from storage.segments.tables import TABLES
 from storage.segments.verify import faults
-from storage.segments.waiting import look
-from tests.lakes import DAY, DAYS, LATER, Drawn, Store
+from tests.small_lake import DAY, DAYS, LATER, Drawn, Store
 
 pytestmark = pytest.mark.integration
 
@@ -27,7 +27,7 @@ ALL = [DAY + timedelta(days=n) for n in range(DAYS)]
 
 @pytest.fixture
 def store(store: Store) -> Store:
-    store.land([Drawn(237 * n) for n in range(1, 18)])
+    store.ingest([Drawn(237 * n) for n in range(1, 18)])
     return store
 
 
@@ -47,14 +47,14 @@ def damage(store: Store, day: date) -> None:
 
 def test_a_day_that_cannot_be_read_stops_no_other_and_leaves_nothing(store: Store, terms: LakeTerms):
     damage(store, DAY)
-    events: list[LakeTended] = []
+    events: list[LakeMaintained] = []
     with capture_logs() as said:
-        tend(store.engine, terms, LATER, lambda: False, events.append)
+        maintain_lake(store.engine, terms, LATER, lambda: False, events.append)
     assert [line["day"] for line in said if line["log_level"] == "error"] == [str(DAY)]
     assert manifest.days(store.lake) == ALL[1:]
     assert not [key for key in files(store) if f"day={DAY}" in key]
-    assert events[0] == LakeTended(due=3, kept=0, whole=False)
-    assert events[-1] == LakeTended(due=1, kept=0, whole=False)
+    assert events[0] == LakeMaintained(due=3, kept=0, whole=False)
+    assert events[-1] == LakeMaintained(due=1, kept=0, whole=False)
 
 
 def test_old_days_go_though_another_cannot_be_exported(store: Store):
@@ -62,7 +62,7 @@ def test_old_days_go_though_another_cannot_be_exported(store: Store):
     damage(store, ALL[2])
     keep = LakeTerms(store.lake, keep_days=(LATER.date() - ALL[1]).days, limits=Limits())
     with capture_logs():
-        tend(store.engine, keep, LATER, lambda: False)
+        maintain_lake(store.engine, keep, LATER, lambda: False)
     assert manifest.days(store.lake) == [ALL[1]]
 
 
@@ -76,10 +76,10 @@ def test_a_day_dropped_meanwhile_is_no_failure(
         return found
 
     monkeypatch.setattr("collector.lake.look", then_drop)
-    events: list[LakeTended] = []
-    tend(store.engine, terms, LATER, lambda: False, events.append)
+    events: list[LakeMaintained] = []
+    maintain_lake(store.engine, terms, LATER, lambda: False, events.append)
     assert manifest.days(store.lake) == ALL[1:]
-    assert events[-1] == LakeTended(due=0, kept=0, whole=True)
+    assert events[-1] == LakeMaintained(due=0, kept=0, whole=True)
 
 
 def test_files_of_a_manifest_that_was_put_after_all_stay(store: Store, monkeypatch: pytest.MonkeyPatch):
@@ -124,7 +124,7 @@ def test_a_check_that_is_stopped_leaves_nothing(
 
     monkeypatch.setattr(export, "faults", checked)
     with capture_logs() as said:
-        tend(store.engine, terms, LATER, stopping)
+        maintain_lake(store.engine, terms, LATER, stopping)
     assert said == []
     assert files(store) == []
 
@@ -154,7 +154,7 @@ def test_a_flipped_byte_and_a_lost_file_are_found(store: Store):
 def test_names_that_are_not_there_are_found(
     store: Store, monkeypatch: pytest.MonkeyPatch, writer: str, missing: str
 ):
-    store.land([Drawn(9, groups=(("nginx", "red", (3, 2, 0, 1, 0, 0)),))])
+    store.ingest([Drawn(9, groups=(("nginx", "red", (3, 2, 0, 1, 0, 0)),))])
     monkeypatch.setattr(export.dictionaries, writer, lambda *_: None)
     with pytest.raises(export.LakeDiffers, match=missing):
         store.export(0)

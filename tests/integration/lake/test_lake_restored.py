@@ -7,8 +7,8 @@ from sqlalchemy import delete, update
 from structlog.testing import capture_logs
 from typer.testing import CliRunner
 
-from collector.events import LakeTended
-from collector.lake import LakeTerms, tend
+from collector.events import LakeMaintained
+from collector.lake import LakeTerms, maintain_lake
 from services.cli import app
 from storage import identity
 from storage.errors import BadSelection
@@ -17,10 +17,10 @@ from storage.query.shapes.table import TableQuestion
 from storage.schema import capture, database_identity
 from storage.segments import manifest
 from storage.segments.duck import Limits
+from storage.segments.due_days import PendingCaptures, look
 from storage.segments.errors import LakeAhead
 from storage.segments.export import export_day
-from storage.segments.waiting import Waiting, look
-from tests.lakes import DAY, DAYS, LATER, WHOLE, Drawn, Store, minutes
+from tests.small_lake import DAY, DAYS, LATER, WHOLE, Drawn, Store, minutes
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("without_cells")]
 
@@ -29,15 +29,15 @@ ALL = [DAY + timedelta(days=n) for n in range(DAYS)]
 
 @pytest.fixture
 def store(store: Store) -> Store:
-    store.land([Drawn(237 * n) for n in range(1, 18)])
+    store.ingest([Drawn(237 * n) for n in range(1, 18)])
     store.export()
     return store
 
 
 def lose(store: Store, day: date) -> None:
-    """As if the dump were from before the day's last capture landed."""
+    """As if the dump were from before the day's last capture ingested."""
     with store.engine.begin() as connection:
-        connection.execute(update(capture).where(capture.c.day == day).values(landed=0))
+        connection.execute(update(capture).where(capture.c.day == day).values(ingested=0))
 
 
 def restore(store: Store) -> None:
@@ -51,7 +51,7 @@ def begin_anew(store: Store) -> None:
         identity.renew(connection)
 
 
-def waiting(store: Store) -> Waiting:
+def waiting(store: Store) -> PendingCaptures:
     with store.engine.connect() as connection:
         return look(connection, store.lake, LATER)
 
@@ -65,16 +65,18 @@ def test_a_day_of_which_the_lake_has_more_is_kept(store: Store):
     assert list(found.kept) == [ALL[1]]
     with pytest.raises(LakeAhead, match="captures"):
         export_day(store.engine, store.lake, ALL[1])
-    events: list[LakeTended] = []
+    events: list[LakeMaintained] = []
     with capture_logs() as said:
-        tend(store.engine, LakeTerms(store.lake, 36_500, Limits()), LATER, lambda: False, events.append)
+        maintain_lake(
+            store.engine, LakeTerms(store.lake, 36_500, Limits()), LATER, lambda: False, events.append
+        )
     assert [(line["day"], line["log_level"]) for line in said if "why" in line] == [(str(ALL[1]), "error")]
-    assert events[-1] == LakeTended(due=0, kept=1, whole=True)
+    assert events[-1] == LakeMaintained(due=0, kept=1, whole=True)
     assert manifest.read(store.lake, ALL[1]) == before[1]
     assert manifest.read(store.lake, ALL[0]).facts == before[0].facts
     assert waiting(store).due == ()
-    assert export_day(store.engine, store.lake, ALL[1], replace=True).landed.captures == 0
-    assert waiting(store) == Waiting((), {}, {})
+    assert export_day(store.engine, store.lake, ALL[1], replace=True).ingested.captures == 0
+    assert waiting(store) == PendingCaptures((), {}, {})
 
 
 def test_a_database_begun_anew_replaces_nothing(store: Store):
@@ -83,7 +85,7 @@ def test_a_database_begun_anew_replaces_nothing(store: Store):
     assert found.due == ()
     assert all("another database" in why for why in found.kept.values())
     assert list(found.kept) == ALL
-    store.land([Drawn(5)])
+    store.ingest([Drawn(5)])
     with pytest.raises(LakeAhead, match="another database"):
         export_day(store.engine, store.lake, DAY)
 
@@ -116,7 +118,7 @@ def test_commands_say_so_and_replace_when_told(
         status, said = run(*words)
         assert status == 1
         assert "The lake has" in said
-    assert manifest.read(store.lake, DAY).landed.captures > 0
+    assert manifest.read(store.lake, DAY).ingested.captures > 0
     assert run("export", "--replace", "--to", str(DAY))[0] == 0
-    assert manifest.read(store.lake, DAY).landed.captures == 0
+    assert manifest.read(store.lake, DAY).ingested.captures == 0
     assert "replaced" not in run("status")[1]

@@ -7,7 +7,7 @@ from storage.query.shapes.flame import FlameQuestion
 from storage.query.shapes.flame_diff import FlameDiffQuestion
 from storage.query.shapes.movers import MoversQuestion
 from storage.query.shapes.series import SeriesQuestion
-from tests.lakes import WHOLE, Drawn, Store, minutes
+from tests.small_lake import WHOLE, Drawn, Store, minutes
 
 pytestmark = [pytest.mark.integration, pytest.mark.usefixtures("without_cells")]
 
@@ -22,7 +22,7 @@ VISITS = [
 
 
 def test_shapes_are_answered_alike(store: Store):
-    store.land(VISITS)
+    store.ingest(VISITS)
     store.export()
     whole = minutes(30, WHOLE)
     inverted = store.check(FlameQuestion(whole, inverted=True, by=("application",)))
@@ -43,7 +43,7 @@ def test_shapes_are_answered_alike(store: Store):
 @pytest.mark.parametrize("own", [True, False])
 @pytest.mark.parametrize("by", [("function",), ("file",)])
 def test_series_that_are_summed_by_stack_are_answered_alike(store: Store, by: tuple[str, ...], *, own: bool):
-    store.land(VISITS)
+    store.ingest(VISITS)
     store.export()
     series = store.check(SeriesQuestion(minutes(30, WHOLE), by, step_s=3 * 3600, own=own)).series
     assert len(series.lines) > 1

@@ -5,13 +5,13 @@ import pytest
 from services.api.formats import collapsed, pprof
 from services.api.formats.stack_profile import Value, profile_of
 from storage.query.shapes.stack_samples import StackSamplesQuestion
-from tests.lakes import WHOLE, Drawn, Store, minutes
+from tests.small_lake import WHOLE, Drawn, Store, minutes
 
 pytestmark = pytest.mark.integration
 
 
 def test_the_lake_has_the_same_stacks(store: Store) -> None:
-    store.land(
+    store.ingest(
         [
             Drawn(119 * n, groups=(("nginx", "red", (n, 2, 1, 0, 0, 3)), ("db", "", (1, 0, 0, n, 2, 0))))
             for n in range(1, 36)

@@ -11,16 +11,16 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, update
 
-from services.answering import answering
-from services.engines import By
-from services.hottest import table
-from services.settings import Settings
-from services.terminal import totals_line
+from services.configuration.settings import Settings
+from services.queries.engine_choice import EngineChoice
+from services.queries.local_queries import table
+from services.queries.query_backend import open_backend
+from services.views.terminal import totals_line
 from storage import identity, partitions
 from storage.dictionary_sweep.sweep import sweep
 from storage.errors import BadSelection, UnknownCampaign
-from storage.query.engine import QueryEngine
-from storage.query.facts import scan
+from storage.query.facts import visit_scan
+from storage.query.query_engine import QueryEngine
 from storage.query.shapes.diff import DiffQuestion
 from storage.query.shapes.flame import FlameQuestion
 from storage.query.shapes.labels import LabelsQuestion
@@ -29,16 +29,16 @@ from storage.query.shapes.row_order import Page, Sort
 from storage.query.shapes.series import SeriesQuestion
 from storage.query.shapes.table import TableQuestion
 from storage.retention.history import drop_cells, drop_visits
-from storage.rolling.fold import fold
-from storage.rolling.roll import Roller
+from storage.rollup.apply_queue import RollupWriter
+from storage.rollup.daily import roll_up_days
 from storage.schema import capture
-from storage.segments.place import Lake
+from storage.segments.location import Lake
 from storage.segments.tiers import SegmentTier
 from tests.access_paths import BY_CELLS, BY_VISITS
-from tests.alike import differences
-from tests.facts import FactWriter
+from tests.answer_comparison import differences
+from tests.fact_writer import FactWriter
 from tests.integration.lake.test_lake_answers import SOME, a_visit
-from tests.lakes import DAY, DAYS, LATER, MIDNIGHT, WHOLE, Store, minutes
+from tests.small_lake import DAY, DAYS, LATER, MIDNIGHT, WHOLE, Store, minutes
 
 pytestmark = pytest.mark.integration
 
@@ -93,7 +93,7 @@ def forget(store: Store, days: int, *, history: bool = False) -> None:
 def test_answers_are_those_of_when_postgresql_had_all(
     store: Store, tiered: QueryEngine, days: int, history: bool
 ):
-    store.land(SOME)
+    store.ingest(SOME)
     store.export()
     wanted = [store.postgres.ask(question) for question in QUESTIONS]
     forget(store, days, history=history)
@@ -123,7 +123,7 @@ def test_any_store_is_answered_alike(  # noqa: PLR0917 - a drawn one each
     with store.engine.begin() as connection:
         partitions.ensure(connection, [DAY + timedelta(days=n) for n in range(DAYS)])
     campaign = f"c{uuid4().hex}"
-    store.land(visits, campaign)
+    store.ingest(visits, campaign)
     store.export()
     selection = minutes(start, min(start + length, WHOLE), campaign=campaign, select=select)
     questions = (TableQuestion(selection, by, Page()), FlameQuestion(selection, 100))
@@ -136,11 +136,11 @@ def test_any_store_is_answered_alike(  # noqa: PLR0917 - a drawn one each
 def test_cells_answer_as_long_as_they_are_kept_and_segments_what_is_older(store: Store, tiered: QueryEngine):
     tiered.planner = BY_CELLS
     store.postgres.planner = BY_CELLS
-    store.land(SOME)
-    roller = Roller(store.engine)
-    while roller.roll().entries:
+    store.ingest(SOME)
+    writer = RollupWriter(store.engine)
+    while writer.rollup().entries:
         pass
-    fold(store.engine, LATER + timedelta(days=1))
+    roll_up_days(store.engine, LATER + timedelta(days=1))
     store.export()
     question = TableQuestion(minutes(0, WHOLE), ("function",), Page())
     wanted = store.postgres.ask(question)
@@ -179,7 +179,7 @@ def test_what_neither_has_is_said(store: Store, tiered: QueryEngine):
     def at(day: int) -> datetime:
         return datetime.combine(DAY + timedelta(days=day), time(), UTC)
 
-    store.land(SOME)
+    store.ingest(SOME)
     store.export(1)
     question = TableQuestion(minutes(0, WHOLE), ("function",), Page())
     assert store.postgres.ask(question).totals.coverage.missing == ()
@@ -196,10 +196,10 @@ def test_what_neither_has_is_said(store: Store, tiered: QueryEngine):
 def test_of_too_much_a_part_of_the_visits_of_both_is_read(
     store: Store, tiered: QueryEngine, monkeypatch: pytest.MonkeyPatch
 ):
-    store.land(SOME)
+    store.ingest(SOME)
     store.export()
     forget(store, 2)
-    monkeypatch.setattr(scan, "MAX_FACTS", 100)
+    monkeypatch.setattr(visit_scan, "MAX_FACTS", 100)
     totals = tiered.ask(TableQuestion(minutes(0, WHOLE), ("function",), Page())).totals
     assert totals.coverage.approximate
     assert 0 < totals.visits < len(SOME)
@@ -207,7 +207,7 @@ def test_of_too_much_a_part_of_the_visits_of_both_is_read(
 
 @pytest.mark.usefixtures("without_cells")
 def test_days_of_another_database_are_not_mixed_in(store: Store, tiered: QueryEngine):
-    store.land(SOME)
+    store.ingest(SOME)
     store.export()
     forget(store, 1)
     with store.engine.begin() as connection:
@@ -219,7 +219,7 @@ def test_days_of_another_database_are_not_mixed_in(store: Store, tiered: QueryEn
 
 @pytest.mark.usefixtures("without_cells")
 def test_labels_of_users_and_mistakes(store: Store, tiered: QueryEngine):
-    store.land(SOME)
+    store.ingest(SOME)
     store.export()
     forget(store, 1)
     for question in (
@@ -233,7 +233,7 @@ def test_labels_of_users_and_mistakes(store: Store, tiered: QueryEngine):
 
 
 def test_commands_take_them_by_themselves_and_say_what_is_missing(store: Store):
-    store.land(SOME)
+    store.ingest(SOME)
     store.export()
     forget(store, 2)
     found = {}
@@ -241,7 +241,7 @@ def test_commands_take_them_by_themselves_and_say_what_is_missing(store: Store):
         settings = Settings(
             database_url=store.engine.url.render_as_string(hide_password=False), lake_url=lake
         )
-        with answering(settings, By.POSTGRES) as queries:
+        with open_backend(settings, EngineChoice.POSTGRES) as queries:
             found[lake] = table(queries, minutes(0, WHOLE), ("datacenter", "function"), 10)
     whole, part = found[store.lake.root]["totals"], found[None]["totals"]
     assert whole["missing"] == []

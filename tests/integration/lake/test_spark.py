@@ -5,22 +5,22 @@ from collections.abc import Iterator
 import pytest
 
 from storage.errors import BadSelection
-from storage.query.engine import QueryEngine
+from storage.query.query_engine import QueryEngine
 from storage.query.shapes.flame import FlameQuestion
 from storage.query.shapes.row_order import Page
 from storage.query.shapes.series import SeriesQuestion
 from storage.query.shapes.table import TableQuestion
-from storage.segments.days import engine_of
 from storage.segments.duck import Limits
-from storage.segments.engine import LakeEngine
 from storage.segments.errors import LakeBusy, LakeUnavailable
+from storage.segments.lake_engine import LakeEngine
+from storage.segments.open_days import engine_of
 from storage.segments.tiers import SegmentTier
-from storage.snapshots import budget
+from storage.snapshots import query_budget
 from tests.access_paths import BY_VISITS
-from tests.alike import differences
+from tests.answer_comparison import differences
 from tests.integration.lake.test_lake_answers import SOME
 from tests.integration.lake.test_older_than_facts import forget
-from tests.lakes import WHOLE, Store, minutes
+from tests.small_lake import WHOLE, Store, minutes
 
 pytest.importorskip(
     "pyspark", reason="rare: the extra spark is not installed; `make test-engines` installs and uses it"
@@ -55,7 +55,7 @@ def sparked(store: Store) -> Iterator[Store]:
     """A store whose lake is read by Spark."""
     store.duckdb.close()
     store.duckdb = LakeEngine(store.lake, MEMORY, engine_of(LOCAL))
-    store.land(SOME)
+    store.ingest(SOME)
     store.export()
     return store
 
@@ -71,7 +71,7 @@ def test_times_older_than_facts_are_answered_by_it(sparked: Store):
     forget(sparked, 2, history=True)
     queries = QueryEngine(
         sparked.engine,
-        limits=budget.Limits(seconds=600.0),
+        limits=query_budget.Limits(seconds=600.0),
         older=lambda: SegmentTier(sparked.lake, MEMORY, engine_of(LOCAL)),
     )
     queries.planner = BY_VISITS

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from sqlalchemy import Engine
 
 from storage.database import snapshot
-from storage.query.engine import QueryEngine
+from storage.query.query_engine import QueryEngine
 from storage.query.selections.selection import Selection, parse_selection
 from storage.query.stacks.build import build
 from storage.query.stacks.files import StackFiles

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from storage.query.engine import QueryEngine
+from storage.query.query_engine import QueryEngine
 from storage.query.stacks.files import StackFiles
 
 

@@ -5,14 +5,14 @@ from sqlalchemy import Engine
 
 from storage.database import snapshot
 from storage.errors import DatabaseBusy
-from storage.query.engine import QueryEngine
+from storage.query.query_engine import QueryEngine
 from storage.query.shapes.flame import FlameQuestion
 from storage.query.shapes.row_order import Page
 from storage.query.shapes.table import TableQuestion
 from storage.query.stacks.files import StackFiles
-from storage.query.stacks.functions import Functions
+from storage.query.stacks.function_names import Functions
 from storage.query.stacks.stack_tree import StackTree
-from tests.facts import FactWriter
+from tests.fact_writer import FactWriter
 from tests.integration.query_engine.asking import NOON, PERIOD, around_noon, rebuild, shown
 
 pytestmark = pytest.mark.integration

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from storage.query.engine import QueryEngine
+from storage.query.query_engine import QueryEngine
 from storage.query.selections.selection import Selection
 from storage.query.shapes.call_graph import CallGraphQuestion
 from storage.query.shapes.diff import DiffQuestion
@@ -19,7 +19,7 @@ from storage.query.shapes.labels import LabelsQuestion
 from storage.query.shapes.row_order import Page, Sort
 from storage.query.shapes.table import TableQuestion
 from storage.query.stacks.files import StackFiles
-from tests.facts import FactWriter
+from tests.fact_writer import FactWriter
 from tests.integration.query_engine.asking import NOON, around_noon, rebuild, shown
 
 pytestmark = pytest.mark.integration

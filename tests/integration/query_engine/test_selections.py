@@ -6,14 +6,14 @@ import pytest
 from sqlalchemy import Engine
 
 from storage.errors import BadSelection, UnknownCampaign
-from storage.query.engine import QueryEngine
+from storage.query.query_engine import QueryEngine
 from storage.query.selections.selection import parse_selection
 from storage.query.shapes.flame import FlameQuestion
 from storage.query.shapes.labels import LabelsQuestion
 from storage.query.shapes.row_order import Page
 from storage.query.shapes.status import StatusQuestion
 from storage.query.shapes.table import TableQuestion
-from tests.facts import FactWriter
+from tests.fact_writer import FactWriter
 from tests.integration.query_engine.asking import NOON, PERIOD, around_noon, shown
 
 pytestmark = pytest.mark.integration

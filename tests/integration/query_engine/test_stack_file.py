@@ -15,7 +15,7 @@ from sqlalchemy import Engine, delete, text, update
 from storage import identity
 from storage.database import snapshot
 from storage.dictionary_sweep.sweep import sweep
-from storage.query.engine import QueryEngine
+from storage.query.query_engine import QueryEngine
 from storage.query.shapes.flame import FlameQuestion
 from storage.query.shapes.row_order import Page
 from storage.query.shapes.table import TableQuestion
@@ -24,9 +24,9 @@ from storage.query.stacks.errors import FileNotBuilt
 from storage.query.stacks.files import StackFiles
 from storage.query.stacks.stack_file import StackFile
 from storage.schema import chunk, profile, stack_block
-from tests.facts import FactWriter
+from tests.fact_writer import FactWriter
 from tests.integration.query_engine.asking import NOON, around_noon, rebuild, shown, until_built
-from tests.until import until
+from tests.polling import until
 
 pytestmark = pytest.mark.integration
 
@@ -71,7 +71,7 @@ def write_some(engine: Engine) -> dict[str, int]:
     return {"main": main, "nameless": nameless, "other": other}
 
 
-def test_answers_follow_what_is_named_landed_and_swept_after_the_file(
+def test_answers_follow_what_is_named_ingested_and_swept_after_the_file(
     engine: Engine, queries: QueryEngine, files: StackFiles, write_some: dict[str, int]
 ):
     plain = QueryEngine(engine)

@@ -1,4 +1,4 @@
-"""The tree of stacks the engine keeps: what lands is in it, and it is built again."""
+"""The tree of stacks the engine keeps: what ingests is in it, and it is built again."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -7,19 +7,19 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Engine
 
-from storage.query.engine import QueryEngine
+from storage.query.query_engine import QueryEngine
 from storage.query.shapes.flame import FlameQuestion
 from storage.query.shapes.row_order import Page
 from storage.query.shapes.table import TableQuestion
 from storage.query.stacks.build import build
 from storage.query.stacks.files import StackFiles
-from tests.facts import FactWriter
+from tests.fact_writer import FactWriter
 from tests.integration.query_engine.asking import NOON, around_noon, until_built
 
 pytestmark = pytest.mark.integration
 
 
-def test_a_stack_that_landed_a_moment_ago_is_in_the_answer(engine: Engine, queries: QueryEngine):
+def test_a_stack_that_ingested_a_moment_ago_is_in_the_answer(engine: Engine, queries: QueryEngine):
     queries.ask(TableQuestion(around_noon(), ("function",), Page()))
     for round_ in range(3):
         with engine.begin() as connection:
@@ -29,7 +29,7 @@ def test_a_stack_that_landed_a_moment_ago_is_in_the_answer(engine: Engine, queri
         assert len(queries.ask(TableQuestion(around_noon(), ("function",), Page())).table.rows) == round_ + 1
 
 
-def test_answers_add_up_while_others_land_name_and_rebuild(engine: Engine, files: StackFiles):
+def test_answers_add_up_while_others_ingest_name_and_rebuild(engine: Engine, files: StackFiles):
     queries = QueryEngine(engine, files=files)
     with engine.begin() as connection:
         write = FactWriter(connection)
@@ -37,7 +37,7 @@ def test_answers_add_up_while_others_land_name_and_rebuild(engine: Engine, files
         named = [write.function(f"named{i}", file=f"{i % 3}.c") for i in range(8)]
     stop = threading.Event()
 
-    def land() -> int:
+    def ingest() -> int:
         for round_ in range(8):
             with engine.begin() as connection:
                 write = FactWriter(connection)
@@ -62,9 +62,9 @@ def test_answers_add_up_while_others_land_name_and_rebuild(engine: Engine, files
 
     with ThreadPoolExecutor(4) as pool:
         askers = [pool.submit(ask) for _ in range(3)]
-        landed = pool.submit(land)
+        ingested = pool.submit(ingest)
         try:
-            samples = landed.result()
+            samples = ingested.result()
         finally:
             stop.set()
         assert all(asker.result() > 0 for asker in askers)
@@ -77,7 +77,7 @@ def test_answers_add_up_while_others_land_name_and_rebuild(engine: Engine, files
 def test_the_base_is_built_again_when_the_overlay_has_grown(
     engine: Engine, files: StackFiles, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("storage.query.engine._OVERLAY_LEAST", 3)
+    monkeypatch.setattr("storage.query.query_engine._OVERLAY_LEAST", 3)
     queries = QueryEngine(engine, files=files)
     with engine.begin() as connection:
         write = FactWriter(connection)
@@ -103,7 +103,7 @@ def test_a_tree_that_cannot_be_built_is_tried_again_after_a_rest_that_doubles(
 ):
     now = 1000.0
     (tmp_path / "stacks").touch()  # no folder
-    monkeypatch.setattr("storage.query.engine._OVERLAY_LEAST", 0)
+    monkeypatch.setattr("storage.query.query_engine._OVERLAY_LEAST", 0)
     queries = QueryEngine(engine, files=StackFiles(tmp_path / "stacks"), clock=lambda: now)
 
     def failures() -> int:

@@ -1,4 +1,4 @@
-"""Captures without a blob: recorded, leased, landed and ended by hand."""
+"""Captures without a blob: recorded, leased, ingested and ended by hand."""
 
 import hashlib
 from datetime import UTC, datetime, timedelta
@@ -45,7 +45,7 @@ def described(visit_id: UUID, blob: bytes = b"blob") -> NewCapture:
 
 
 def archived(engine: Engine, count: int = 1) -> list[UUID]:
-    """Committed captures that wait to be landed."""
+    """Committed captures that wait to be ingested."""
     ids = draw(engine, count)
     with engine.begin() as connection:
         for visit_id in ids:
@@ -70,9 +70,9 @@ def wake(engine: Engine, visit_id: UUID) -> None:
         connection.execute(update(capture).where(capture.c.visit_id == visit_id).values(leased_until=past))
 
 
-def land(engine: Engine, visit_id: UUID, generation: int) -> None:
+def ingest(engine: Engine, visit_id: UUID, generation: int) -> None:
     with engine.begin() as connection:
-        connection.execute(update(capture).where(capture.c.visit_id == visit_id).values(landed=generation))
+        connection.execute(update(capture).where(capture.c.visit_id == visit_id).values(ingested=generation))
 
 
 def finish(connection: Connection, visit_id: UUID, outcome: Outcome) -> None:
@@ -82,4 +82,4 @@ def finish(connection: Connection, visit_id: UUID, outcome: Outcome) -> None:
 
 def set_aside_why(engine: Engine, visit_id: UUID) -> str | None:
     with engine.connect() as connection:
-        return connection.scalar(select(capture.c.set_aside).where(capture.c.visit_id == visit_id))
+        return connection.scalar(select(capture.c.quarantined).where(capture.c.visit_id == visit_id))

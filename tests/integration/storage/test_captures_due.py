@@ -7,7 +7,7 @@ from sqlalchemy import event, text, update
 
 from storage import captures, leases
 from storage.schema import capture
-from tests.integration.storage.recorded import NOON, archived, due, land, lease
+from tests.integration.storage.recorded import NOON, archived, due, ingest, lease
 
 pytestmark = pytest.mark.integration
 
@@ -26,13 +26,13 @@ class TestDue:
         with engine.connect() as connection:
             assert [due.visit_id for due in captures.due(connection, limit=2)] == [ids[2], ids[1]]
 
-    def test_lists_fresh_ones_first_and_what_is_landed_again_after_them(self, engine):
+    def test_lists_fresh_ones_first_and_what_is_ingested_again_after_them(self, engine):
         old, *fresh = archived(engine, 3)
         with engine.begin() as connection:
             connection.execute(
                 update(capture)
                 .where(capture.c.visit_id == old)
-                .values(landed=1, archived_at=NOON - timedelta(days=1))
+                .values(ingested=1, archived_at=NOON - timedelta(days=1))
             )
             captures.want_again(connection, [old])
         with engine.connect() as connection:
@@ -40,20 +40,20 @@ class TestDue:
             assert len(captures.due(connection, limit=2)) == 2
         assert [(due.visit_id, due.again) for due in found] == [*((id_, False) for id_ in fresh), (old, True)]
 
-    def test_what_is_landed_again_has_a_share_however_many_fresh_ones_wait(self, engine):
+    def test_what_is_ingested_again_has_a_share_however_many_fresh_ones_wait(self, engine):
         ids = archived(engine, 40)
         for visit_id in ids[:10]:
-            land(engine, visit_id, 1)
+            ingest(engine, visit_id, 1)
         with engine.begin() as connection:
             captures.want_again(connection, ids[:10])
             listed = [due.again for due in captures.due(connection, limit=32)]
             assert listed == [False] * 30 + [True] * 2
             assert [due.again for due in captures.due(connection, limit=35)] == [False] * 30 + [True] * 5
 
-    def test_a_full_batch_of_fresh_ones_takes_one_that_is_landed_again_along(self, engine):
+    def test_a_full_batch_of_fresh_ones_takes_one_that_is_ingested_again_along(self, engine):
         ids = archived(engine, 14)
         for visit_id in ids[:3]:
-            land(engine, visit_id, 1)
+            ingest(engine, visit_id, 1)
         with engine.begin() as connection:
             captures.want_again(connection, ids[:3])
         first = lease(engine, ids[3])
@@ -66,9 +66,9 @@ class TestDue:
             rest = leases.lease_waiting(connection, first, seconds=60, limit=4, raw_bytes=10**9)
             assert [one.again for one in rest] == [False] * 3
 
-    def test_one_that_is_landed_again_takes_the_youngest_ones_place(self, engine):
+    def test_one_that_is_ingested_again_takes_the_youngest_ones_place(self, engine):
         *fresh, again = archived(engine, 10)
-        land(engine, again, 1)
+        ingest(engine, again, 1)
         with engine.begin() as connection:
             captures.want_again(connection, [again])
         first = lease(engine, fresh.pop(0))
@@ -91,7 +91,7 @@ class TestDue:
     def test_a_batch_is_found_by_its_partition(self, engine, again):
         first, *_ = ids = archived(engine, 3)
         for visit_id in ids if again else []:
-            land(engine, visit_id, 1)
+            ingest(engine, visit_id, 1)
         with engine.begin() as connection:
             captures.want_again(connection, ids)
         held = lease(engine, first)

@@ -1,4 +1,4 @@
-"""Captures: recorded once, leased to one worker at a time, and tried again until they are set aside."""
+"""Captures: recorded once, leased to one worker at a time, and tried again until they are quarantined."""
 
 import hashlib
 import threading
@@ -21,7 +21,7 @@ from tests.integration.storage.recorded import (
     draw,
     due,
     finish,
-    land,
+    ingest,
     lease,
     set_aside_why,
     wake,
@@ -57,7 +57,7 @@ class TestRecord:
 
 
 class TestLease:
-    def test_says_what_to_land(self, engine):
+    def test_says_what_to_ingest(self, engine):
         (visit_id,) = archived(engine)
         held = lease(engine, visit_id)
         with engine.connect() as connection:
@@ -87,9 +87,9 @@ class TestLease:
         assert second is not None
         assert second.attempt == 2
 
-    def test_nothing_to_do_once_landed_or_unknown(self, engine):
+    def test_nothing_to_do_once_ingested_or_unknown(self, engine):
         (visit_id,) = archived(engine)
-        land(engine, visit_id, 1)
+        ingest(engine, visit_id, 1)
         assert lease(engine, visit_id) is None
         assert lease(engine, uuid4()) is None
         assert due(engine) == []
@@ -218,7 +218,7 @@ class TestFailures:
     def test_what_was_set_aside_can_be_wanted_again(self, engine):
         (visit_id,) = archived(engine)
         with engine.begin() as connection:
-            captures.set_aside(connection, visit_id, "not a capture")
+            captures.quarantined(connection, visit_id, "not a capture")
         assert due(engine) == []
         with engine.begin() as connection:
             assert captures.want_again(connection, [visit_id, uuid4()]) == 1
@@ -227,9 +227,9 @@ class TestFailures:
         assert held is not None
         assert (held.generation, held.attempt) == (2, 1)
 
-    def test_wanting_a_landed_capture_again_asks_for_the_next_generation(self, engine):
+    def test_wanting_a_ingested_capture_again_asks_for_the_next_generation(self, engine):
         (visit_id,) = archived(engine)
-        land(engine, visit_id, 1)
+        ingest(engine, visit_id, 1)
         with engine.begin() as connection:
             captures.want_again(connection, [visit_id])
         assert due(engine) == [(visit_id, 2)]

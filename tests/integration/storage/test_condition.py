@@ -7,11 +7,11 @@ import pytest
 from sqlalchemy import Engine, update
 
 from gateway.doctor.findings import Grade
-from services.examination.server import examine_server
-from services.settings import Settings
+from services.configuration.settings import Settings
+from services.diagnostics.server_checks import examine_server
 from storage import campaigns, inventory, visits
 from storage.campaigns import Definition, EventPlan
-from storage.condition import LARGE_SKEW_S, Skews, condition, skews
+from storage.database_health import LARGE_SKEW_S, Skews, condition, skews
 from storage.inventory import NewMachine
 from storage.schema import visit
 from storage.visits import DrawnVisit

@@ -1,4 +1,4 @@
-"""Dead rows of `roll` are cleared after merging, without waiting for anybody, in a real PostgreSQL."""
+"""Dead rows of `rollup` are cleared after merging, without waiting for anybody, in a real PostgreSQL."""
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
@@ -10,11 +10,11 @@ import pytest
 import structlog
 from sqlalchemy import Engine, event, text
 
-from collector.merging import Merging
+from collector.rollup_job import RollupJob
 from storage.database import open_engine, snapshot
 from storage.errors import DatabaseBusy
-from storage.rolling import dead_rows
-from storage.rolling.dead_rows import FIRST_WAIT_S, LONGEST_WAIT_S, DeadRows
+from storage.rollup import dead_rows
+from storage.rollup.dead_rows import FIRST_WAIT_S, LONGEST_WAIT_S, DeadRows
 from tests.cell_facts import DAY_0, CellFacts, Seen, assert_right
 
 pytestmark = pytest.mark.integration
@@ -39,10 +39,10 @@ def from_one_row(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def no_other_vacuum(engine: Engine) -> Iterator[None]:
     with engine.begin() as connection:
-        connection.execute(text("ALTER TABLE roll SET (autovacuum_enabled = off)"))
+        connection.execute(text("ALTER TABLE rollup SET (autovacuum_enabled = off)"))
     yield
     with engine.begin() as connection:
-        connection.execute(text("ALTER TABLE roll RESET (autovacuum_enabled)"))
+        connection.execute(text("ALTER TABLE rollup RESET (autovacuum_enabled)"))
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def leave(engine: Engine, facts: CellFacts, monkeypatch: pytest.MonkeyPatch) -> 
 
     def merged() -> None:
         with monkeypatch.context() as patch:
-            patch.setattr(Merging, "_clear", lambda _: None)
+            patch.setattr(RollupJob, "_clear", lambda _: None)
             merge(engine, facts, 2)
 
     return merged
@@ -62,8 +62,8 @@ def merge(engine: Engine, facts: CellFacts, visits: int = 1) -> None:
     random = np.random.default_rng(1)
     for visit in range(visits):
         stacks = dict(enumerate(random.integers(1, 10**6, STACKS).tolist(), 1))
-        facts.land(facts.visit(DAY_0 * 24, machine_id=1 + visit % 5), [Seen(stacks)])
-        Merging(engine, every_s=0, stopped=lambda: False).merge(DAY)
+        facts.ingest(facts.visit(DAY_0 * 24, machine_id=1 + visit % 5), [Seen(stacks)])
+        RollupJob(engine, every_s=0, stopped=lambda: False).merge(DAY)
         told(engine)
 
 
@@ -77,7 +77,7 @@ def told(engine: Engine) -> None:
 
 
 def bytes_taken(engine: Engine) -> int:
-    return int(one(engine, "SELECT pg_table_size('roll')"))
+    return int(one(engine, "SELECT pg_table_size('rollup')"))
 
 
 def one(engine: Engine, statement: str) -> Any:
@@ -86,11 +86,11 @@ def one(engine: Engine, statement: str) -> Any:
 
 
 def dead(engine: Engine) -> int:
-    return int(one(engine, "SELECT pg_stat_get_dead_tuples('roll'::regclass)"))
+    return int(one(engine, "SELECT pg_stat_get_dead_tuples('rollup'::regclass)"))
 
 
 def vacuums(engine: Engine) -> int:
-    return int(one(engine, "SELECT pg_stat_get_vacuum_count('roll'::regclass)"))
+    return int(one(engine, "SELECT pg_stat_get_vacuum_count('rollup'::regclass)"))
 
 
 @pytest.mark.usefixtures("from_one_row", "no_other_vacuum")
@@ -101,8 +101,8 @@ def test_merging_writes_to_the_pages_that_it_left(
     if not cleared:
         monkeypatch.setattr(DeadRows, "clear", lambda _: False)
     merge(engine, facts, 12)
-    size = one(engine, "SELECT pg_column_size(data) + pg_column_size(moments) FROM roll LIMIT 1")
-    cells = one(engine, "SELECT count(*) FROM roll")
+    size = one(engine, "SELECT pg_column_size(data) + pg_column_size(moments) FROM rollup LIMIT 1")
+    cells = one(engine, "SELECT count(*) FROM rollup")
     assert (bytes_taken(engine) < 6 * size * cells) == cleared
     assert_right(engine)
 
@@ -131,8 +131,8 @@ def test_dead_rows_are_few_beside_many_that_live(
 def test_nobody_who_reads_or_writes_is_waited_for(engine: Engine, leave: Callable[[], None]) -> None:
     leave()
     with engine.connect() as reader, engine.connect() as writer:
-        reader.execute(text("SELECT count(*) FROM roll"))
-        writer.execute(text("UPDATE roll SET samples = samples"))
+        reader.execute(text("SELECT count(*) FROM rollup"))
+        writer.execute(text("UPDATE rollup SET samples = samples"))
         assert DeadRows(engine).clear()
         assert vacuums(engine) == 1
 
@@ -143,7 +143,7 @@ def test_a_vacuum_or_a_change_of_the_table_is_not_waited_for(
 ) -> None:
     leave()
     with engine.connect() as other:
-        other.execute(text("LOCK TABLE roll IN SHARE UPDATE EXCLUSIVE MODE"))
+        other.execute(text("LOCK TABLE rollup IN SHARE UPDATE EXCLUSIVE MODE"))
         assert DeadRows(engine).clear()  # asked for, and skipped
     assert vacuums(engine) == 0
 
@@ -156,7 +156,7 @@ def test_what_a_snapshot_keeps_is_not_vacuumed_after_every_merge(
     rows = DeadRows(engine, clock=lambda: now)
     elsewhere = open_engine(database_url, application="dump")
     with snapshot(elsewhere) as held:
-        held.execute(text("SELECT count(*) FROM roll"))
+        held.execute(text("SELECT count(*) FROM rollup"))
         leave()
         assert rows.clear()
         assert dead(engine) > 0
@@ -228,10 +228,10 @@ def test_a_role_that_may_not_vacuum_says_so_once(
         with structlog.testing.capture_logs() as logs:
             assert not rows.clear()
             assert not rows.clear()
-        assert [entry["table"] for entry in logs] == ["roll"]
+        assert [entry["table"] for entry in logs] == ["rollup"]
         assert vacuums(engine) == 0
         with engine.begin() as connection:
-            connection.execute(text(f"GRANT MAINTAIN ON roll TO {role}"))
+            connection.execute(text(f"GRANT MAINTAIN ON rollup TO {role}"))
         assert rows.clear()
         assert vacuums(engine) == 1
     finally:
@@ -245,9 +245,9 @@ def test_who_is_to_stop_does_not_vacuum_any_more(
     engine: Engine, facts: CellFacts, leave: Callable[[], None]
 ) -> None:
     leave()
-    facts.land(facts.visit(DAY_0 * 24, machine_id=2), [Seen({1: 1})])
-    waiting = "SELECT count(*) FROM roll_queue"
-    Merging(engine, every_s=0, stopped=lambda: one(engine, waiting) == 0).merge(DAY)
+    facts.ingest(facts.visit(DAY_0 * 24, machine_id=2), [Seen({1: 1})])
+    waiting = "SELECT count(*) FROM rollup_queue"
+    RollupJob(engine, every_s=0, stopped=lambda: one(engine, waiting) == 0).merge(DAY)
     assert one(engine, waiting) == 0
     assert vacuums(engine) == 0
 
@@ -262,5 +262,5 @@ def test_what_cannot_be_cleared_is_logged_and_merged_all_the_same(
     with structlog.testing.capture_logs() as logs:
         merge(engine, facts)
     assert [entry["log_level"] for entry in logs if "left behind" in entry["event"]] == ["warning"]
-    assert one(engine, "SELECT count(*) FROM roll_queue") == 0
+    assert one(engine, "SELECT count(*) FROM rollup_queue") == 0
     assert_right(engine)

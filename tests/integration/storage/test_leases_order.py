@@ -1,4 +1,4 @@
-"""GIVEN more captures than workers can land WHEN they wait by program THEN those of all programs wait alike."""
+"""GIVEN more captures than workers can ingest WHEN they wait by program THEN those of all programs wait alike."""
 
 from collections import Counter, defaultdict, deque
 from datetime import datetime, timedelta
@@ -9,13 +9,13 @@ import pytest
 from sqlalchemy import Engine, func, select, update
 
 from storage import captures, leases
-from storage.affinity import PARTITIONS
 from storage.leases import AHEAD
 from storage.schema import capture
+from storage.work_partitions import PARTITIONS
 from symbolizer.worker import routing
-from symbolizer.worker.routing import Share
-from symbolizer.worker.turns import Turns
-from tests.integration.storage.recorded import NOON, archived, land, lease, wake
+from symbolizer.worker.queue_rotation import QueueRotation
+from symbolizer.worker.routing import WorkerPartitions
+from tests.integration.storage.recorded import NOON, archived, ingest, lease, wake
 
 pytestmark = pytest.mark.integration
 
@@ -41,7 +41,7 @@ def arrive(engine: Engine, partitions: list[int]) -> dict[UUID, tuple[int, datet
 
 
 def take(engine: Engine, visit_id: UUID) -> list[UUID]:
-    """What a worker leases that is told of this one, as `symbolizer.worker.landing` does."""
+    """What a worker leases that is told of this one, as `symbolizer.worker.ingestion` does."""
     with engine.begin() as connection:
         first = leases.lease_first(connection, visit_id, seconds=60, attempts_limit=5)
         if first is None:
@@ -51,12 +51,12 @@ def take(engine: Engine, visit_id: UUID) -> list[UUID]:
 
 
 class Worker:
-    """Takes a message from the queues in a worker's order, and lands what it leases."""
+    """Takes a message from the queues in a worker's order, and ingests what it leases."""
 
-    def __init__(self, engine: Engine, share: Share, queues: dict[str, deque[UUID]]) -> None:
+    def __init__(self, engine: Engine, share: WorkerPartitions, queues: dict[str, deque[UUID]]) -> None:
         self._engine = engine
         self._queues = queues
-        self._turns = Turns()
+        self._turns = QueueRotation()
         self._turns.update(routing.queues(share, "w"))
 
     def work(self) -> list[UUID]:
@@ -64,19 +64,23 @@ class Worker:
         self._turns.rotate(queue)
         taken = take(self._engine, self._queues[queue].popleft())
         for visit_id in taken:
-            land(self._engine, visit_id, 1)
+            ingest(self._engine, visit_id, 1)
         return taken
 
 
-@pytest.mark.parametrize("shares", [(routing.WHOLE,), (Share(1, 2), Share(2, 2))])
-def test_no_program_is_landed_long_before_the_others(engine: Engine, shares: tuple[Share, ...]) -> None:
+@pytest.mark.parametrize(
+    "shares", [(routing.ALL_PARTITIONS,), (WorkerPartitions(1, 2), WorkerPartitions(2, 2))]
+)
+def test_no_program_is_ingested_long_before_the_others(
+    engine: Engine, shares: tuple[WorkerPartitions, ...]
+) -> None:
     """Most machines run one program: its captures would wait while the others' queues are empty."""
     chances = np.array([0.5, 0.2, *[0.3 / (PARTITIONS - 2)] * (PARTITIONS - 2)])
     partitions = np.random.default_rng(5).choice(PARTITIONS, 600, p=chances).tolist()
     came = arrive(engine, partitions)
     queues: dict[str, deque[UUID]] = defaultdict(deque)
     for visit_id, (partition, _) in came.items():
-        queues[routing.fresh(partition)].append(visit_id)
+        queues[routing.new_queue(partition)].append(visit_id)
     workers = [Worker(engine, share, queues) for share in shares]
     waiting = dict(came)
     batches = 0
@@ -89,11 +93,11 @@ def test_no_program_is_landed_long_before_the_others(engine: Engine, shares: tup
             newest = max((waiting.pop(visit_id)[1] for visit_id in taken), default=NOON - EVERY * 601)
             oldest = min((moment for _, moment in waiting.values()), default=NOON)
             assert newest <= oldest + 2 * AHEAD
-    assert batches < len(came) / 3, "they are still landed together"
+    assert batches < len(came) / 3, "they are still ingested together"
     assert Counter(partitions).most_common(1)[0][1] > 250
 
 
-def test_what_is_landed_already_is_a_turn_of_another(engine: Engine) -> None:
+def test_what_is_ingested_already_is_a_turn_of_another(engine: Engine) -> None:
     """Its message was spent on one that was older."""
     came = arrive(engine, [3, 4, 4])
     old, young, last = came
@@ -103,7 +107,7 @@ def test_what_is_landed_already_is_a_turn_of_another(engine: Engine) -> None:
         )
     assert take(engine, last) == [old], "nothing else came in the same minute"
     assert take(engine, old) == [young]
-    land(engine, old, 1)
+    ingest(engine, old, 1)
     assert take(engine, old) == [last]
     assert take(engine, old) == []
 
@@ -126,13 +130,13 @@ def test_a_capture_that_failed_keeps_nobody_waiting_and_has_its_own_turn(engine:
     assert take(engine, last) == [last]
 
 
-def test_what_is_landed_again_keeps_no_fresh_one_waiting(engine: Engine) -> None:
+def test_what_is_ingested_again_keeps_no_fresh_one_waiting(engine: Engine) -> None:
     again, fresh = arrive(engine, [1, 2])
     with engine.begin() as connection:
         connection.execute(
             update(capture)
             .where(capture.c.visit_id == again)
-            .values(landed=1, wanted=2, archived_at=func.clock_timestamp() - timedelta(days=9))
+            .values(ingested=1, wanted=2, archived_at=func.clock_timestamp() - timedelta(days=9))
         )
     assert take(engine, fresh) == [fresh]
     assert take(engine, again) == [again]

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sqlalchemy import Connection, Engine, func, select
 
-from storage.landing import stack_rows
-from storage.landing.stack_rows import Ids, StackRows, insert_stacks
+from storage.ingest import stack_rows
+from storage.ingest.stack_rows import Ids, StackRows, insert_stacks
 from storage.schema import stack
 from storage.snapshots.stack_reading import read_stacks
 from tests.dictionary_stacks import functions_by_stack

@@ -9,11 +9,11 @@ from sqlalchemy import Engine, func, select, text, update
 from storage import migrate
 from storage.archive import Archive
 from storage.schema import machine, symbol_answer
-from storage.symbols import asks
+from storage.symbols import requests
 from storage.symbols.answers import Answer, Standing, Verdict, held_elsewhere, ran, weigh
-from storage.symbols.asks import AskOutcome, claim_ask, note_answer
-from storage.symbols.retain import retain_symbols
-from tests.held_binaries import NAMELESS, Fleet
+from storage.symbols.requests import AskOutcome, claim_ask, note_answer
+from storage.symbols.symbol_retention import retain_symbols
+from tests.binary_fleet import NAMELESS, Fleet
 
 pytestmark = pytest.mark.integration
 
@@ -94,7 +94,7 @@ def test_answers_are_kept_as_long_as_asks(fleet: Fleet, archive: Archive):
 
 def test_an_upgrade_keeps_files_and_asks_of_before(fleet: Fleet):
     with fleet.engine.begin() as connection:
-        ask = claim_ask(connection, an_hour=10)
+        ask = claim_ask(connection, per_hour=10)
         assert ask is not None
         note_answer(connection, ask, AskOutcome.GOT)
         config = migrate._config()
@@ -110,8 +110,8 @@ def test_an_upgrade_keeps_files_and_asks_of_before(fleet: Fleet):
         assert migrate.differences(connection) == []
         file = connection.execute(text("SELECT origin, machine_id, rejected FROM debug_file")).one()
         assert tuple(file) == ("gateway", None, None), "it is used as before"
-        [state] = asks.asked(connection, "aa")
+        [state] = requests.asked(connection, "aa")
         assert (state.outcome, state.machine, state.attempts) == (AskOutcome.GOT, ask.machine, 1)
         row = connection.execute(text("SELECT asked_at, asked_times FROM symbol_ask")).one()
         assert row.asked_times == [row.asked_at]
-        assert claim_ask(connection, an_hour=1) is None, "the ask of before counts"
+        assert claim_ask(connection, per_hour=1) is None, "the ask of before counts"

@@ -10,10 +10,10 @@ from sqlalchemy import Engine, column, func, select, update
 from storage.archive import Archive
 from storage.schema import binary, machine, symbol_ask
 from storage.symbols import candidates
-from storage.symbols.asks import ATTEMPTS_LIMIT, Ask, AskOutcome, asked, claim_ask, note_answer, wanted
 from storage.symbols.candidates import UPLOAD, Candidate
 from storage.symbols.kinds import FileKind, Quality
-from tests.held_binaries import FULL, Fleet
+from storage.symbols.requests import ATTEMPTS_LIMIT, Ask, AskOutcome, asked, claim_ask, note_answer, wanted
+from tests.binary_fleet import FULL, Fleet
 
 pytestmark = pytest.mark.integration
 
@@ -23,9 +23,9 @@ def fleet(engine: Engine) -> Fleet:
     return Fleet(engine)
 
 
-def claim(fleet: Fleet, an_hour: int = 100) -> Ask | None:
+def claim(fleet: Fleet, per_hour: int = 100) -> Ask | None:
     with fleet.engine.begin() as connection:
-        return claim_ask(connection, an_hour=an_hour)
+        return claim_ask(connection, per_hour=per_hour)
 
 
 def claimed(fleet: Fleet) -> Ask:

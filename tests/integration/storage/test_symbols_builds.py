@@ -9,7 +9,7 @@ from sqlalchemy import Engine, func, select, update
 
 from storage.archive import Archive
 from storage.schema import symcache
-from storage.symbols import blobs, builds, caches, candidates
+from storage.symbols import builds, caches, candidates, symbol_blobs
 from storage.symbols.builds import ATTEMPTS_LIMIT, DIED, BuildLease, claim_build
 from storage.symbols.caches import Cache, Standing
 from storage.symbols.candidates import UPLOAD, Candidate
@@ -228,16 +228,16 @@ class TestDamage:
     def test_a_damaged_cache_is_built_again(self, fleet: Fleet):
         cache = fleet.finish(fleet.claimed())
         assert cache is not None
-        fleet.archive.put(blobs.key_of(cache.sha256), b"damaged")
+        fleet.archive.put(symbol_blobs.key_of(cache.sha256), b"damaged")
         with fleet.engine.begin() as connection:
             assert caches.discard(connection, cache)
             assert not caches.discard(connection, cache)
-        fleet.archive.delete(blobs.key_of(cache.sha256))
+        fleet.archive.delete(symbol_blobs.key_of(cache.sha256))
         again = fleet.finish(fleet.claimed())
         assert again is not None
         with fleet.engine.begin() as connection:
             assert not caches.discard(connection, cache), "that was an older one"
-        assert blobs.read_bytes(fleet.archive, again.sha256, limit=again.raw_bytes) == b"built"
+        assert symbol_blobs.read_bytes(fleet.archive, again.sha256, limit=again.raw_bytes) == b"built"
 
     def test_use_is_noted(self, fleet: Fleet):
         cache = fleet.finish(fleet.claimed())

@@ -14,7 +14,7 @@ from sqlalchemy import Engine, func, select, text, update
 
 from storage.archive import Archive
 from storage.schema import debug_file
-from storage.symbols import absences, blobs, candidates, news
+from storage.symbols import absences, candidates, recent_changes, symbol_blobs
 from storage.symbols.candidates import UPLOAD, Added, Candidate
 from storage.symbols.errors import BadKey, SymbolFileTooLarge, UnknownDebugFile
 from storage.symbols.kinds import FileKind, Quality
@@ -62,11 +62,13 @@ class Shop:
             return [(file.sha256, file.rejected) for file in candidates.every(connection, KEY)]
 
     def blobs(self) -> set[bytes]:
-        return {content for key, _ in self.archive.keys("symbols") if (content := blobs.content_of(key))}
+        return {
+            content for key, _ in self.archive.keys("symbols") if (content := symbol_blobs.content_of(key))
+        }
 
     def age(self, content: bytes, hours: float = 48) -> None:
         then = (datetime.now(UTC) - timedelta(hours=hours)).timestamp()
-        os.utime(Path(self.archive.url) / blobs.key_of(sha(content)), (then, then))
+        os.utime(Path(self.archive.url) / symbol_blobs.key_of(sha(content)), (then, then))
 
 
 @pytest.fixture
@@ -113,8 +115,12 @@ class TestRanking:
         assert (fetched.outcome, fetched.best, fetched.file.rejected) == (
             "known", False, "it is of another build"
         )  # fmt: skip
-        brought = shop.add(b"file", uploaded_by="ci")
-        assert (brought.outcome, brought.best, brought.file.uploaded_by) == ("restored", True, "ci")
+        contributions = shop.add(b"file", uploaded_by="ci")
+        assert (contributions.outcome, contributions.best, contributions.file.uploaded_by) == (
+            "restored",
+            True,
+            "ci",
+        )
 
     def test_what_is_uploaded_once_more_is_the_newest(self, shop: Shop):
         shop.add(b"one")
@@ -160,10 +166,10 @@ class TestRanking:
     def test_every_change_is_news(self, shop: Shop):
         def told() -> set[str]:
             with shop.engine.connect() as connection:
-                return set(news.changed_since(connection, since).changed)
+                return set(recent_changes.changed_since(connection, since).changed)
 
         with shop.engine.connect() as connection:
-            first = news.changed_since(connection, None)
+            first = recent_changes.changed_since(connection, None)
         assert not first.changed
         since = first.until
         assert told() == set()
@@ -209,13 +215,13 @@ class TestRanking:
         with shop.engine.begin() as connection:
             assert candidates.remove(connection, KEY, sha(b"file"))
             assert not candidates.remove(connection, KEY, sha(b"file"))
-        assert blobs.sweep(shop.engine, shop.archive) == 0, "another binary has it"
+        assert symbol_blobs.sweep(shop.engine, shop.archive) == 0, "another binary has it"
         with shop.engine.begin() as connection:
             file = candidates.find(connection, "another", sha(b"file"))
             candidates.remove(connection, "another", sha(b"file"))
         candidates.fetch(shop.archive, file, tmp_path / "last")
         assert (tmp_path / "last").read_bytes() == b"file"
-        assert blobs.sweep(shop.engine, shop.archive) == 1
+        assert symbol_blobs.sweep(shop.engine, shop.archive) == 1
         assert shop.blobs() == set()
 
 
@@ -276,22 +282,22 @@ class TestTogether:
         command = [sys.executable, "-c", KILLED_BETWEEN_BLOB_AND_ROW, shop.archive.url, str(path)]
         assert subprocess.run(command, timeout=60, check=False).returncode == -signal.SIGKILL
         assert shop.blobs() == {sha(b"orphan")}
-        assert blobs.sweep(shop.engine, shop.archive) == 0, "its row may still be on the way"
+        assert symbol_blobs.sweep(shop.engine, shop.archive) == 0, "its row may still be on the way"
         shop.age(b"orphan")
-        assert blobs.sweep(shop.engine, shop.archive, stopping=lambda: True) == 0
-        assert blobs.sweep(shop.engine, shop.archive) == 1
+        assert symbol_blobs.sweep(shop.engine, shop.archive, stopping=lambda: True) == 0
+        assert symbol_blobs.sweep(shop.engine, shop.archive) == 1
         assert shop.blobs() == set()
 
     def test_an_upload_of_an_old_orphan_that_is_swept_meanwhile(self, shop: Shop, monkeypatch):
         """The upload finds the content stored already, and then the sweep takes it."""
-        blobs.put_bytes(shop.archive, b"old")
+        symbol_blobs.put_bytes(shop.archive, b"old")
         shop.age(b"old")
         size, swept = shop.archive.size, []
 
         def sweeping(key: str) -> int:
             found = size(key)
             if not swept:
-                swept.append(blobs.sweep(shop.engine, shop.archive))
+                swept.append(symbol_blobs.sweep(shop.engine, shop.archive))
             return found
 
         monkeypatch.setattr(shop.archive, "size", sweeping)
@@ -301,7 +307,7 @@ class TestTogether:
 
     def test_a_sweep_that_deletes_an_orphan_that_is_uploaded_meanwhile(self, shop: Shop, monkeypatch):
         """The sweep has seen that no row names it when the upload comes to write one."""
-        blobs.put_bytes(shop.archive, b"old")
+        symbol_blobs.put_bytes(shop.archive, b"old")
         shop.age(b"old")
         delete, uploads = shop.archive.delete, []
         uploader = threading.Thread(target=lambda: uploads.append(shop.add(b"old")))
@@ -312,17 +318,17 @@ class TestTogether:
             delete(key)
 
         monkeypatch.setattr(shop.archive, "delete", deleting)
-        assert blobs.sweep(shop.engine, shop.archive) == 1
+        assert symbol_blobs.sweep(shop.engine, shop.archive) == 1
         uploader.join(60)
         assert [one.outcome for one in uploads] == ["new"]
         assert shop.blobs() == {sha(b"old")}
-        assert blobs.sweep(shop.engine, shop.archive, grace=timedelta(0)) == 0
+        assert symbol_blobs.sweep(shop.engine, shop.archive, grace=timedelta(0)) == 0
 
     def test_a_sweep_that_comes_after_the_row_leaves_the_blob(self, shop: Shop, monkeypatch):
         """The sweep listed it as an orphan, and an upload wrote its row before the sweep held it."""
-        blobs.put_bytes(shop.archive, b"old")
+        symbol_blobs.put_bytes(shop.archive, b"old")
         shop.age(b"old")
-        hold, added = blobs.hold, []
+        hold, added = symbol_blobs.hold, []
 
         def adding(connection, sha256: bytes) -> None:
             if not added:
@@ -330,8 +336,8 @@ class TestTogether:
                 added.append(shop.add(b"old"))
             hold(connection, sha256)
 
-        monkeypatch.setattr(blobs, "hold", adding)
-        assert blobs.sweep(shop.engine, shop.archive) == 0
+        monkeypatch.setattr(symbol_blobs, "hold", adding)
+        assert symbol_blobs.sweep(shop.engine, shop.archive) == 0
         assert shop.blobs() == {sha(b"old")}
         assert len(shop.rows()) == 1
 

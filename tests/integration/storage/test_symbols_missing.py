@@ -10,11 +10,18 @@ from sqlalchemy import Engine, event, insert, update
 from storage.archive import Archive
 from storage.database import snapshot
 from storage.schema import binary, coverage
-from storage.symbols import builds, candidates, relanding
+from storage.symbols import builds, candidates, reprocessing
 from storage.symbols.candidates import UPLOAD, Candidate
 from storage.symbols.kinds import FileKind, Quality
-from storage.symbols.missing import BinarySymbols, Order, SymbolsPage, Which, read_binary, read_symbols
-from tests.held_binaries import FULL, PERIOD, Fleet
+from storage.symbols.missing_symbols import (
+    BinarySymbols,
+    Order,
+    SymbolsPage,
+    Which,
+    read_binary,
+    read_symbols,
+)
+from tests.binary_fleet import FULL, PERIOD, Fleet
 
 pytestmark = pytest.mark.integration
 
@@ -69,12 +76,12 @@ class TestNumbers:
         scale = 4 * page.weighed_s / (4 * 5.0)
         assert row.estimated.units.value == pytest.approx(seen_s * scale, rel=1e-6)
 
-    def test_speak_of_days_that_landed(self, fleet: Fleet):
+    def test_speak_of_days_that_ingested(self, fleet: Fleet):
         """Captures of the second day wait: cores are core-seconds over the seconds of the first."""
         noon = datetime(2026, 11, 10, 12, tzinfo=UTC)
         for number in range(4):
             fleet.visit({"aa": (600, 250)}, machine=number, at=noon)
-            fleet.visit({"aa": (600, 250)}, machine=number, at=noon + timedelta(days=1), landed=False)
+            fleet.visit({"aa": (600, 250)}, machine=number, at=noon + timedelta(days=1), ingested=False)
         with snapshot(fleet.engine) as connection:
             alone, both = (read_symbols(connection, noon, noon + timedelta(days=n)) for n in (1, 2))
         assert both.rows[0].estimated == alone.rows[0].estimated
@@ -126,14 +133,14 @@ class TestList:
         with fleet.engine.begin() as connection:
             lease = builds.claim_build(connection, "aa", "p", 60, source=sha256)
             assert lease is not None
-            relanding.begin(connection, "aa", why="upload", nameless=True)
+            reprocessing.begin(connection, "aa", why="upload", nameless=True)
         page = listed(fleet, which=Which.ALL)
         assert keys(page) == ["aa", "bb", "early"]
         row, _, early = page.rows
         assert [file.name for file in row.files] == ["aa.debug"]
         assert [build.building for build in row.builds] == [True]
-        assert row.relanding is not None
-        assert row.relanding.left == 1
+        assert row.reprocessing is not None
+        assert row.reprocessing.left == 1
         assert (early.name, early.kind, early.samples) == ("early.debug", "", 0)
         for listed_row in (row, early):
             alone = one(fleet, listed_row.binary_key)

@@ -12,20 +12,20 @@ from storage.retention.retain import Keep, retain
 from storage.schema import (
     capture_binary,
     debug_file,
-    relanding,
+    reprocessing,
     source_file,
     source_path,
     symbol_absence,
     symbol_ask,
     symcache,
 )
-from storage.symbols import absences, asks, blobs, builds, candidates, sources
-from storage.symbols import relanding as relandings
-from storage.symbols.asks import AskOutcome
+from storage.symbols import absences, builds, candidates, requests, sources, symbol_blobs
+from storage.symbols import reprocessing as reprocessings
 from storage.symbols.candidates import UPLOAD, Candidate
 from storage.symbols.kinds import FileKind, Quality
-from storage.symbols.retain import RetainedSymbols, retain_symbols
-from tests.held_binaries import NAMELESS, Fleet
+from storage.symbols.requests import AskOutcome
+from storage.symbols.symbol_retention import RetainedSymbols, retain_symbols
+from tests.binary_fleet import NAMELESS, Fleet
 
 pytestmark = pytest.mark.integration
 
@@ -72,13 +72,13 @@ class Store:
                 debug_file.c.added_at, debug_file.c.changed_at, debug_file.c.used_at,
                 symcache.c.built_at, symcache.c.used_at, symcache.c.failed_until, symcache.c.leased_until,
                 source_file.c.added_at, source_path.c.added_at, symbol_absence.c.until,
-                symbol_ask.c.asked_at, relanding.c.asked_at, relanding.c.finished_at,
+                symbol_ask.c.asked_at, reprocessing.c.asked_at, reprocessing.c.finished_at,
             ):  # fmt: skip
                 connection.execute(update(column.table).values({column: column - then}))
 
     def retain(self) -> RetainedSymbols:
         done = retain_symbols(self.engine, self.archive, DAYS, fetched_bytes=self.fetched_bytes)
-        blobs.sweep(self.engine, self.archive, grace=timedelta(0))
+        symbol_blobs.sweep(self.engine, self.archive, grace=timedelta(0))
         return done
 
     def keys(self, column) -> list[str]:
@@ -200,22 +200,22 @@ def test_a_build_under_way_is_left_alone(store: Store):
 def test_notes_go_when_they_are_over(store: Store):
     with store.engine.begin() as connection:
         absences.note_absence(connection, "ran", "debuginfo", "https://d", reason="404", seconds=3600)
-        ask = asks.claim_ask(connection, an_hour=1)
+        ask = requests.claim_ask(connection, per_hour=1)
         assert ask is None, "it has symbols"
-        relandings.begin(connection, "idle", why="upload", nameless=True)
+        reprocessings.begin(connection, "idle", why="upload", nameless=True)
         candidates.remove(connection, "ran", candidates.every(connection, "ran")[0].sha256)
-        ask = asks.claim_ask(connection, an_hour=1)
+        ask = requests.claim_ask(connection, per_hour=1)
         assert ask is not None
-        asks.note_answer(connection, ask, AskOutcome.GOT)
+        requests.note_answer(connection, ask, AskOutcome.GOT)
     store.age(1)
     assert store.retain().notes == 1, "the absence"
     with store.engine.begin() as connection:
-        relandings.feed(connection)
+        reprocessings.feed(connection)
     store.age(31)
-    assert store.retain().notes == 1, "the relanding, which had nothing to do"
+    assert store.retain().notes == 1, "the reprocessing, which had nothing to do"
     store.age(DAYS)
     assert store.retain().notes == 1, "the ask"
-    assert store.count(relanding) == store.count(symbol_ask) == store.count(symbol_absence) == 0
+    assert store.count(reprocessing) == store.count(symbol_ask) == store.count(symbol_absence) == 0
 
 
 def test_of_what_was_fetched_the_oldest_goes_where_it_takes_too_much(store: Store):

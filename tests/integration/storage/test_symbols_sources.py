@@ -17,7 +17,7 @@ from storage.symbols.absences import (
     source_kind,
 )
 from storage.symbols.errors import BadKey, SymbolFileTooLarge
-from tests.facts import FactWriter
+from tests.fact_writer import FactWriter
 
 pytestmark = pytest.mark.integration
 

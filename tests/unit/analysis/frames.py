@@ -13,7 +13,7 @@ from analysis.weights import CLASSES, Frame, Weights, weigh
 
 @dataclass
 class Made:
-    """Landed visits with what they saw, and the frame they belong to."""
+    """Ingested visits with what they saw, and the frame they belong to."""
 
     frame: Frame
     weights: Weights
@@ -47,14 +47,14 @@ def made(
     rng = np.random.default_rng(seed)
     k = strata * days
     at, klass = rng.integers(k, size=visits), rng.integers(CLASSES, size=visits)
-    landed = rng.random(visits) > failing * klass / CLASSES
+    ingested = rng.random(visits) > failing * klass / CLASSES
     seconds = rng.choice([2.5, 5.0], size=visits)
     x = np.where(rng.random(visits) < idle, 0, rng.integers(1, 1000, visits)).astype(float)
     y = np.floor(x[:, None] * rng.dirichlet(np.full(rows + 1, 0.3), visits)[:, :rows])
     drawn, there, watched = (np.zeros((k, CLASSES)) for _ in range(3))
     np.add.at(drawn, (at, klass), 1)
-    np.add.at(there, (at[landed], klass[landed]), 1)
-    np.add.at(watched, (at[landed], klass[landed]), seconds[landed])
+    np.add.at(there, (at[ingested], klass[ingested]), 1)
+    np.add.at(watched, (at[ingested], klass[ingested]), seconds[ingested])
     frame = Frame(
         stratum=np.tile(np.arange(strata), days),
         day=np.repeat(np.arange(days), strata),
@@ -64,16 +64,18 @@ def made(
         visits=there,
         watched_s=watched,
     )
-    return Made(frame, weigh(frame), at[landed], klass[landed], seconds[landed], x[landed], y[landed])
+    return Made(
+        frame, weigh(frame), at[ingested], klass[ingested], seconds[ingested], x[ingested], y[ingested]
+    )
 
 
 def frame(rows: Sequence[tuple[float, Mapping[int, tuple[int, int]]]]) -> Frame:
-    """A frame of one day from (population, {class: (drawn, landed)}) of each stratum; 5 s a visit, an hour covered."""
+    """A frame of one day from (population, {class: (drawn, ingested)}) of each stratum; 5 s a visit, an hour covered."""
     k = len(rows)
     drawn, visits = np.zeros((k, CLASSES)), np.zeros((k, CLASSES))
     for i, (_, classes) in enumerate(rows):
-        for klass, (asked, landed) in classes.items():
-            drawn[i, klass], visits[i, klass] = asked, landed
+        for klass, (asked, ingested) in classes.items():
+            drawn[i, klass], visits[i, klass] = asked, ingested
     return Frame(
         stratum=np.arange(k),
         day=np.zeros(k, np.int64),

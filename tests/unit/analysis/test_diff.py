@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis import diff, discoveries, shuffle
+from analysis import diff, false_discovery, permutation_test
 from analysis.arrays import Float, Int
 from analysis.errors import BadShape
 from analysis.pool_rows import PoolRows
@@ -31,19 +31,19 @@ def visits(
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=50))
 def test_q_values_are_benjaminis_and_hochbergs(p: list[float]) -> None:
-    assert discoveries.benjamini_hochberg(np.array(p)) == pytest.approx(stats.false_discovery_control(p))
+    assert false_discovery.benjamini_hochberg(np.array(p)) == pytest.approx(stats.false_discovery_control(p))
 
 
 def test_no_rows_have_no_q_values() -> None:
-    assert len(discoveries.benjamini_hochberg(np.zeros(0))) == 0
+    assert len(false_discovery.benjamini_hochberg(np.zeros(0))) == 0
 
 
 def test_p_values_are_what_all_permutations_give() -> None:
     rng = np.random.default_rng(4)
     y = visits(rng, 9, rows=3).astype(float)
     a, b = table(y[:4]), table(y[4:], key=np.arange(4, 9))
-    pooled = shuffle.pool(a, b)
-    got = shuffle.test(pooled, 20_000, np.random.default_rng(0)).p
+    pooled = permutation_test.pool(a, b)
+    got = permutation_test.test(pooled, 20_000, np.random.default_rng(0)).p
     x, weight_a, weight_b = y.sum(axis=1), 1 / y[:4].sum(), 1 / y[4:].sum()
     rows = PoolRows.of(pooled.y, pooled.x)
     everyone = set(range(9))
@@ -51,7 +51,7 @@ def test_p_values_are_what_all_permutations_give() -> None:
     for chosen in combinations(range(9), 4):
         in_a, in_b = np.zeros((9, 1)), np.zeros((9, 1))
         in_a[list(chosen)], in_b[sorted(everyone - set(chosen))] = weight_a, weight_b
-        found.append(shuffle._studentised(*shuffle._differences(rows, in_a, in_b))[:, 0])
+        found.append(permutation_test._studentised(*permutation_test._differences(rows, in_a, in_b))[:, 0])
     every = np.array(found)
     assert len(x) == 9
     tails = np.minimum((every <= every[0] + 1e-9).mean(axis=0), (every >= every[0] - 1e-9).mean(axis=0))
@@ -80,9 +80,9 @@ def test_nothing_changed_is_seldom_called_a_change(ours: int, base: int) -> None
     for trial in range(40):
         rng = np.random.default_rng(trial)
         a, b = table(visits(rng, ours)), table(visits(rng, base), key=np.arange(10**6, 10**6 + base))
-        pooled = shuffle.pool(a, b)
-        p = shuffle.test(pooled, 1000, np.random.default_rng(trial)).p
-        false += int((discoveries.benjamini_hochberg(p) <= discoveries.FALSE_DISCOVERIES).any())
+        pooled = permutation_test.pool(a, b)
+        p = permutation_test.test(pooled, 1000, np.random.default_rng(trial)).p
+        false += int((false_discovery.benjamini_hochberg(p) <= false_discovery.FALSE_DISCOVERIES).any())
     assert false <= 6  # 2 are expected; more than 6 come once in 300 such tests
 
 
@@ -187,11 +187,11 @@ def test_selections_without_a_stratum_in_common_are_compared_all_the_same() -> N
 def test_visits_of_strata_that_the_base_never_met_stay_where_they_are() -> None:
     rng = np.random.default_rng(9)
     stratum = np.repeat([0, 1, 2], [20, 10, 10])
-    pooled = shuffle.pool(
+    pooled = permutation_test.pool(
         table(visits(rng, 40), stratum=stratum),
         table(visits(rng, 5), stratum=np.zeros(5, np.int64), key=np.arange(40, 45)),
     )
-    slots = shuffle.deals(pooled, 50, rng)
+    slots = permutation_test.deals(pooled, 50, rng)
     assert (slots[:, 20:40] == np.arange(20, 40)).all()
     assert (np.sort(slots[:, pooled.stratum == 0], axis=1) == np.flatnonzero(pooled.stratum == 0)).all()
     assert (slots[:, 40:] < 20).any()
@@ -202,14 +202,14 @@ def test_a_visit_keeps_what_its_class_adds_to_its_weight() -> None:
     class_weight = np.where(np.arange(20) % 4 == 0, 3.0, 1.0)
     a = table(visits(rng, 20), weight=class_weight)
     b = table(visits(rng, 8), key=np.arange(20, 28), weight=50 * class_weight[:8])
-    pooled = shuffle.pool(a, b)
-    for slots in shuffle.deals(pooled, 20, rng):
-        in_a, in_b = (side[:, 0] for side in shuffle.sides(pooled, slots[None, :]))
+    pooled = permutation_test.pool(a, b)
+    for slots in permutation_test.deals(pooled, 20, rng):
+        in_a, in_b = (side[:, 0] for side in permutation_test.sides(pooled, slots[None, :]))
         both = np.concatenate([class_weight, class_weight[:8]])
         for side in (in_a, in_b):
             there = side > 0
             assert np.ptp(side[there] / both[there]) == pytest.approx(0)
-    unmoved = shuffle.sides(pooled, np.arange(28)[None, :])[0][:20, 0]
+    unmoved = permutation_test.sides(pooled, np.arange(28)[None, :])[0][:20, 0]
     assert unmoved == pytest.approx(a.weight / (a.weight @ a.x))
 
 
@@ -243,7 +243,7 @@ def test_rows_of_different_tables_are_not_compared() -> None:
 def test_sparse_and_dense_rows_have_the_same_shares(rare: float) -> None:
     rng = np.random.default_rng(13)
     y = visits(rng, 40) * (rng.random((40, 30)) >= rare)
-    pooled = shuffle.pool(
+    pooled = permutation_test.pool(
         table(y[:30], x=np.full(30, 900.0)), table(y[30:], x=np.full(10, 900.0), key=np.arange(30, 40))
     )
     rows = PoolRows.of(pooled.y, pooled.x)
@@ -291,10 +291,10 @@ def test_a_row_is_significant_if_and_only_if_its_interval_excludes_zero(found: d
     )
     excludes = (result.lo > 0) | (result.hi < 0)
     assert (result.significant == excludes).all()
-    discovered = stats.false_discovery_control(result.p) <= discoveries.FALSE_DISCOVERIES
+    discovered = stats.false_discovery_control(result.p) <= false_discovery.FALSE_DISCOVERIES
     assert (excludes == discovered).all()
     marked = max(int(discovered.sum()), 1)
-    assert result.level == pytest.approx(1 - discoveries.FALSE_DISCOVERIES * marked / found["rows"])
+    assert result.level == pytest.approx(1 - false_discovery.FALSE_DISCOVERIES * marked / found["rows"])
     assert ((result.lo <= result.delta + 1e-12) & (result.delta <= result.hi + 1e-12)).all()
 
 
@@ -313,7 +313,7 @@ def test_intervals_of_differences_hold_what_they_promise() -> None:
             chosen = rng.choice(4000, 50, replace=False)
             y = rng.poisson(load[chosen, None] * shares[chosen] * factor)
             sides.append(table(y, key=key + chosen))
-        tested = shuffle.test(shuffle.pool(*sides), 1000, np.random.default_rng(trial))
+        tested = permutation_test.test(permutation_test.pool(*sides), 1000, np.random.default_rng(trial))
         lo, hi = tested.interval(0.05)
         held += int(((lo <= truth) & (truth <= hi)).sum())
     assert 0.93 <= held / (trials * rows) <= 0.985

@@ -41,7 +41,7 @@ def test_visits_of_one_sample_each_are_a_binomial_experiment() -> None:
     assert found.lo == pytest.approx([exact.low], rel=2e-3)
     assert found.hi == pytest.approx([exact.high], rel=2e-3)
     assert found.effective == pytest.approx([2000], rel=0.01)
-    assert not found.few[0]
+    assert not found.low_confidence[0]
 
 
 def test_totals_of_visits_of_one_sample_are_a_poisson_count() -> None:
@@ -67,7 +67,7 @@ def test_what_nobody_has_seen_has_an_upper_bound() -> None:
     assert shares.lo[0] == shares.value[0] == 0
     assert shares.hi[0] == pytest.approx(1 - 0.025**0.01)  # the rule of three, on visits
     assert totals.hi[0] == pytest.approx(shares.hi[0] * 5000)
-    assert shares.few[0]
+    assert shares.low_confidence[0]
 
 
 def test_what_is_everything_has_a_lower_bound() -> None:
@@ -79,7 +79,7 @@ def test_what_is_everything_has_a_lower_bound() -> None:
 
 def test_one_visit_is_few_and_says_nearly_nothing() -> None:
     shares = estimate.shares(of_visits([[10.0]], [100.0]))
-    assert shares.few[0]
+    assert shares.low_confidence[0]
     assert shares.value[0] == pytest.approx(0.1)
     assert shares.hi[0] - shares.lo[0] > 0.9
 
@@ -92,7 +92,7 @@ def test_visits_that_brought_the_same_are_one_sample_each(visits: int, units: fl
     found = of_visits(y, np.full(visits, units))
     for estimates in (estimate.shares(found), estimate.totals(found)):
         assert estimates.effective == pytest.approx([visits], rel=1e-6)
-        assert estimates.few[0] == (visits < 3)
+        assert estimates.low_confidence[0] == (visits < 3)
     assert estimate.total(found).effective == pytest.approx([visits], rel=1e-6)
 
 
@@ -169,8 +169,8 @@ def test_more_confidence_is_wider(seed: int) -> None:
 
 def test_the_same_visits_seen_by_more_contributors_are_not_few() -> None:
     found = of_visits(np.ones((50, 1)), np.full(50, 10.0))
-    assert not estimate.shares(found).few[0]
-    assert estimate.shares(of_visits(np.eye(50)[:, :1], np.full(50, 10.0))).few[0]
+    assert not estimate.shares(found).low_confidence[0]
+    assert estimate.shares(of_visits(np.eye(50)[:, :1], np.full(50, 10.0))).low_confidence[0]
 
 
 def test_a_ratio_of_sums_is_not_a_mean_of_ratios() -> None:
@@ -232,6 +232,6 @@ def test_estimates_of_all_are_those_of_each(seeds: list[tuple[int, int]]) -> Non
         (estimate.totals, estimate.totals_of_all),
     ):
         apart, found = [each(part) for part in parts], together(parts)
-        for name in ("value", "lo", "hi", "few", "effective"):
+        for name in ("value", "lo", "hi", "low_confidence", "effective"):
             expected = np.concatenate([getattr(one, name) for one in apart])
             assert np.array_equal(getattr(found, name), expected, equal_nan=True), name

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.errors import BadShape, Constant, TooLittle
+from analysis.errors import BadShape, Constant, InsufficientData
 from analysis.least_squares import fit
 
 
@@ -67,7 +67,7 @@ def test_a_mean_has_no_slopes() -> None:
 
 
 def test_what_cannot_be_fitted() -> None:
-    with pytest.raises(TooLittle):
+    with pytest.raises(InsufficientData):
         fit(np.zeros((2, 1)), np.zeros(2))
     with pytest.raises(Constant):
         fit(np.ones((5, 1)), np.arange(5.0))

@@ -92,7 +92,7 @@ def test_frequency() -> None:
 
 def test_interference_and_features() -> None:
     assert said(f"it runs {100 * Plane(0.363, 0.039, 0.059).at(-1, 2):.1f} % longer")
-    saved = Touched(given(0.3), few=False, visits=9).saved(3)
+    saved = Touched(given(0.3), low_confidence=False, visits=9).saved(3)
     assert saved == Measured(*[pytest.approx(0.2)] * 3)
     assert said("30 % made three times as fast save 20 %")
 

@@ -13,7 +13,7 @@ from analysis.errors import BadShape
 from analysis.weights import CLASSES, equal, weigh
 from tests.unit.analysis.frames import Made, frame, made
 
-FIELDS = ("y", "x", "vyy", "vxy", "vxx", "second", "fourth", "x_second", "visits", "landed", "df")
+FIELDS = ("y", "x", "vyy", "vxy", "vxx", "second", "fourth", "x_second", "visits", "ingested", "df")
 
 
 def one_by_one(found: Made) -> moments.Moments:
@@ -65,7 +65,7 @@ def by_loops(found: Made, one: Float, other: Float) -> float:
     weights, total = found.weights, 0.0
     for stratum, fpc in enumerate(weights.fpc):
         groups = range(stratum * CLASSES, (stratum + 1) * CLASSES)
-        landed = sum(weights.visits[group] for group in groups)
+        ingested = sum(weights.visits[group] for group in groups)
         a, b, within = 0.0, 0.0, 0.0
         between = 0.0
         for group in groups:
@@ -73,13 +73,13 @@ def by_loops(found: Made, one: Float, other: Float) -> float:
             za, zb = (found.weight * one)[of], (found.weight * other)[of]
             n = weights.visits[group]
             a, b = a + za.sum(), b + zb.sum()
-            if landed == 1:
+            if ingested == 1:
                 within += (za * zb).sum()
             elif n > 1:
                 within += n / (n - 1) * ((za * zb).sum() - za.sum() * zb.sum() / n)
             if weights.share[group] > 0:
                 between += za.sum() * zb.sum() / weights.share[group]
-        if landed > 1:
+        if ingested > 1:
             within += (between - a * b) / max(weights.drawn[stratum] - 1, 1)
         total += fpc * within
     return total

@@ -9,7 +9,7 @@ import pytest
 from analysis import estimate, moments
 from analysis.arrays import Float
 from analysis.moments import Moments
-from analysis.partly_landed import Drawn, Landed, weigh_pieces
+from analysis.partly_ingested import Drawn, Ingested, weigh_pieces
 from analysis.weights import CLASSES, Frame, weigh
 
 DOCUMENT = (Path(__file__).parents[3] / "docs/numbers.md").read_text()
@@ -35,10 +35,10 @@ def visits() -> list[Visit]:
 
 @pytest.fixture(scope="module")
 def computed(visits: list[Visit]) -> tuple[Float, Moments]:
-    landed = np.zeros((2, CLASSES))
+    ingested = np.zeros((2, CLASSES))
     for visit in visits:
-        landed[visit[0], visit[1]] += 1
-    drawn = landed.copy()
+        ingested[visit[0], visit[1]] += 1
+    drawn = ingested.copy()
     drawn[STRATA["batch"], 4] += 2
     drawn[STRATA["web"], 0] += 1
     assert f"drew {int(drawn.sum())} visits" in TEXT
@@ -48,8 +48,8 @@ def computed(visits: list[Visit]) -> tuple[Float, Moments]:
         population=np.array([300.0, 100.0]),
         covered_s=np.full(2, 7200.0),
         drawn=drawn,
-        visits=landed,
-        watched_s=5 * landed,
+        visits=ingested,
+        watched_s=5 * ingested,
     )
     weights = weigh(frame)
     stratum, klass = (np.array([visit[place] for visit in visits]) for place in (0, 1))
@@ -102,11 +102,11 @@ def test_interval(computed: tuple[Float, Moments]) -> None:
     assert said(f"{shares.value[0]:.2%} of {shares.effective[0]:.1f} samples")
     assert said(f"goes from {shares.lo[0]:.2%} to {shares.hi[0]:.2%}")
     assert said(f"{spaced(totals.lo[0])} … {spaced(totals.hi[0])} core-seconds")
-    assert not shares.few[0]
+    assert not shares.low_confidence[0]
 
 
 def test_constants_are_the_codes() -> None:
-    assert said(f"Below {estimate.FEW:.0f} contributing visits a row is marked `few`")
+    assert said(f"Below {estimate.FEW:.0f} contributing visits a row is marked `low_confidence`")
     assert said(f"it gets {estimate.DEGREES:.0f}·d degrees of freedom")
 
 
@@ -120,16 +120,16 @@ def spaced(number: float) -> str:
     return f"{round(number):,}".replace(",", " ")
 
 
-def test_steps_of_a_day_of_which_a_part_has_landed() -> None:
+def test_steps_of_a_day_of_which_a_part_has_ingested() -> None:
     found = re.findall(
         r"^\| (first|second) hour \| (\d+) \| (\d+) \| (\d+) \| (\d+) \| ([\d ]+) \| ([\d ]+) \| ([\d ]+) \|$",
         DOCUMENT,
         re.MULTILINE,
     )
     table = np.array([[int(cell.replace(" ", "")) for cell in row[1:]] for row in found])
-    number, waiting, landed, cpu, of_day, in_step, core_s = table.T
-    assert (number - waiting).tolist() == landed.tolist()
-    visits = int(landed.sum())
+    number, waiting, ingested, cpu, of_day, in_step, core_s = table.T
+    assert (number - waiting).tolist() == ingested.tolist()
+    visits = int(ingested.sum())
     frame = Frame(
         stratum=np.zeros(1, np.int64),
         day=np.zeros(1, np.int64),
@@ -141,12 +141,12 @@ def test_steps_of_a_day_of_which_a_part_has_landed() -> None:
     )
     nothing, two = np.zeros(int(number.sum()), np.int64), np.full(int(number.sum()), 2)
     drawn = Drawn(nothing, two, np.repeat([0, 1], number), np.repeat([False, False, True], [12, 4, 8]))
-    step = np.repeat([0, 1], landed)
+    step = np.repeat([0, 1], ingested)
     weighed = weigh_pieces(
-        frame, drawn, Landed(nothing[:visits], two[:visits], step, np.full(visits, 5.0)), {(0, 1): 3600.0}
+        frame, drawn, Ingested(nothing[:visits], two[:visits], step, np.full(visits, 5.0)), {(0, 1): 3600.0}
     )
     assert weigh(frame).weight[0, 2] == pytest.approx(of_day[0])
-    assert weighed.weight == pytest.approx(np.repeat(in_step, landed))
+    assert weighed.weight == pytest.approx(np.repeat(in_step, ingested))
     assert in_step * cpu == pytest.approx(core_s)
     by_day = of_day * cpu
     assert all(f"{value:,}".replace(",", " ") in TEXT for value in by_day.tolist())

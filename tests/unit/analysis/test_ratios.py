@@ -88,13 +88,13 @@ def test_intervals_hold_the_truth(visits: int) -> None:
 def test_rows_nobody_has_seen_are_not_zero() -> None:
     found = of_dense(np.array([[1.0, 0.0], [2.0, 0.0]]), np.array([[1.0, 0.0], [1.0, 0.0]]))
     assert np.isnan([found.value[1], found.lo[1], found.hi[1]]).all()
-    assert found.few.tolist() == [True, True]
+    assert found.low_confidence.tolist() == [True, True]
 
 
 def test_a_single_visit_bounds_nothing() -> None:
     found = of_dense(np.array([[3.0], [0.0]]), np.array([[2.0], [0.0]]))
     assert (found.value[0], found.lo[0], found.hi[0]) == (1.5, 0, np.inf)
-    assert found.few[0]
+    assert found.low_confidence[0]
 
 
 def test_a_stratum_alone_has_no_narrow_interval() -> None:

@@ -72,7 +72,7 @@ def test_a_visit_of_unknown_utilisation_weighs_what_visits_do_on_average() -> No
 
 
 @pytest.mark.parametrize(
-    ("landed", "stratum"),
+    ("ingested", "stratum"),
     [
         ([2, 2, 2], [0, 1, 2]),
         ([1, 5, 3], [0, 0, 1]),
@@ -83,13 +83,13 @@ def test_a_visit_of_unknown_utilisation_weighs_what_visits_do_on_average() -> No
         ([0, 0], [-1, -1]),
     ],
 )
-def test_thin_strata_are_joined_with_their_neighbours(landed: list[int], stratum: list[int]) -> None:
-    weights = weigh(frame([(10, {1: (n, n)}) for n in landed]))
+def test_thin_strata_are_joined_with_their_neighbours(ingested: list[int], stratum: list[int]) -> None:
+    weights = weigh(frame([(10, {1: (n, n)}) for n in ingested]))
     assert (weights.group[:, 1] // CLASSES).tolist() == stratum
 
 
 @pytest.mark.parametrize(
-    ("landed", "alike", "stratum"),
+    ("ingested", "alike", "stratum"),
     [
         # Machines of 7, 8 and 9; the hours of 7 and 8 that were thinned have the highest numbers.
         ([9, 9, 9, 1, 1], [7, 8, 9, 7, 8], [0, 1, 2, 0, 1]),
@@ -100,10 +100,10 @@ def test_thin_strata_are_joined_with_their_neighbours(landed: list[int], stratum
     ],
 )
 def test_thin_strata_are_joined_with_those_of_the_same_machines(
-    landed: list[int], alike: list[int], stratum: list[int]
+    ingested: list[int], alike: list[int], stratum: list[int]
 ) -> None:
     """A large stratum's thinned hour with one visit, joined with a small stratum's, made that five times too large."""
-    made_of = frame([(10, {1: (n, n)}) for n in landed])
+    made_of = frame([(10, {1: (n, n)}) for n in ingested])
     weights = weigh(replace(made_of, alike=np.array(alike)))
     assert (weights.group[:, 1] // CLASSES).tolist() == stratum
 

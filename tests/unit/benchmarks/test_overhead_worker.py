@@ -14,7 +14,7 @@ import pytest
 
 from benchmarks.overhead.programs import _NODE, installed
 from benchmarks.overhead.worker import SLOT_BYTES
-from tests.until import until
+from tests.polling import until
 
 ROOT = Path(__file__).parents[3]
 DEADLINE_S = 30.0

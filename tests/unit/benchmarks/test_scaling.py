@@ -14,15 +14,15 @@ from benchmarks.scaling.measured import Measured, Results, Stores, results, stor
 from benchmarks.scaling.numerals import duration
 from benchmarks.scaling.page import PAGE, made, unknown, written
 from benchmarks.scaling.tables import FLEETS, tables
-from collector.standing import STANDING
-from services.settings import Settings
+from collector.default_campaign import DEFAULT_CAMPAIGN
+from services.configuration.settings import Settings
 from storage.retention.retain import Keep
-from storage.rolling.cubes import HOURS_KEPT_DAYS, WEIGHTED_LEVELS, bucket_days
+from storage.rollup.cubes import HOURS_KEPT_DAYS, WEIGHTED_LEVELS, bucket_days
 
 ROUND = Measured(
-    visit_cpu_s=0.64, samples_per_visit=1000, facts_per_visit=500, raw_bytes_per_sample=10, halfwidth=0.08, land_s=4e-6,
+    visit_cpu_s=0.64, samples_per_visit=1000, facts_per_visit=500, raw_bytes_per_sample=10, halfwidth=0.08, ingest_s=4e-6,
     roll_s=2e-6, server_s=1e-6, export_s=1e-6, profile_bytes=8, hour_bytes=4, day_bytes=3,
-    visit_bytes=10_000, lake_bytes=2, stack_bytes=100, landed_per_s=100_000, store_facts=5e6, stacks=1e6, land_cold_s=None,
+    visit_bytes=10_000, lake_bytes=2, stack_bytes=100, ingested_per_s=100_000, store_facts=5e6, stacks=1e6, ingest_cold_s=None,
 )  # fmt: skip
 
 
@@ -57,7 +57,7 @@ def altered(name: str, **figures: Any) -> Results:
 
 
 def test_its_constants_are_the_programs():
-    assert STANDING.visits_per_round * 86_400 / STANDING.period_s == DEFAULT_VISITS
+    assert DEFAULT_CAMPAIGN.visits_per_round * 86_400 / DEFAULT_CAMPAIGN.period_s == DEFAULT_VISITS
     defaults = {name: field.default for name, field in Settings.model_fields.items()}
     assert (
         defaults["retention_days"],
@@ -67,7 +67,7 @@ def test_its_constants_are_the_programs():
     largest = bucket_days(WEIGHTED_LEVELS[-1])
     begins = [date(2026, 1, 1) + timedelta(days=n) for n in range(largest)]
     keep = Keep(35, defaults["cell_retention_days"])
-    assert max((today - keep.cells_from(today)).days for today in begins) == scaling.CELL_DAYS
+    assert max((today - keep.cells_horizon(today)).days for today in begins) == scaling.CELL_DAYS
 
 
 def test_a_fleet_is_reckoned_by_hand():
@@ -108,16 +108,16 @@ def test_every_result_counts(name: str):
 
 
 def test_a_fleet_whose_day_is_more_than_the_larger_store_is_reckoned_with_that_one():
-    both = Stores(ROUND, replace(ROUND, land_s=1e-5, store_facts=5_000_000))
+    both = Stores(ROUND, replace(ROUND, ingest_s=1e-5, store_facts=5_000_000))
     assert both.of(10_000) is both.small  # 500 facts each
     assert both.of(10_001) is both.large
 
 
 def test_catching_up_is_reckoned_from_what_is_left_of_the_rate():
-    fleet = Fleet(1000, 43_200, replace(ROUND, landed_per_s=1000))  # 250 facts a second
+    fleet = Fleet(1000, 43_200, replace(ROUND, ingested_per_s=1000))  # 250 facts a second
     assert fleet.load == pytest.approx(0.25)
     assert fleet.catching_up == pytest.approx(21_600_000 / 750)
-    assert Fleet(1000, 172_800, replace(ROUND, landed_per_s=1000)).catching_up is None
+    assert Fleet(1000, 172_800, replace(ROUND, ingested_per_s=1000)).catching_up is None
 
 
 @pytest.mark.parametrize(
@@ -127,21 +127,21 @@ def test_catching_up_is_reckoned_from_what_is_left_of_the_rate():
         (1e6, "50 minutes"),
         (100_000.0, "12 hours"),
         (45_670.0, "2.7 days"),
-        (20_000.0, "never: more arrives than it lands"),
+        (20_000.0, "never: more arrives than it ingests"),
     ],
 )
 def test_what_is_said_of_catching_up_follows_the_results(rate: float, told: str):
-    page = written(PAGE.read_text(), made(altered("store-full", land_facts_per_s=rate)))
+    page = written(PAGE.read_text(), made(altered("store-full", ingest_facts_per_s=rate)))
     (row,) = re.findall(r"\| it catches up with a day in \|.*\|", page)
     assert row.split(" | ")[-1].rstrip(" |") == told
 
 
 def test_workers_that_remember_nothing_are_told_of_where_that_was_measured():
-    without = altered("store", land_cpu_us_per_fact_cold=None)
-    assert "`store.land_cpu_us_per_fact_cold`" not in made(without)["large"]
-    told = made(altered("store", land_cpu_us_per_fact_cold=12.34, stacks=1_000_000))["large"]
-    assert "12 µs with 1.0 · 10⁶ stacks (`store.land_cpu_us_per_fact_cold`)" in told
-    for found in (without, altered("store", land_cpu_us_per_fact_cold=12.34)):
+    without = altered("store", ingest_cpu_us_per_fact_cold=None)
+    assert "`store.ingest_cpu_us_per_fact_cold`" not in made(without)["large"]
+    told = made(altered("store", ingest_cpu_us_per_fact_cold=12.34, stacks=1_000_000))["large"]
+    assert "12 µs with 1.0 · 10⁶ stacks (`store.ingest_cpu_us_per_fact_cold`)" in told
+    for found in (without, altered("store", ingest_cpu_us_per_fact_cold=12.34)):
         assert unknown(written(PAGE.read_text(), made(found)), found) == []
 
 

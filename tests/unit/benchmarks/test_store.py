@@ -18,12 +18,12 @@ from benchmarks.store.draws import Draws, Extent
 from benchmarks.store.duckdb_peer import Rows
 from benchmarks.store.figures import report
 from benchmarks.store.fleet import PERIOD_NS
-from benchmarks.store.landing import _start
+from benchmarks.store.ingest_phase import _start
 from benchmarks.store.peers import DifferentAnswers, _check
 from benchmarks.store.phases import OTHERS, PHASES, STORE, wanted
 from benchmarks.store.run import Loaded
 from benchmarks.store.sizes import SIZES
-from storage.query.weighing.estimates import Estimate, Interval
+from storage.query.estimation.estimates import Estimate, Interval
 
 POPULAR = np.full(200, 1 / 200)
 SHORT, LONG = Extent(1000, 1008), Extent(1000, 1000 + 24 * 30)
@@ -71,7 +71,9 @@ def test_the_default_history_is_as_dense_as_the_default_campaign() -> None:
 
 
 def estimate(value: float) -> Estimate:
-    return Estimate(Interval(value, value / 2, value * 2), Interval(value, value / 2, value * 2), few=False)
+    return Estimate(
+        Interval(value, value / 2, value * 2), Interval(value, value / 2, value * 2), low_confidence=False
+    )
 
 
 def answer(own: int, value: float, remainder: int = 7) -> Any:
@@ -109,7 +111,7 @@ def test_answers_that_differ_are_refused(ours: Any, theirs: Rows, plain: dict[in
 
 def test_the_report_has_bars_and_says_how_dense_the_history_is() -> None:
     loaded = Loaded(SIZES[Size.DEFAULT], latest(datetime.now(UTC)), {})
-    loaded.figures = {"bytes_per_fact": (13.0, ""), "land_facts_per_s": (5e5, "")}
+    loaded.figures = {"bytes_per_fact": (13.0, ""), "ingest_facts_per_s": (5e5, "")}
     found = report(loaded)
     assert found.name == "store"
     assert found.missed == ["bytes_per_fact"]
@@ -123,7 +125,7 @@ def test_the_report_has_bars_and_says_how_dense_the_history_is() -> None:
         (["questions"], [], [*STORE, "questions"]),
         (["questions", "peers"], [*PHASES], ["questions", "peers"]),
         (["load"], [], ["load"]),
-        (["land", "fold"], ["load"], ["land", "fold"]),
+        (["ingest", "fold"], ["load"], ["ingest", "fold"]),
         (["load"], ["load"], []),
     ],
 )
@@ -137,7 +139,7 @@ def test_phases_that_make_the_store_run_once_and_before_others(
     ("arguments", "says"),
     [
         (["--reuse", "{}"], "has no store"),
-        (["--only", "landing,questoins"], "no such phase: questoins"),
+        (["--only", "ingestion,questoins"], "no such phase: questoins"),
         (["--days", "31"], "--days is 1 to 30"),
         (["--keep", "{}", "--reuse", "{}"], "not allowed with"),
     ],

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collector.brake import FEWEST, why_stop
+from collector.brake import MIN_VISITS, stop_reason
 from storage.schema import Outcome
 from storage.visit_history import Ending
 
@@ -15,12 +15,12 @@ thresholds = st.floats(0.01, 1)
 
 
 def test_a_few_failures_stop_nothing():
-    assert why_stop([DOWN] * (FEWEST - 1), campaign="fleet", threshold=0.1) is None
-    assert why_stop([DOWN] * FEWEST + [OK] * 50, campaign="fleet", threshold=0.1) is None
+    assert stop_reason([DOWN] * (MIN_VISITS - 1), campaign="fleet", threshold=0.1) is None
+    assert stop_reason([DOWN] * MIN_VISITS + [OK] * 50, campaign="fleet", threshold=0.1) is None
 
 
 def test_the_sentence_names_counts_the_commonest_reason_and_what_to_do():
-    why = why_stop([DOWN] * 4 + [SLOW] * 2 + [OK] * 4, campaign="fleet", threshold=0.5)
+    why = stop_reason([DOWN] * 4 + [SLOW] * 2 + [OK] * 4, campaign="fleet", threshold=0.5)
     assert why == (
         "6 of the last 10 visits failed; the campaign stops at 50%. Most often (4 times) they ended as "
         "unreachable, for example: UNAVAILABLE: connection refused. "
@@ -29,7 +29,7 @@ def test_the_sentence_names_counts_the_commonest_reason_and_what_to_do():
 
 
 def test_a_failure_without_detail_still_makes_a_sentence():
-    why = why_stop([Ending(Outcome.FAILED, " ")] * FEWEST, campaign="x", threshold=1.0)
+    why = stop_reason([Ending(Outcome.FAILED, " ")] * MIN_VISITS, campaign="x", threshold=1.0)
     assert why is not None
     assert "no detail was recorded." in why
 
@@ -37,11 +37,11 @@ def test_a_failure_without_detail_still_makes_a_sentence():
 @given(endings, thresholds)
 def test_it_stops_exactly_at_the_threshold(latest, threshold):
     failed = sum(ending is not OK for ending in latest)
-    stops = failed >= FEWEST and failed >= threshold * len(latest)
-    assert (why_stop(latest, campaign="fleet", threshold=threshold) is not None) == stops
+    stops = failed >= MIN_VISITS and failed >= threshold * len(latest)
+    assert (stop_reason(latest, campaign="fleet", threshold=threshold) is not None) == stops
 
 
 @given(endings, thresholds)
 def test_one_more_answer_never_stops_a_campaign(latest, threshold):
-    if why_stop(latest, campaign="fleet", threshold=threshold) is None:
-        assert why_stop([OK, *latest], campaign="fleet", threshold=threshold) is None
+    if stop_reason(latest, campaign="fleet", threshold=threshold) is None:
+        assert stop_reason([OK, *latest], campaign="fleet", threshold=threshold) is None

@@ -18,12 +18,12 @@ def strata_of(counts):
 
 
 @given(sizes, wishes, st.integers(0, 2**32))
-def test_draw_is_what_its_numbers_say(counts, wished, seed):
+def test_draw_is_what_its_numbers_say(counts, expected_visits, seed):
     strata = strata_of(counts)
-    choices = draw(strata, wished, np.random.default_rng(seed))
+    choices = draw(strata, expected_visits, np.random.default_rng(seed))
     drawn = [choice.machine_id for choice in choices]
     assert len(set(drawn)) == len(drawn), "no machine twice"
-    expected = min(wished, sum(counts))
+    expected = min(expected_visits, sum(counts))
     assert np.floor(expected - 1e-9) <= len(choices) <= np.ceil(expected + 1e-9)
     for choice in choices:
         assert choice.machine_id in strata[choice.stratum_id]
@@ -33,15 +33,15 @@ def test_draw_is_what_its_numbers_say(counts, wished, seed):
 
 
 @given(sizes, wishes)
-def test_probabilities_sum_to_the_expected_draws(counts, wished):
-    expected = expectations(np.array(counts, dtype=np.int64), wished)
-    assert expected.sum() == pytest.approx(min(wished, sum(counts)))
+def test_probabilities_sum_to_the_expected_draws(counts, expected_visits):
+    expected = expectations(np.array(counts, dtype=np.int64), expected_visits)
+    assert expected.sum() == pytest.approx(min(expected_visits, sum(counts)))
     assert (expected <= np.array(counts) + 1e-9).all()
 
 
 @given(sizes, wishes, st.integers(0, 2**32))
-def test_each_stratum_is_rounded_up_or_down(counts, wished, seed):
-    expected = expectations(np.array(counts, dtype=np.int64), wished)
+def test_each_stratum_is_rounded_up_or_down(counts, expected_visits, seed):
+    expected = expectations(np.array(counts, dtype=np.int64), expected_visits)
     rounded = round_systematically(expected, np.random.default_rng(seed))
     assert (rounded >= np.floor(expected - 1e-9)).all()
     assert (rounded <= np.ceil(expected)).all()
@@ -56,14 +56,14 @@ def test_more_than_there_are_means_all(counts, seed):
 
 def test_every_machine_is_drawn_as_often_as_its_probability_says():
     strata = strata_of([1, 2, 30, 67])
-    random, rounds, wished = np.random.default_rng(20261121), 20_000, 3.3
+    random, rounds, expected_visits = np.random.default_rng(20261121), 20_000, 3.3
     times = np.zeros(100)
     probability = np.full(100, np.nan)
     for _ in range(rounds):
-        for choice in draw(strata, wished, random):
+        for choice in draw(strata, expected_visits, random):
             times[choice.machine_id] += 1
             probability[choice.machine_id] = choice.probability
-    assert probability == pytest.approx(wished / 100)
+    assert probability == pytest.approx(expected_visits / 100)
     deviation = np.sqrt(rounds * probability * (1 - probability))
     assert (np.abs(times - rounds * probability) < 4.5 * deviation).all(), "small strata too"
 
@@ -76,7 +76,7 @@ def test_two_small_strata_can_be_drawn_together():
     assert together > 0
 
 
-@pytest.mark.parametrize("wished", [-1.0, float("nan"), float("inf")])
-def test_a_wish_that_is_no_number_of_visits_is_refused(wished):
+@pytest.mark.parametrize("expected_visits", [-1.0, float("nan"), float("inf")])
+def test_a_wish_that_is_no_number_of_visits_is_refused(expected_visits):
     with pytest.raises(ValueError, match="cannot draw"):
-        draw({1: [1]}, wished, np.random.default_rng(0))
+        draw({1: [1]}, expected_visits, np.random.default_rng(0))

@@ -10,7 +10,7 @@ def test_waits_grow_to_a_bound():
     waits = [outage.failed(OSError("refused")) for _ in range(50)]
     assert 0 < waits[0] <= 0.5
     assert all(LONGEST_WAIT_S / 2 <= wait <= LONGEST_WAIT_S for wait in waits[-10:])
-    assert outage.goes_on
+    assert outage.is_ongoing
 
 
 def test_each_outage_is_said_once_with_how_long_it_took():

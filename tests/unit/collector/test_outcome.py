@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collector.outcome import Reached, of_refusal, of_silence, of_status, said, share
+from collector.outcome import Reached, of_refusal, of_status, of_timeout, one_line, share
 from fleetpb.gateway_pb2 import Refusal
 from storage.schema import Outcome
 
@@ -53,17 +53,17 @@ def test_refusals_are_refusals_unless_it_broke():
 
 
 def test_silence_is_a_timeout_once_there_is_a_connection():
-    assert of_silence(10, NOWHERE)[0] == Outcome.UNREACHABLE
-    assert of_silence(10, CONNECTED) == (Outcome.TIMEOUT, "The gateway did not begin within 10 s.")
-    assert of_silence(10, BEGUN) == (Outcome.TIMEOUT, "The gateway did not finish within 10 s.")
+    assert of_timeout(10, NOWHERE)[0] == Outcome.UNREACHABLE
+    assert of_timeout(10, CONNECTED) == (Outcome.TIMEOUT, "The gateway did not begin within 10 s.")
+    assert of_timeout(10, BEGUN) == (Outcome.TIMEOUT, "The gateway did not finish within 10 s.")
 
 
 @given(st.text())
 def test_foreign_text_becomes_one_short_printable_line(text):
-    clean = said(text)
+    clean = one_line(text)
     assert len(clean) <= 300
     assert clean.isprintable()
-    assert said(clean) == clean
+    assert one_line(clean) == clean
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collector.errors import Garbled
+from collector.errors import MalformedReply
 from collector.reply import MAX_PROGRESS, ReplyReader
 from fleetpb.gateway_pb2 import Begin, CaptureReply, End, Progress, Refusal
 
@@ -58,7 +58,7 @@ def test_only_the_order_of_the_protocol_is_accepted(letters):
     for letter in letters:
         try:
             reader.take(END if letter == "e" and accepted.count("d") == 1 else LETTERS[letter])
-        except Garbled:
+        except MalformedReply:
             broken = accepted + letter
             assert not grammar(broken) or (letter == "e" and accepted.count("d") != 1)
             return
@@ -84,13 +84,13 @@ def _prefixes_of_the_grammar():
     ],
 )
 def test_what_breaks_the_rules_is_garbled(replies, why):
-    with pytest.raises(Garbled, match=why):
+    with pytest.raises(MalformedReply, match=why):
         read(*replies)
 
 
 def test_a_gateway_that_only_talks_is_cut_off():
     reader = read(BEGIN, *[PROGRESS] * (MAX_PROGRESS - 1))
-    with pytest.raises(Garbled, match="without finishing"):
+    with pytest.raises(MalformedReply, match="without finishing"):
         reader.take(PROGRESS)
 
 

@@ -7,10 +7,10 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from collector.errors import Garbled
+from collector.errors import MalformedReply
 from collector.symbol_reply import SymbolsReader
 from fleetpb import gateway_pb2
-from tests.gateways import symbols_of
+from tests.fake_gateways import symbols_of
 
 Reply = gateway_pb2.SymbolsReply
 CONTENT = hashlib.shake_128(b"content").digest(300_000) + bytes(500_000)
@@ -43,7 +43,7 @@ def test_a_refusal_ends_it_wherever_it_comes(at: int):
     assert reader.is_finished
     assert not reader.is_complete
     assert reader.refusal is not None
-    with pytest.raises(Garbled):
+    with pytest.raises(MalformedReply):
         list(reader.take(refusal))
 
 
@@ -70,7 +70,7 @@ def end_with(**wrong: object) -> list[Reply]:
     ],
 )
 def test_what_breaks_the_order_or_the_sums_is_garbled(replies):
-    with pytest.raises(Garbled):
+    with pytest.raises(MalformedReply):
         read(replies)
 
 
@@ -80,11 +80,11 @@ def test_messages_newer_than_this_program_are_passed_over():
 
 
 def test_more_than_was_announced_is_not_unpacked():
-    with pytest.raises(Garbled):
+    with pytest.raises(MalformedReply):
         read(symbols_of(CONTENT), limit=len(CONTENT) - 1)
     begin, *rest = symbols_of(CONTENT)
     begin.begin.raw_bytes = 10
-    with pytest.raises(Garbled):
+    with pytest.raises(MalformedReply):
         read([begin, *rest], limit=len(CONTENT) - 1)
 
 
@@ -93,7 +93,7 @@ def test_a_bomb_goes_off_in_small_pieces():
     reader = SymbolsReader(limit=1 << 20)
     list(reader.take(Reply(begin=gateway_pb2.SymbolsBegin(raw_bytes=1))))
     pieces = []
-    with pytest.raises(Garbled):
+    with pytest.raises(MalformedReply):
         pieces.extend(len(piece) for piece in reader.take(Reply(data=blob)))
     assert sum(pieces) <= 1 << 20
 
@@ -112,6 +112,6 @@ def test_a_bomb_of_the_shortest_blocks_goes_off_in_small_pieces():
 def test_only_the_right_order_is_complete(replies):
     try:
         reader, content = read(replies)
-    except Garbled:
+    except MalformedReply:
         return
     assert not reader.is_complete or content == b"abc" * 100

@@ -10,16 +10,16 @@ from uuid import uuid4
 import grpc
 import pytest
 
-from collector.describe import describe
 from collector.errors import BadCredentials, NoAnswer
+from collector.machine_description import describe
 from collector.plan import plan_message
 from collector.visit import Visitor
 from fleetpb import capture_pb2
 from fleetpb.gateway_pb2 import Refusal
 from storage.campaigns import EventPlan
 from storage.schema import Outcome
-from tests import gateways
-from tests.gateways import Reply, begin, capture_of, end, packed, refusal, serving
+from tests import fake_gateways
+from tests.fake_gateways import Reply, begin, capture_of, end, packed, refusal, serving
 
 EVENTS = [EventPlan("cpu", 50, rate_hz=99)]
 VISITOR = Visitor(first_reply_s=5.0)
@@ -57,10 +57,10 @@ def test_an_answer_brings_the_capture_and_what_is_known_of_the_machine(socket_pa
     assert visited.utilisation == 0.5
     assert visited.changes == ("rate thinned to 49 Hz",)
     assert visited.clock_skew_s == pytest.approx(90, abs=5)
-    assert visited.brought is not None
-    assert visited.brought.samples == 7
-    assert visited.brought.machine == gateways.MACHINE
-    assert visited.brought.raw_bytes > 0
+    assert visited.received is not None
+    assert visited.received.samples == 7
+    assert visited.received.machine == fake_gateways.MACHINE
+    assert visited.received.raw_bytes > 0
     assert visited.started_at <= visited.ended_at
 
 
@@ -89,7 +89,7 @@ def test_a_port_that_never_answers():
 
 
 def test_something_else_listens_there(socket_path):
-    server = grpc.server(gateways.futures.ThreadPoolExecutor(1))
+    server = grpc.server(fake_gateways.futures.ThreadPoolExecutor(1))
     server.add_insecure_port(f"unix:{socket_path}")
     server.start()
     try:
@@ -131,7 +131,7 @@ def test_permission_denied(socket_path):
 
 
 def test_times_out_without_a_word(socket_path):
-    with serving(socket_path, gateways.says_nothing) as gateway:
+    with serving(socket_path, fake_gateways.says_nothing) as gateway:
         visited = visit(gateway.address, visitor=Visitor(first_reply_s=0.3))
     assert (visited.outcome, visited.detail) == (
         Outcome.TIMEOUT,
@@ -140,15 +140,15 @@ def test_times_out_without_a_word(socket_path):
 
 
 def test_times_out_while_sampling_and_its_utilisation_is_kept(socket_path):
-    with serving(socket_path, gateways.hangs_after_begin) as gateway:
+    with serving(socket_path, fake_gateways.hangs_after_begin) as gateway:
         visited = visit(gateway.address, deadline_s=0.5)
     assert (visited.outcome, visited.utilisation) == (Outcome.TIMEOUT, 0.25)
 
 
 def test_an_answer_is_kept_though_the_stream_is_never_closed(socket_path):
     def lingers(plan, context):
-        yield from gateways.answers(plan, context)
-        yield from gateways.until_cancelled(context)
+        yield from fake_gateways.answers(plan, context)
+        yield from fake_gateways.until_cancelled(context)
 
     with serving(socket_path, lingers) as gateway:
         assert visit(gateway.address, deadline_s=1.0).outcome == Outcome.ANSWERED
@@ -174,7 +174,7 @@ def test_garbage(socket_path, replies, why):
     visited = behaves(socket_path, *replies)
     assert visited.outcome == Outcome.GARBAGE
     assert why in visited.detail
-    assert visited.brought is None
+    assert visited.received is None
 
 
 def test_an_endless_stream_is_cut_off(socket_path):
@@ -228,7 +228,7 @@ def test_unreadable_credentials_are_named(tmp_path):
 
 def test_describe(socket_path):
     with serving(socket_path) as gateway:
-        assert asyncio.run(describe(gateway.address)) == gateways.MACHINE
+        assert asyncio.run(describe(gateway.address)) == fake_gateways.MACHINE
         gateway.machine = b"\xff\xff"
         with pytest.raises(NoAnswer, match="not a description"):
             asyncio.run(describe(gateway.address))

@@ -3,7 +3,7 @@ import os
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.served_visits import REMEMBERED, ServedVisits
+from gateway.served_visits import MAX_VISITS, ServedVisits
 
 
 def visit(number: int) -> bytes:
@@ -20,9 +20,9 @@ def test_a_visit_is_known_once_it_was_remembered():
 
 def test_the_oldest_is_forgotten_for_the_newest():
     served_visits = ServedVisits()
-    for number in range(REMEMBERED + 3):
+    for number in range(MAX_VISITS + 3):
         served_visits.remember(visit(number))
-    assert [visit(number) in served_visits for number in (0, 2, 3, REMEMBERED + 2)] == [
+    assert [visit(number) in served_visits for number in (0, 2, 3, MAX_VISITS + 2)] == [
         False,
         False,
         True,

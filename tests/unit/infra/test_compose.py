@@ -11,7 +11,7 @@ import pytest
 import redis
 import yaml
 
-from tests.until import until
+from tests.polling import until
 
 ROOT = Path(__file__).parents[3]
 COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
@@ -36,7 +36,7 @@ def test_compose_itself_accepts_the_file():
 
 
 def test_every_setting_in_it_exists():
-    from services.settings import Settings
+    from services.configuration.settings import Settings
 
     known = {f"FLEETPROF_{name.upper()}" for name in Settings.model_fields}
     used = {
@@ -217,7 +217,7 @@ PASSWORD = "0123456789abcdef"
 
 def test_redis_takes_its_password_from_no_command_line(tmp_path: Path):
     """The file's own script, with the server of this machine at a socket below a folder."""
-    from services.embedded.programs import valkey_program
+    from services.embedded.server_programs import valkey_program
 
     program = tmp_path / "redis-server"
     program.write_text(

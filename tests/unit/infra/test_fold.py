@@ -1,9 +1,9 @@
-"""GIVEN what perf script prints WHEN it is folded THEN stacks of the program are counted by their names."""
+"""GIVEN what perf script prints WHEN it has a daily rollup THEN stacks of the program are counted by their names."""
 
 import importlib.util
 from pathlib import Path
 
-from services.simulate.recorded import Frame, read_recording
+from simulation.recorded_stacks import Frame, read_recording
 
 ROOT = Path(__file__).parents[3]
 SPEC = importlib.util.spec_from_file_location("fold", ROOT / "infra/fold.py")

@@ -37,7 +37,7 @@ def test_every_file_is_part_of_it():
 
 
 def test_every_setting_in_it_exists():
-    from services.settings import Settings
+    from services.configuration.settings import Settings
 
     known = {f"FLEETPROF_{name.upper()}" for name in Settings.model_fields}
     used = {
@@ -79,15 +79,15 @@ def test_what_the_collector_takes_at_most_stays_below_its_limit():
     given, limit = _memory("collector")
     # What docs/settings.md adds up: the collector itself, growing arrays of the cache, a batch, an export beside DuckDB.
     rest = 185 * MIB + 130 * MIB + 10**9 + 512 * MIB
-    assert given["COLLECTOR_STACK_BYTES"] + given["LAKE_MEMORY_BYTES"] + rest <= limit
+    assert given["COLLECTOR_STACK_CACHE_BYTES"] + given["LAKE_MEMORY_BYTES"] + rest <= limit
 
 
 def test_what_the_workers_processes_may_take_stays_below_their_limit():
     given, limit = _memory("worker")
-    each, stacks = given["WORKER_MEMORY_BYTES"], given["WORKER_STACK_BYTES"]
+    each, stacks = given["WORKER_MEMORY_BYTES"], given["WORKER_ID_CACHE_BYTES"]
     # The parent, and the one build of symbols for which 1 GiB and three times its file is allowed at least.
     assert given["WORKER_PROCESSES"] * each + 256 * MIB + 2**30 <= limit
-    # All caches, the table of stacks while it doubles, and as much again for what a landing makes.
+    # All caches, the table of stacks while it doubles, and as much again for what a ingestion makes.
     assert 2 * (stacks * 5 // 4 + 300 * MIB + MAX_SYMBOL_BYTES) <= each
 
 

@@ -12,7 +12,7 @@ from google.protobuf.message import Message
 
 from fleetpb import capture_pb2, data_pb2, gateway_pb2
 from infra import wire
-from storage.landing.decode import decode_capture
+from storage.ingest.decode_capture import decode_capture
 
 ROOT = Path(__file__).parents[3]
 REVISIONS = wire.revisions()

@@ -6,13 +6,13 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.affinity import PARTITIONS, partition_of
-from tests.made_captures import MadeCapture, named
+from storage.work_partitions import PARTITIONS, partition_of
+from tests.synthetic_captures import SyntheticCapture, named
 
 
 def made(programs, *, kernel=0, reverse=False):
     """A capture of programs by build-id byte and samples, and of a kernel thread."""
-    capture = MadeCapture(UUID(int=1))
+    capture = SyntheticCapture(UUID(int=1))
     counts = {}
     for build, samples in reversed(programs) if reverse else programs:
         mapping = capture.mapping(f"/opt/p{build}", build_id=bytes([build]) * 20)

@@ -612,7 +612,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/relandings": {
+    "/api/v1/reprocessings": {
         parameters: {
             query?: never;
             header?: never;
@@ -620,10 +620,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Captures that are landed again
-         * @description Landings of better symbols: those under way first, then the latest.
+         * Captures that are reprocessed
+         * @description Ingestions of better symbols: those under way first, then the latest.
          */
-        get: operations["relandings"];
+        get: operations["reprocessings"];
         put?: never;
         post?: never;
         delete?: never;
@@ -661,7 +661,7 @@ export interface paths {
         };
         /**
          * A selection over time
-         * @description The selection step by step, whole and by its heaviest rows. Visits weigh as in the whole selection, so that the points of a line add up to the row of /table; in a day of which visits still wait to be landed, those of a step that landed stand for those of it that wait.
+         * @description The selection step by step, whole and by its heaviest rows. Visits weigh as in the whole selection, so that the points of a line add up to the row of /table; in a day of which visits still wait to be ingested, those of a step that ingested stand for those of it that wait.
          */
         get: operations["series"];
         put?: never;
@@ -781,7 +781,7 @@ export interface paths {
         };
         /**
          * How the fleet is covered
-         * @description Machines, campaigns, outcomes of visits and why they failed, what waits to be landed, and whose symbols are missing.
+         * @description Machines, campaigns, outcomes of visits and why they failed, what waits to be ingested, and whose symbols are missing.
          */
         get: operations["status"];
         put?: never;
@@ -801,13 +801,13 @@ export interface paths {
         };
         /**
          * Binaries by what they hide
-         * @description Binaries that captures hold, with the samples that pass through code of theirs that has no name, what is stored for them, and how far the landing of better symbols is.
+         * @description Binaries that captures hold, with the samples that pass through code of theirs that has no name, what is stored for them, and how far the ingestion of better symbols is.
          */
         get: operations["symbols"];
         put?: never;
         /**
          * Upload a file with symbols
-         * @description The body is the file as it is: an executable, a library, a kernel or module, a debug file, split DWARF; `Content-Encoding: zstd` or `gzip` is welcome. What it is is read from it. Functions are named at once, in place; captures that hold the binary are landed again afterwards, which /symbols/{key} and /relandings follow.
+         * @description The body is the file as it is: an executable, a library, a kernel or module, a debug file, split DWARF; `Content-Encoding: zstd` or `gzip` is welcome. What it is is read from it. Functions are named at once, in place; captures that hold the binary are reprocessed afterwards, which /symbols/{key} and /reprocessings follow.
          */
         post: operations["upload_symbols"];
         delete?: never;
@@ -825,7 +825,7 @@ export interface paths {
         };
         /**
          * One binary's symbols
-         * @description What is stored for a binary, what was built from it, who is known not to have it and who was asked, and its last relanding.
+         * @description What is stored for a binary, what was built from it, who is known not to have it and who was asked, and its last reprocessing.
          */
         get: operations["binary_symbols"];
         put?: never;
@@ -848,7 +848,7 @@ export interface paths {
         post?: never;
         /**
          * Forget a file with symbols
-         * @description The next best candidate takes its place. Captures that it may have named are landed again.
+         * @description The next best candidate takes its place. Captures that it may have named are reprocessed.
          */
         delete: operations["remove_symbols"];
         options?: never;
@@ -937,9 +937,9 @@ export interface components {
          * @description The assignment with the fewest cycles, and what it would save.
          */
         AffinityAnswer: {
-            asked: components["schemas"]["AskedOf"];
+            asked: components["schemas"]["MachineSelectionEcho"];
             /** @description Why there is no answer; null where there is one. */
-            because: components["schemas"]["Because"] | null;
+            because: components["schemas"]["NoAnswerReason"] | null;
             /**
              * Certain Cycles
              * @description Saved even if every CPI lies at the worse end of its interval.
@@ -977,8 +977,8 @@ export interface components {
          * @description Adjusted processor utilisation by counters and by operating systems, beside other measures of the same CPUs.
          */
         ApuAnswer: {
-            asked: components["schemas"]["AskedOf"];
-            because: components["schemas"]["Because"] | null;
+            asked: components["schemas"]["MachineSelectionEcho"];
+            because: components["schemas"]["NoAnswerReason"] | null;
             /** By */
             by: string;
             /**
@@ -987,7 +987,7 @@ export interface components {
              */
             coefficients: components["schemas"]["Coefficient"][];
             /** @description Why there is none by counters. */
-            hardware_because: components["schemas"]["Because"] | null;
+            hardware_because: components["schemas"]["NoAnswerReason"] | null;
             /**
              * Hardware Left Out
              * @description Visits with an APU by the operating system alone, and why.
@@ -1046,10 +1046,10 @@ export interface components {
             visits: number;
         };
         /**
-         * AskAnswer
+         * SymbolRequestAnswer
          * @description A machine that was asked for the binary's symbols.
          */
-        AskAnswer: {
+        SymbolRequestAnswer: {
             /**
              * Again At
              * @description Another may be asked from then on; null: no more.
@@ -1079,10 +1079,10 @@ export interface components {
             outcome: "asked" | "got" | "unconfirmed" | "disputed" | "absent" | "refused" | "failed";
         };
         /**
-         * AskedOf
+         * MachineSelectionEcho
          * @description Which machines, and when.
          */
-        AskedOf: {
+        MachineSelectionEcho: {
             /**
              * Campaign
              * @example fleet
@@ -1105,10 +1105,10 @@ export interface components {
             to: string;
         };
         /**
-         * Because
+         * NoAnswerReason
          * @description Why there is no answer.
          */
-        Because: {
+        NoAnswerReason: {
             /**
              * Detail
              * @description A sentence.
@@ -1128,7 +1128,7 @@ export interface components {
             /** Absences */
             absences: components["schemas"]["AbsenceState"][];
             /** Asks */
-            asks: components["schemas"]["AskAnswer"][];
+            asks: components["schemas"]["SymbolRequestAnswer"][];
             binary: components["schemas"]["BinarySymbols"];
             /** Caches */
             caches: components["schemas"]["CacheState"][];
@@ -1214,7 +1214,7 @@ export interface components {
              */
             reason: string;
             /** @description Its last; null: never. */
-            relanding: components["schemas"]["RelandingAnswer"] | null;
+            reprocessing: components["schemas"]["ReprocessingAnswer"] | null;
             /**
              * Samples
              * @description Samples with a frame in it, of any event.
@@ -1490,7 +1490,7 @@ export interface components {
         CampaignStatus: {
             /**
              * Drawn Share
-             * @description Part of its planned visits that is drawn now: less than 1 while captures wait too long to be landed.
+             * @description Part of its planned visits that is drawn now: less than 1 while captures wait too long to be ingested.
              */
             drawn_share: number;
             /**
@@ -1523,9 +1523,9 @@ export interface components {
          * @description Request rates against load, by CPU utilisation and by APU.
          */
         CapacityAnswer: {
-            asked: components["schemas"]["AskedOf"];
+            asked: components["schemas"]["MachineSelectionEcho"];
             /** @description Why there is no forecast. */
-            because: components["schemas"]["Because"] | null;
+            because: components["schemas"]["NoAnswerReason"] | null;
             /** @description By the operating systems' times. */
             by_apu: components["schemas"]["ForecastAnswer"];
             /** @description By APU of counters of cycles, where nine of ten visits have them. */
@@ -1551,12 +1551,12 @@ export interface components {
         };
         /**
          * CapturesStatus
-         * @description What has been brought back and not landed.
+         * @description What has been brought back and not ingested.
          */
         CapturesStatus: {
             /**
              * Again
-             * @description Landed already, and to be landed once more with better symbols.
+             * @description Ingested already, and to be ingested once more with better symbols.
              */
             again: number;
             /**
@@ -1568,10 +1568,10 @@ export interface components {
              * Set Aside
              * @description Failed too often to be tried again.
              */
-            set_aside: number;
+            quarantined: number;
             /**
              * Waiting
-             * @description To be landed for the first time.
+             * @description To be ingested for the first time.
              */
             waiting: number;
         };
@@ -1677,7 +1677,7 @@ export interface components {
          */
         CompositionAnswer: {
             /** @description Why there is no answer; null where there is one. */
-            because: components["schemas"]["Because"] | null;
+            because: components["schemas"]["NoAnswerReason"] | null;
             /** By */
             by: string;
             /** Rows */
@@ -1735,9 +1735,9 @@ export interface components {
          * @description Whether two independent accounts of CPU time say the same.
          */
         CrossCheckAnswer: {
-            asked: components["schemas"]["AskedOf"];
+            asked: components["schemas"]["MachineSelectionEcho"];
             /** @description Why there is no answer; null where there is one. */
-            because: components["schemas"]["Because"] | null;
+            because: components["schemas"]["NoAnswerReason"] | null;
             /** By */
             by: string;
             inputs: components["schemas"]["InputsAnswer"];
@@ -2052,16 +2052,16 @@ export interface components {
             all_events_error: number | null;
             /** Application */
             application: string;
-            asked: components["schemas"]["AskedOf"];
+            asked: components["schemas"]["MachineSelectionEcho"];
             /**
              * Baseline Error
              * @description Of always saying the mean IPC.
              */
             baseline_error: number | null;
             /** @description Why there is no answer; null where there is one. */
-            because: components["schemas"]["Because"] | null;
+            because: components["schemas"]["NoAnswerReason"] | null;
             /** @description Why nothing is coupled. */
-            coupling_because: components["schemas"]["Because"] | null;
+            coupling_because: components["schemas"]["NoAnswerReason"] | null;
             /**
              * Error
              * @description Of new runs: mean relative error of IPC.
@@ -2249,7 +2249,7 @@ export interface components {
          */
         FeatureAnswer: {
             /** @description Why there is no answer; null where there is one. */
-            because: components["schemas"]["Because"] | null;
+            because: components["schemas"]["NoAnswerReason"] | null;
             /**
              * Few
              * @description Too few visits contribute for a narrow interval to be honest.
@@ -2337,7 +2337,7 @@ export interface components {
             scale: number;
             /**
              * Visits
-             * @description Visits with a sample of a row: what the fit is of. `totals.visits_landed` also counts those that watched and saw nothing of the selection.
+             * @description Visits with a sample of a row: what the fit is of. `totals.visits_ingested` also counts those that watched and saw nothing of the selection.
              */
             visits: number;
         };
@@ -2485,7 +2485,7 @@ export interface components {
          * @description A line of load on request rate, extended to where load is full.
          */
         ForecastAnswer: {
-            because: components["schemas"]["Because"] | null;
+            because: components["schemas"]["NoAnswerReason"] | null;
             /**
              * Curved
              * @description The points bend: the limit is not to be trusted.
@@ -2518,11 +2518,11 @@ export interface components {
          * @description Predicted slowdowns, each with what the model leaves out.
          */
         FrequencyAnswer: {
-            asked: components["schemas"]["AskedOf"];
+            asked: components["schemas"]["MachineSelectionEcho"];
             /** Base Mhz */
             base_mhz: number | null;
             /** @description Why there is no answer; null where there is one. */
-            because: components["schemas"]["Because"] | null;
+            because: components["schemas"]["NoAnswerReason"] | null;
             inputs: components["schemas"]["InputsAnswer"];
             /**
              * Latencies
@@ -2549,9 +2549,9 @@ export interface components {
          * @description A/f + B of applications, platform by platform.
          */
         FrequencyFitAnswer: {
-            asked: components["schemas"]["AskedOf"];
+            asked: components["schemas"]["MachineSelectionEcho"];
             /** @description Why there is no answer; null where there is one. */
-            because: components["schemas"]["Because"] | null;
+            because: components["schemas"]["NoAnswerReason"] | null;
             inputs: components["schemas"]["InputsAnswer"];
             /** Left Out */
             left_out: components["schemas"]["services__api__analysis__told__LeftOut"][];
@@ -2580,7 +2580,7 @@ export interface components {
              * @description What slowdowns are against.
              */
             base_mhz: number | null;
-            because: components["schemas"]["Because"] | null;
+            because: components["schemas"]["NoAnswerReason"] | null;
             /**
              * Clipped
              * @description A or B is 0, since by chance it came out negative.
@@ -2599,7 +2599,7 @@ export interface components {
              */
             load_correlation: number | null;
             /** @description Why there is none with that memory: unreachable, no frequency keeps the performance; unbounded, any does. */
-            lowest_at_memory_because: components["schemas"]["Because"] | null;
+            lowest_at_memory_because: components["schemas"]["NoAnswerReason"] | null;
             /** @description The same with the asked frequency of the memory; null also where none was asked for. */
             lowest_at_memory_mhz: components["schemas"]["Figure"] | null;
             /** @description Lowest frequency that keeps the wanted performance; null: `because` says whether none does, or any. */
@@ -2631,7 +2631,7 @@ export interface components {
         FrequencyRow: {
             /** Application */
             application: string;
-            because: components["schemas"]["Because"] | null;
+            because: components["schemas"]["NoAnswerReason"] | null;
             /**
              * Cpu Seconds
              * @description Of the fleet in the covered time, by the visits that can be used.
@@ -2640,7 +2640,7 @@ export interface components {
             /** Few */
             few: boolean;
             /** @description Why there is none with that memory: unreachable, no frequency keeps the performance; unbounded, any does. */
-            lowest_at_memory_because: components["schemas"]["Because"] | null;
+            lowest_at_memory_because: components["schemas"]["NoAnswerReason"] | null;
             /** @description The same with the asked frequency of the memory; null also where none was asked for. */
             lowest_at_memory_mhz: components["schemas"]["Figure"] | null;
             /** @description Lowest frequency that keeps the wanted performance; null: `because` says whether none does, or any. */
@@ -2702,7 +2702,7 @@ export interface components {
              * @description What slowdowns are against.
              */
             base_mhz: number | null;
-            because: components["schemas"]["Because"] | null;
+            because: components["schemas"]["NoAnswerReason"] | null;
             /**
              * Clipped
              * @description A, B or C is 0, since by chance it came out negative.
@@ -2720,11 +2720,11 @@ export interface components {
              * @description What the model leaves out.
              */
             limits: string[];
-            lowest_at_memory_because: components["schemas"]["Because"] | null;
+            lowest_at_memory_because: components["schemas"]["NoAnswerReason"] | null;
             /** @description The same with the asked frequency of the memory; null also where none was asked for. */
             lowest_at_memory_mhz: components["schemas"]["Figure"] | null;
             /** @description Why there is no lowest: unreachable, no frequency keeps it; unbounded, any does. */
-            lowest_because: components["schemas"]["Because"] | null;
+            lowest_because: components["schemas"]["NoAnswerReason"] | null;
             /** @description Lowest frequency that keeps the wanted performance; null: none does, any does, or nothing is known. */
             lowest_mhz: components["schemas"]["Figure"] | null;
             /** @description Its effect is assumed; null also where it was fitted. */
@@ -2918,7 +2918,7 @@ export interface components {
             used: number;
             /**
              * Visits
-             * @description Landed visits of the selection; 0 where none was looked at, since named experiments train the model.
+             * @description Ingested visits of the selection; 0 where none was looked at, since named experiments train the model.
              */
             visits: number;
         };
@@ -2927,7 +2927,7 @@ export interface components {
          * @description One application's degradation as a function of the total pressure on its chip.
          */
         InterferenceAnswer: {
-            asked: components["schemas"]["AskedOf"];
+            asked: components["schemas"]["MachineSelectionEcho"];
             /**
              * Baseline
              * @description Mean degradation of the mixes.
@@ -2938,7 +2938,7 @@ export interface components {
              * @description Mean absolute error of saying just that.
              */
             baseline_error: number | null;
-            because: components["schemas"]["Because"] | null;
+            because: components["schemas"]["NoAnswerReason"] | null;
             chip: components["schemas"]["Chip"];
             /**
              * Error
@@ -3199,7 +3199,7 @@ export interface components {
             versions: components["schemas"]["VersionAnswer"][];
             /**
              * Without Line
-             * @description Units of self of the functions without a known line: no debug information, or not landed with it yet.
+             * @description Units of self of the functions without a known line: no debug information, or not ingested with it yet.
              */
             without_line: number;
         };
@@ -3211,7 +3211,7 @@ export interface components {
             /** @description Production. */
             base: components["schemas"]["SelectionEcho"];
             base_totals: components["schemas"]["TotalsAnswer"];
-            because: components["schemas"]["Because"] | null;
+            because: components["schemas"]["NoAnswerReason"] | null;
             /** By */
             by: string[];
             /** Compared Samples */
@@ -3268,10 +3268,10 @@ export interface components {
              * @description What APU is by, of both types alike. counters: of cycles, where both types have them in nine of ten visits. operating_system: times of logical CPUs, as if threads were busy independently of each other. Null: nothing is said.
              */
             apu_basis: ("counters" | "operating_system") | null;
-            apu_because: components["schemas"]["Because"] | null;
+            apu_because: components["schemas"]["NoAnswerReason"] | null;
             /** @description The same by APU. */
             apu_ratio: components["schemas"]["Figure"] | null;
-            asked: components["schemas"]["AskedOf"];
+            asked: components["schemas"]["MachineSelectionEcho"];
             /**
              * Basis
              * @description equal_traffic: machines of both types are taken to get as many requests. request_rates: both are compared at the load `full`, whatever each got.
@@ -3279,7 +3279,7 @@ export interface components {
              */
             basis: "equal_traffic" | "request_rates";
             /** @description Why there is no answer; null where there is one. */
-            because: components["schemas"]["Because"] | null;
+            because: components["schemas"]["NoAnswerReason"] | null;
             /** By Apu */
             by_apu: ("old" | "new" | "unclear") | null;
             /**
@@ -3321,7 +3321,7 @@ export interface components {
              */
             stress_test: boolean | null;
             /** @description Why utilisation says nothing, of request rates. */
-            utilisation_because: components["schemas"]["Because"] | null;
+            utilisation_because: components["schemas"]["NoAnswerReason"] | null;
             /** @description Machines of the old type that one of the new replaces, by utilisation: by loads under equal traffic, or by requests at equal load. Null like the next ones: `because` or `utilisation_because` says why. */
             utilisation_ratio: components["schemas"]["Figure"] | null;
         };
@@ -3420,7 +3420,7 @@ export interface components {
              * @description Mean degradation of all training mixes, which knows nothing of pressure.
              */
             baseline: number | null;
-            because: components["schemas"]["Because"] | null;
+            because: components["schemas"]["NoAnswerReason"] | null;
             /** @description Time ratio − 1 beside these, with the interval of one visit. */
             degradation: components["schemas"]["Figure"] | null;
             /**
@@ -3539,7 +3539,7 @@ export interface components {
              */
             significant: boolean;
             /** @description Why there is no cause; null if there is one. */
-            unsaid: components["schemas"]["UnsaidAnswer"] | null;
+            unsaid: components["schemas"]["UnavailableAnswer"] | null;
         };
         /**
          * MoversAnswer
@@ -3598,7 +3598,7 @@ export interface components {
             selection: components["schemas"]["SelectionEcho"];
             totals: components["schemas"]["TotalsAnswer"];
             /** @description Why nothing can be said to have moved; null where it can. */
-            unsaid: components["schemas"]["UnsaidAnswer"] | null;
+            unsaid: components["schemas"]["UnavailableAnswer"] | null;
         };
         /**
          * NamedFunction
@@ -3647,7 +3647,7 @@ export interface components {
             bandwidth_mean: number | null;
             /** Bandwidth Sigma */
             bandwidth_sigma: number | null;
-            because: components["schemas"]["Because"] | null;
+            because: components["schemas"]["NoAnswerReason"] | null;
             /** Cache */
             cache: number | null;
             /**
@@ -3694,7 +3694,7 @@ export interface components {
         PlacedRow: {
             /** Application */
             application: string;
-            because: components["schemas"]["Because"] | null;
+            because: components["schemas"]["NoAnswerReason"] | null;
             /**
              * Degradation
              * @description Predicted time ratio − 1 beside those it is placed with; 0 alone; null: no model can say.
@@ -3721,8 +3721,8 @@ export interface components {
          * @description The best placement found. It is not proven to be the best there is.
          */
         PlacementAnswer: {
-            asked: components["schemas"]["AskedOf"];
-            because: components["schemas"]["Because"] | null;
+            asked: components["schemas"]["MachineSelectionEcho"];
+            because: components["schemas"]["NoAnswerReason"] | null;
             chip: components["schemas"]["Chip"];
             /**
              * Ended
@@ -3876,9 +3876,9 @@ export interface components {
          * @description Ratios of what the fleet counted; null where nobody could count.
          */
         RatioAnswer: {
-            asked: components["schemas"]["AskedOf"];
+            asked: components["schemas"]["MachineSelectionEcho"];
             /** @description Why there is no answer; null where there is one. */
-            because: components["schemas"]["Because"] | null;
+            because: components["schemas"]["NoAnswerReason"] | null;
             /** By */
             by: string[];
             inputs: components["schemas"]["InputsAnswer"];
@@ -3965,20 +3965,20 @@ export interface components {
             level: number;
         };
         /**
-         * RelandingAnswer
-         * @description Captures that are landed again because a binary's symbols became better.
+         * ReprocessingAnswer
+         * @description Captures that are reprocessed because a binary's symbols became better.
          */
-        RelandingAnswer: {
+        ReprocessingAnswer: {
             /** Asked At */
             asked_at: string;
             /**
              * Captures
-             * @description To be landed again, for lines and inlined calls.
+             * @description To be reprocessed, for lines and inlined calls.
              */
             captures: number;
             /**
              * Failed
-             * @description Of these, set aside or gone from the archive.
+             * @description Of these, quarantined or gone from the archive.
              */
             failed: number;
             /**
@@ -3994,13 +3994,13 @@ export interface components {
              */
             key: string;
             /**
-             * Landed
-             * @description Of these, landed again by now.
+             * Ingested
+             * @description Of these, reprocessed by now.
              */
-            landed: number;
+            ingested: number;
             /**
              * Left
-             * @description Of these, still to be landed.
+             * @description Of these, still to be ingested.
              */
             left: number;
             /**
@@ -4015,12 +4015,12 @@ export interface components {
             why: string;
         };
         /**
-         * Relandings
-         * @description Relandings: those under way first, then the latest.
+         * Reprocessings
+         * @description Reprocessings: those under way first, then the latest.
          */
-        Relandings: {
-            /** Relandings */
-            relandings: components["schemas"]["RelandingAnswer"][];
+        Reprocessings: {
+            /** Reprocessings */
+            reprocessings: components["schemas"]["ReprocessingAnswer"][];
         };
         /**
          * ReliabilityAnswer
@@ -4184,7 +4184,7 @@ export interface components {
         };
         /**
          * SeriesPoints
-         * @description What a line has in each step; null: no visit of the step saw anything of the selection, or too few have landed.
+         * @description What a line has in each step; null: no visit of the step saw anything of the selection, or too few have ingested.
          *
          *     Of a step whose visits could have seen some of the selection, and none did, `core_seconds` say how much there is at most.
          */
@@ -4232,10 +4232,10 @@ export interface components {
              */
             start: string[];
             /**
-             * Too Few Landed
-             * @description Visits wait, and too few have landed for estimates: the step has what was observed, and null for figures of the fleet.
+             * Too Few Ingested
+             * @description Visits wait, and too few have ingested for estimates: the step has what was observed, and null for figures of the fleet.
              */
-            too_few_landed: boolean[];
+            too_few_ingested: boolean[];
             /**
              * Visits Drawn
              * @description Whatever came of them.
@@ -4243,12 +4243,12 @@ export interface components {
             visits_drawn: number[];
             /**
              * Visits Waiting
-             * @description Of those, visits that have not come to an end: under way, or archived and not landed yet. Those that landed stand for them.
+             * @description Of those, visits that have not come to an end: under way, or archived and not ingested yet. Those that ingested stand for them.
              */
             visits_waiting: number[];
             /**
              * Weighed Seconds
-             * @description Of those, seconds of the UTC days on which visits landed: core-seconds divided by these are cores busy on average. 0 if too few have landed.
+             * @description Of those, seconds of the UTC days on which visits ingested: core-seconds divided by these are cores busy on average. 0 if too few have ingested.
              */
             weighed_seconds: number[];
         };
@@ -4257,7 +4257,7 @@ export interface components {
          * @description What one machine serves at the load that is compared, by one measure of load.
          */
         ServedAnswer: {
-            because: components["schemas"]["Because"] | null;
+            because: components["schemas"]["NoAnswerReason"] | null;
             /**
              * Curved
              * @description The points bend: the rate is not to be trusted.
@@ -4440,9 +4440,9 @@ export interface components {
          * @description Every figure that either platform has.
          */
         SideAnswer: {
-            asked: components["schemas"]["AskedOf"];
+            asked: components["schemas"]["MachineSelectionEcho"];
             /** @description Why there is no answer; null where there is one. */
-            because: components["schemas"]["Because"] | null;
+            because: components["schemas"]["NoAnswerReason"] | null;
             /** First */
             first: string;
             inputs: components["schemas"]["InputsAnswer"];
@@ -4575,7 +4575,7 @@ export interface components {
              */
             experiments: string | null;
             /** @description Why visits could not, where experiments that were not asked for did. */
-            instead_of_visits: components["schemas"]["Because"] | null;
+            instead_of_visits: components["schemas"]["NoAnswerReason"] | null;
             /**
              * Runs
              * @description Of the experiments, beside others, that trained them, counted likewise.
@@ -4684,7 +4684,7 @@ export interface components {
              */
             badge: ("steady" | "fair" | "rough" | "shifting" | "few") | null;
             /** @description Why there is no answer; null where there is one. */
-            because: components["schemas"]["Because"] | null;
+            because: components["schemas"]["NoAnswerReason"] | null;
             /** By */
             by: string[];
             /** @description Part of the samples at wrong rows, 0…1; null where few visits have it. */
@@ -4828,7 +4828,7 @@ export interface components {
             events: components["schemas"]["EventStatus"][];
             /**
              * Latest
-             * @description Draw of the newest visit that has landed; null before the first.
+             * @description Draw of the newest visit that has ingested; null before the first.
              */
             latest: string | null;
             machines: components["schemas"]["MachinesStatus"];
@@ -5151,7 +5151,7 @@ export interface components {
              * @enum {string}
              */
             design: "random" | "none";
-            /** @description The whole fleet's units of the event in the weighed time, for a gauge its mean level. Of what no visit saw it is 0, at most hi; null, like cores, without a random design and where nothing landed of the event. */
+            /** @description The whole fleet's units of the event in the weighed time, for a gauge its mean level. Of what no visit saw it is 0, at most hi; null, like cores, without a random design and where nothing ingested of the event. */
             estimate: components["schemas"]["IntervalAnswer"] | null;
             /**
              * Kept
@@ -5206,7 +5206,7 @@ export interface components {
             symbolized: number;
             /**
              * Uncovered Share
-             * @description Share of the covered machine-time on days without a landed visit.
+             * @description Share of the covered machine-time on days without a ingested visit.
              */
             uncovered_share: number;
             /**
@@ -5225,18 +5225,18 @@ export interface components {
              */
             visits_drawn: number;
             /**
-             * Visits Landed
-             * @description Of those, landed and having watched the event, idle machines too.
+             * Visits Ingested
+             * @description Of those, ingested and having watched the event, idle machines too.
              */
-            visits_landed: number;
+            visits_ingested: number;
             /**
              * Visits Waiting
-             * @description Of the visits drawn, those that have not come to an end: under way, or archived and not landed yet. Estimates are of what landed, which stands for them.
+             * @description Of the visits drawn, those that have not come to an end: under way, or archived and not ingested yet. Estimates are of what ingested, which stands for them.
              */
             visits_waiting: number;
             /**
              * Weighed Seconds
-             * @description Of those, seconds of the UTC days on which visits landed: what estimates are of, and what core-seconds are divided by to be cores.
+             * @description Of those, seconds of the UTC days on which visits ingested: what estimates are of, and what core-seconds are divided by to be cores.
              */
             weighed_seconds: number;
         };
@@ -5267,10 +5267,10 @@ export interface components {
             visits: number;
         };
         /**
-         * UnsaidAnswer
+         * UnavailableAnswer
          * @description Why something is not said.
          */
-        UnsaidAnswer: {
+        UnavailableAnswer: {
             /** Detail */
             detail: string;
             /**
@@ -5318,10 +5318,10 @@ export interface components {
              */
             producer: string;
             /**
-             * Relanding Before
-             * @description The binary's newest relanding before this upload; one with a greater id comes of it. 0: none.
+             * Reprocessing Before
+             * @description The binary's newest reprocessing before this upload; one with a greater id comes of it. 0: none.
              */
-            relanding_before: number;
+            reprocessing_before: number;
             /** @description The one that did until now. */
             replaced: components["schemas"]["SymbolFile"] | null;
             /**
@@ -5499,7 +5499,7 @@ export interface components {
          */
         ValueRow: {
             /** @description Why its change is not known. */
-            because: components["schemas"]["Because"] | null;
+            because: components["schemas"]["NoAnswerReason"] | null;
             change: components["schemas"]["ChangeAnswer"] | null;
             /**
              * Points
@@ -7789,7 +7789,7 @@ export interface operations {
             query?: {
                 /** @description Of the last record received: go on behind it. */
                 cursor?: string;
-                /** @description Do not end: send what lands (captures: is archived) from now on. */
+                /** @description Do not end: send what ingests (captures: is archived) from now on. */
                 follow?: boolean;
                 /** @description A larger record comes without its content, as RECORD_TOO_LARGE. */
                 max_record_bytes?: number | null;
@@ -7893,7 +7893,7 @@ export interface operations {
             query?: {
                 /** @description Of the last record received: go on behind it. */
                 cursor?: string;
-                /** @description Do not end: send what lands (captures: is archived) from now on. */
+                /** @description Do not end: send what ingests (captures: is archived) from now on. */
                 follow?: boolean;
                 /** @description A larger record comes without its content, as RECORD_TOO_LARGE. */
                 max_record_bytes?: number | null;
@@ -9041,7 +9041,7 @@ export interface operations {
             };
         };
     };
-    relandings: {
+    reprocessings: {
         parameters: {
             query?: never;
             header?: never;
@@ -9056,7 +9056,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Relandings"];
+                    "application/json": components["schemas"]["Reprocessings"];
                 };
             };
             /** @description Not signed in. */

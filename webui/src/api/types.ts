@@ -16,10 +16,10 @@ export type ReliabilityAnswer = Schemas['ReliabilityAnswer'];
 export type SymbolsAnswer = Schemas['SymbolsAnswer'];
 export type BinarySymbols = Schemas['BinarySymbols'];
 export type BinaryAnswer = Schemas['BinaryAnswer'];
-export type AskAnswer = Schemas['AskAnswer'];
+export type SymbolRequestAnswer = Schemas['SymbolRequestAnswer'];
 export type SymbolFile = Schemas['SymbolFile'];
 export type UploadAnswer = Schemas['UploadAnswer'];
 export type UploadTerms = Schemas['UploadTerms'];
-export type RelandingAnswer = Schemas['RelandingAnswer'];
+export type ReprocessingAnswer = Schemas['ReprocessingAnswer'];
 /** The JSON part of the binary flame graph. */
 export type FlameSummary = Omit<Schemas['FlameAnswer'], 'nodes'>;

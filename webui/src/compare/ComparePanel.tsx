@@ -97,7 +97,7 @@ function Sides({ answer }: { answer: DiffAnswer }) {
 
 function Behind({ totals, unit }: { totals: Totals; unit: string }) {
   const { estimate } = summaryOf(totals, unit);
-  const visits = plural(totals.visits ?? totals.visits_landed, 'visit');
+  const visits = plural(totals.visits ?? totals.visits_ingested, 'visit');
   return <span className="bracket">({estimate === '' ? visits : `${estimate}, ${visits}`})</span>;
 }
 

@@ -74,7 +74,7 @@ export function DiffTable({ rows, rowsTotal, by, go, missing }: Props) {
                   open(row);
                 }}
               >
-                <Name row={row} by={by} missing={missing} few={row.few} />
+                <Name row={row} by={by} missing={missing} low_confidence={row.low_confidence} />
                 <span role="gridcell" className="number">
                   {percent(row.b_share)}
                 </span>
@@ -130,7 +130,7 @@ function Details({ row, by }: { row: DiffRow; by: readonly string[] }) {
       </span>
       <span className="more-numbers">
         <span>{judged(row)}</span>
-        {row.few && <span className="warn">Most of one side comes from one or two visits.</span>}
+        {row.low_confidence && <span className="warn">Most of one side comes from one or two visits.</span>}
       </span>
     </div>
   );
@@ -144,6 +144,6 @@ function rangeClass(lo: number, hi: number, full: number): string {
 /** What half the axis stands for; rows that few visits decide may leave it. */
 function farthest(rows: readonly DiffRow[]): number {
   const reach = (row: DiffRow): number =>
-    Math.max(Math.abs(row.delta), row.few ? 0 : Math.abs(row.lo ?? 0), row.few ? 0 : Math.abs(row.hi ?? 0));
+    Math.max(Math.abs(row.delta), row.low_confidence ? 0 : Math.abs(row.lo ?? 0), row.low_confidence ? 0 : Math.abs(row.hi ?? 0));
   return rows.reduce((most, row) => Math.max(most, reach(row)), 0) || 1;
 }

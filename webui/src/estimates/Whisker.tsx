@@ -5,13 +5,13 @@ interface Props {
   estimate: Estimate;
   /** What the full width stands for. */
   full: number;
-  few: boolean;
+  low_confidence: boolean;
 }
 
-export function Whisker({ estimate, full, few }: Props) {
+export function Whisker({ estimate, full, low_confidence }: Props) {
   const at = (value: number): number => (100 * Math.min(Math.max(value, 0), full)) / full;
   return (
-    <span className={few ? 'whisker few' : 'whisker'} aria-hidden="true">
+    <span className={low_confidence ? 'whisker low_confidence' : 'whisker'} aria-hidden="true">
       <i className="bar" style={{ width: `${at(estimate.value)}%` }} />
       {isBounded(estimate) && (
         <i

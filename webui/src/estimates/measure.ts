@@ -19,8 +19,8 @@ export const MEASURE_NAMES: Readonly<Record<Measure, string>> = {
 export const MEASURE_MEANINGS: Readonly<Record<Measure, string>> = {
   share: 'part of the selection’s CPU time',
   samples: 'samples that were taken: counted, not estimated',
-  'core-seconds': 'CPU time of the whole fleet in the covered time of days on which visits landed',
-  cores: 'cores busy with it, averaged over the covered time of days on which visits landed',
+  'core-seconds': 'CPU time of the whole fleet in the covered time of days on which visits ingested',
+  cores: 'cores busy with it, averaged over the covered time of days on which visits ingested',
   machines: 'so many of the fleet’s machines would do only this',
   money: 'core-hours times the price of one',
 };
@@ -32,7 +32,7 @@ export interface Ground {
    * the fleet, whose machines nobody has counted.
    */
   population: number;
-  /** Seconds that core-seconds are of: of the covered ones, those of days on which visits landed. */
+  /** Seconds that core-seconds are of: of the covered ones, those of days on which visits ingested. */
   weighed: number;
   /** Of one core-hour. */
   price: number | null;

@@ -60,12 +60,12 @@ export function summaryOf(totals: Totals, unit: string): Summary {
 }
 
 /**
- * Of a selection of which nothing was seen, how much of it there may be all the same: `None of 226 landed visits saw any of it:
+ * Of a selection of which nothing was seen, how much of it there may be all the same: `None of 226 ingested visits saw any of it:
  * at most 12.0 cores (95 %).` Empty where the visits cannot say.
  */
 export function boundOf(totals: Totals, unit: string): string {
-  const { cores, estimate, visits_landed: landed } = totals;
-  if (totals.samples > 0 || landed === 0) return '';
+  const { cores, estimate, visits_ingested: ingested } = totals;
+  if (totals.samples > 0 || ingested === 0) return '';
   const most =
     cores !== null
       ? phrase('cores', Math.max(cores.hi, 0.001))
@@ -74,9 +74,9 @@ export function boundOf(totals: Totals, unit: string): string {
         : null;
   if (most === null) return '';
   const who =
-    landed === 1
-      ? 'The only landed visit saw none of it'
-      : `None of ${count(landed)} landed visits saw any of it`;
+    ingested === 1
+      ? 'The only ingested visit saw none of it'
+      : `None of ${count(ingested)} ingested visits saw any of it`;
   return `${who}: at most ${most} (95 %).`;
 }
 
@@ -88,7 +88,7 @@ export function limitsOf(totals: Totals, unit: string): Remark[] {
 function designed(totals: Totals): Remark[] {
   const remarks: Remark[] = [
     {
-      text: `${plural(totals.visits_drawn, 'visit')} drawn, ${count(totals.visits_landed)} ${totals.approximate ? 'read' : 'landed'}`,
+      text: `${plural(totals.visits_drawn, 'visit')} drawn, ${count(totals.visits_ingested)} ${totals.approximate ? 'read' : 'ingested'}`,
       why: 'Machines were drawn at random. Those that did not answer are made up for by others as busy as they.',
       warn: false,
     },
@@ -96,7 +96,7 @@ function designed(totals: Totals): Remark[] {
   if (totals.visits_waiting > 0) {
     remarks.push({
       text: `${count(totals.visits_waiting)} of them waiting`,
-      why: 'They are under way, or not landed yet. Those that landed on the same day stand for them until then.',
+      why: 'They are under way, or not ingested yet. Those that ingested on the same day stand for them until then.',
       warn: false,
     });
   }
@@ -110,7 +110,7 @@ function designed(totals: Totals): Remark[] {
   if (totals.uncovered_share > NEGLIGIBLE) {
     remarks.push({
       text: `${(100 * totals.uncovered_share).toFixed(1)} % of machine-time without a visit`,
-      why: 'On these days no visit has landed: nothing is said of them.',
+      why: 'On these days no visit has ingested: nothing is said of them.',
       warn: true,
     });
   }

@@ -57,7 +57,7 @@ export const FEW = 'Most of this row comes from one or two visits, so its interv
 export const REACHES_ZERO = 'The interval reaches zero: it may be nothing at all.';
 
 /** What must be said of an estimate before anyone believes it; empty if nothing. */
-export function caution(estimate: Estimate, few: boolean): string {
-  if (few) return FEW;
+export function caution(estimate: Estimate, low_confidence: boolean): string {
+  if (low_confidence) return FEW;
   return estimate.value > 0 && reachesZero(estimate) ? REACHES_ZERO : '';
 }

@@ -80,8 +80,8 @@ function Convergence({ answer }: { answer: ReliabilityAnswer }) {
       </p>
     );
   }
-  const landed = totals.visits_landed;
-  const more = moreVisits(fit, wanted, landed);
+  const ingested = totals.visits_ingested;
+  const more = moreVisits(fit, wanted, ingested);
   return (
     <figure className="card convergence">
       <figcaption>
@@ -107,8 +107,8 @@ function Convergence({ answer }: { answer: ReliabilityAnswer }) {
             </>
           )}
           : now{' '}
-          {fit.visits < landed
-            ? `the ${count(fit.visits)} of ${count(landed)} visits that have it`
+          {fit.visits < ingested
+            ? `the ${count(fit.visits)} of ${count(ingested)} visits that have it`
             : count(fit.visits)}{' '}
           leave ±{(100 * distanceOf(fit, fit.visits)).toFixed(1)} %.
         </p>
@@ -124,13 +124,13 @@ function Convergence({ answer }: { answer: ReliabilityAnswer }) {
   );
 }
 
-function unfitted({ design, visits_landed }: Totals): string {
+function unfitted({ design, visits_ingested }: Totals): string {
   if (design === 'none')
     return 'How profiles converge can be seen on visits that were drawn at random, only.';
-  const landed = plural(visits_landed, 'visit');
-  return visits_landed < LEAST_VISITS
-    ? `${landed} landed: too few to see how the profile converges; ${LEAST_VISITS} are the least.`
-    : `Fewer than ${LEAST_VISITS} of ${landed} have the selection: too few to see how the profile converges.`;
+  const ingested = plural(visits_ingested, 'visit');
+  return visits_ingested < LEAST_VISITS
+    ? `${ingested} ingested: too few to see how the profile converges; ${LEAST_VISITS} are the least.`
+    : `Fewer than ${LEAST_VISITS} of ${ingested} have the selection: too few to see how the profile converges.`;
 }
 
 function Card({

@@ -24,12 +24,12 @@ export function visitsFor(fit: Fit, distance: number): number {
 }
 
 /**
- * Visits of the campaign still to land for this distance; ≤ 0 where there are enough.
+ * Visits of the campaign still to ingest for this distance; ≤ 0 where there are enough.
  *
  * Of 1000 visits 50 may have had the selection, and so will 1 of 20 to come: 10 more that have it are 200 visits.
  */
-export function moreVisits(fit: Fit, distance: number, landed: number): number {
-  return Math.ceil(((visitsFor(fit, distance) - fit.visits) * Math.max(landed, fit.visits)) / fit.visits);
+export function moreVisits(fit: Fit, distance: number, ingested: number): number {
+  return Math.ceil(((visitsFor(fit, distance) - fit.visits) * Math.max(ingested, fit.visits)) / fit.visits);
 }
 
 /** The fit's points by visits instead of samples, fewest first. */

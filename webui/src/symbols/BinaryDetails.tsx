@@ -8,7 +8,7 @@ import { localMinute } from '../selection/time.ts';
 import { Command } from '../ui/Command.tsx';
 import { copy } from '../ui/copy.ts';
 import { useBinary } from './queries.ts';
-import { RelandingProgress } from './RelandingProgress.tsx';
+import { ReprocessingProgress } from './ReprocessingProgress.tsx';
 import { advice, answered, kindOf, qualityOf, size } from './words.ts';
 
 interface Props {
@@ -58,12 +58,12 @@ export function BinaryDetails({ binaryKey, allowed, say }: Props) {
             </dd>
           </>
         )}
-        {state.relanding && (
+        {state.reprocessing && (
           <>
             <dt>Last change</dt>
             <dd>
-              {state.relanding.why} <span className="note">{localMinute(state.relanding.asked_at)}</span>{' '}
-              <RelandingProgress relanding={state.relanding} />
+              {state.reprocessing.why} <span className="note">{localMinute(state.reprocessing.asked_at)}</span>{' '}
+              <ReprocessingProgress reprocessing={state.reprocessing} />
             </dd>
           </>
         )}

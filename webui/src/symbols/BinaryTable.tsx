@@ -7,7 +7,7 @@ import { bracket, spoken } from '../estimates/words.ts';
 import { count, duration } from '../selection/numbers.ts';
 import { BinaryDetails } from './BinaryDetails.tsx';
 import type { SymbolsPlace } from './place.ts';
-import { RelandingProgress } from './RelandingProgress.tsx';
+import { ReprocessingProgress } from './ReprocessingProgress.tsx';
 import type { SymbolsGo } from './useSymbolsPlace.ts';
 import { firstSentence, qualityOf, shortKey, stateOf } from './words.ts';
 
@@ -146,7 +146,7 @@ function Hidden({ binary, full }: { binary: BinarySymbols; full: number }) {
   return (
     <td className="number cpu" title={`${said}\nseen in ${seen}`}>
       <span className="amount sorted">
-        <Whisker estimate={binary.share} full={full} few={binary.few} />
+        <Whisker estimate={binary.share} full={full} low_confidence={binary.low_confidence} />
         <b aria-hidden="true">{write('share', binary.share.value)}</b>
         <span className="bracket" aria-hidden="true">
           {bracket('share', binary.share)}
@@ -159,8 +159,8 @@ function Hidden({ binary, full }: { binary: BinarySymbols; full: number }) {
 
 function State({ binary }: { binary: BinarySymbols }) {
   if (binary.disputed) return <span className="bad">Two machines gave different symbols of it.</span>;
-  if (binary.relanding !== null && binary.relanding.left > 0) {
-    return <RelandingProgress relanding={binary.relanding} />;
+  if (binary.reprocessing !== null && binary.reprocessing.left > 0) {
+    return <ReprocessingProgress reprocessing={binary.reprocessing} />;
   }
   if (binary.building) return <span className="note">Its lines are being read.</span>;
   const why = stateOf(binary);

@@ -4,7 +4,7 @@ import type { UploadTerms } from '../api/types.ts';
 import { Command } from '../ui/Command.tsx';
 import { Meter } from './Meter.tsx';
 import { useBinary } from './queries.ts';
-import { RelandingProgress } from './RelandingProgress.tsx';
+import { ReprocessingProgress } from './ReprocessingProgress.tsx';
 import { useUploads, type Upload } from './useUploads.ts';
 import { recognised, size } from './words.ts';
 
@@ -145,13 +145,13 @@ function UploadRow({ upload, show }: { upload: Upload; show: (key: string) => vo
   );
 }
 
-/** What the upload changed: functions that have names now, captures that are landed again. */
+/** What the upload changed: functions that have names now, captures that are reprocessed. */
 function Consequence({ upload }: { upload: Upload }) {
   const answer = upload.answer!;
   const [since] = useState(() => Date.now());
   const binary = useBinary(answer.file.key, Date.now() - since < 60_000);
-  const relanding = binary.data?.binary.relanding;
-  if (relanding == null || relanding.id <= answer.relanding_before) {
+  const reprocessing = binary.data?.binary.reprocessing;
+  if (reprocessing == null || reprocessing.id <= answer.reprocessing_before) {
     return (
       <p className="note">
         Its functions are being named
@@ -161,7 +161,7 @@ function Consequence({ upload }: { upload: Upload }) {
   }
   return (
     <p>
-      <RelandingProgress relanding={relanding} />
+      <ReprocessingProgress reprocessing={reprocessing} />
     </p>
   );
 }

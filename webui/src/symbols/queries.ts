@@ -19,7 +19,7 @@ export function useSymbols(place: Pick<SymbolsPlace, 'show' | 'sort' | 'find'>, 
     queryFn: ({ signal }) => askSymbols(question, signal),
     placeholderData: keepPreviousData,
     refetchInterval: (query) =>
-      query.state.data?.binaries.some((b) => (b.relanding?.left ?? 0) > 0) ? BUSY : QUIET,
+      query.state.data?.binaries.some((b) => (b.reprocessing?.left ?? 0) > 0) ? BUSY : QUIET,
   });
 }
 
@@ -29,7 +29,7 @@ export function useBinary(key: string, eager = false) {
     queryKey: ['binary', key],
     queryFn: ({ signal }) => askBinary(key, signal),
     placeholderData: keepPreviousData,
-    refetchInterval: (query) => (eager || (query.state.data?.binary.relanding?.left ?? 0) > 0 ? BUSY : QUIET),
+    refetchInterval: (query) => (eager || (query.state.data?.binary.reprocessing?.left ?? 0) > 0 ? BUSY : QUIET),
     enabled: key !== '',
   });
 }

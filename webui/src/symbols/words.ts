@@ -1,5 +1,5 @@
 /** How files with symbols, and what became of them, are spoken of. */
-import type { AskAnswer, BinarySymbols, RelandingAnswer, SymbolFile, UploadAnswer } from '../api/types.ts';
+import type { SymbolRequestAnswer, BinarySymbols, ReprocessingAnswer, SymbolFile, UploadAnswer } from '../api/types.ts';
 import { count, plural } from '../selection/numbers.ts';
 
 const QUALITIES: Readonly<Record<SymbolFile['quality'], string>> = {
@@ -51,7 +51,7 @@ export function recognised(done: UploadAnswer): string {
   return what;
 }
 
-const OUTCOMES: Readonly<Record<AskAnswer['outcome'], string>> = {
+const OUTCOMES: Readonly<Record<SymbolRequestAnswer['outcome'], string>> = {
   asked: 'no answer yet',
   got: 'it gave what it has',
   unconfirmed: 'it gave what it has, which is not used yet',
@@ -62,7 +62,7 @@ const OUTCOMES: Readonly<Record<AskAnswer['outcome'], string>> = {
 };
 
 /** What became of asking a machine. */
-export function answered(ask: Pick<AskAnswer, 'outcome' | 'detail'>): string {
+export function answered(ask: Pick<SymbolRequestAnswer, 'outcome' | 'detail'>): string {
   return ask.detail === '' ? OUTCOMES[ask.outcome] : `${OUTCOMES[ask.outcome]} (${ask.detail})`;
 }
 
@@ -73,17 +73,17 @@ export function firstSentence(text: string): string {
 }
 
 /** How far it is that captures get their better symbols. */
-export function progressOf(relanding: RelandingAnswer): string {
-  const named = relanding.renamed > 0 ? `${plural(relanding.renamed, 'function')} named at once` : '';
-  const done = relanding.landed + relanding.failed;
-  let landed = '';
-  if (relanding.captures > 0 && relanding.left > 0) {
-    landed = `${count(done)} of ${plural(relanding.captures, 'capture')} landed again`;
-  } else if (relanding.captures > 0) {
-    landed = `${plural(relanding.landed, 'capture')} landed again`;
+export function progressOf(reprocessing: ReprocessingAnswer): string {
+  const named = reprocessing.renamed > 0 ? `${plural(reprocessing.renamed, 'function')} named at once` : '';
+  const done = reprocessing.ingested + reprocessing.failed;
+  let ingested = '';
+  if (reprocessing.captures > 0 && reprocessing.left > 0) {
+    ingested = `${count(done)} of ${plural(reprocessing.captures, 'capture')} reprocessed`;
+  } else if (reprocessing.captures > 0) {
+    ingested = `${plural(reprocessing.ingested, 'capture')} reprocessed`;
   }
-  const failed = relanding.failed > 0 ? `${count(relanding.failed)} could not be` : '';
-  return [named, landed, failed].filter((part) => part !== '').join(', ') || 'nothing to be landed again';
+  const failed = reprocessing.failed > 0 ? `${count(reprocessing.failed)} could not be` : '';
+  return [named, ingested, failed].filter((part) => part !== '').join(', ') || 'nothing to be reprocessed';
 }
 
 /** What is missing of a binary, if anything; nobody knows of one that never ran whether all of it has names. */

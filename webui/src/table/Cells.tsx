@@ -12,10 +12,10 @@ interface NameProps {
   by: readonly string[];
   /** Reasons for missing names, by binary. */
   missing: ReadonlyMap<string, string>;
-  few: boolean;
+  low_confidence: boolean;
 }
 
-export function Name({ row, by, missing, few }: NameProps) {
+export function Name({ row, by, missing, low_confidence }: NameProps) {
   const title = titleOf(row, by);
   const status = row.key['status'];
   const unnamed =
@@ -49,8 +49,8 @@ export function Name({ row, by, missing, few }: NameProps) {
           no symbols
         </a>
       )}
-      {few && (
-        <span className="badge few" title={FEW}>
+      {low_confidence && (
+        <span className="badge low_confidence" title={FEW}>
           few<span className="long"> visits decide</span>
         </span>
       )}
@@ -79,13 +79,13 @@ interface AmountProps {
   measure: Measure;
   /** What a bar of the column's full width stands for. */
   full: number;
-  few: boolean;
+  low_confidence: boolean;
   sorted: boolean;
   /** Stands beside the value where that has no interval. */
   aside: string;
 }
 
-export function Amount({ column, estimate, measure, full, few, sorted, aside }: AmountProps) {
+export function Amount({ column, estimate, measure, full, low_confidence, sorted, aside }: AmountProps) {
   if (estimate === null) {
     return (
       <span role="gridcell" className="number amount">
@@ -94,13 +94,13 @@ export function Amount({ column, estimate, measure, full, few, sorted, aside }: 
       </span>
     );
   }
-  const careful = caution(estimate, few);
+  const careful = caution(estimate, low_confidence);
   const said = [`${column} ${spoken(measure, estimate)}`.trimStart(), careful]
     .filter((part) => part !== '')
     .join('. ');
   return (
     <span role="gridcell" className={sorted ? 'number amount sorted' : 'number amount'} title={said}>
-      <Whisker estimate={estimate} full={full} few={few} />
+      <Whisker estimate={estimate} full={full} low_confidence={low_confidence} />
       <b className={estimate.value > 0 && reachesZero(estimate) ? 'faint' : undefined} aria-hidden="true">
         {write(measure, estimate.value)}
       </b>

@@ -136,7 +136,7 @@ export function FunctionTable(props: Props) {
                   setMenu({ row, left: event.clientX, top: event.clientY, bottom: event.clientY });
                 }}
               >
-                <Name row={row} by={by} missing={missing} few={row.few} />
+                <Name row={row} by={by} missing={missing} low_confidence={row.low_confidence} />
                 {by.includes('function') && (
                   <span role="gridcell" className="binary code" title={row.key['binary']}>
                     {row.key['binary']}
@@ -149,7 +149,7 @@ export function FunctionTable(props: Props) {
                     estimate={estimates[c][index]}
                     measure={measure}
                     full={full[c]}
-                    few={row.few}
+                    low_confidence={row.low_confidence}
                     sorted={sort.endsWith(column)}
                     aside={observed(column === 'self' ? row.self_seconds : row.total_seconds, measure)}
                   />

@@ -21,7 +21,7 @@ interface Props {
 }
 
 export function RowDetails({ row, by, ground, measure, path }: Props) {
-  const careful = caution(amountOf(row, 'total').share, row.few);
+  const careful = caution(amountOf(row, 'total').share, row.low_confidence);
   const others = offered(ground).filter((m) => m !== measure && m !== 'samples');
   const seen = seenIn({ ...row, path });
   const title = titleOf(row, by);

@@ -55,10 +55,10 @@ export function Figures({ totals, failed, unit, status, campaign }: Props) {
         note={plan && `a round every ${roughly(plan.period_s)}`}
       />
       <Figure
-        name="Waiting to land"
+        name="Waiting to ingest"
         value={waiting === undefined ? undefined : plural(waiting, 'capture')}
         tone={
-          status && (status.captures.set_aside > 0 || (status.captures.oldest_waiting_s ?? 0) > 120)
+          status && (status.captures.quarantined > 0 || (status.captures.oldest_waiting_s ?? 0) > 120)
             ? 'warn'
             : undefined
         }
@@ -69,9 +69,9 @@ export function Figures({ totals, failed, unit, status, campaign }: Props) {
 }
 
 function waitingNote(captures: StatusAnswer['captures']): string {
-  if (captures.set_aside > 0) return `${count(captures.set_aside)} set aside after failing`;
+  if (captures.quarantined > 0) return `${count(captures.quarantined)} quarantined after failing`;
   return captures.oldest_waiting_s === null
-    ? 'all have landed'
+    ? 'all have ingested'
     : `oldest for ${roughly(captures.oldest_waiting_s)}`;
 }
 

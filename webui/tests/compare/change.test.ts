@@ -14,7 +14,7 @@ const row = (more: Partial<DiffRow>): DiffRow => ({
   p: 0.0004,
   q: 0.004,
   significant: true,
-  few: false,
+  low_confidence: false,
   a_cores: null,
   b_cores: null,
   cores: null,

@@ -16,7 +16,7 @@ describe('the summary', () => {
       'over 6 h on 1,000 machines',
     ]);
     expect(texts({})).toEqual([
-      '240 visits drawn, 226 landed',
+      '240 visits drawn, 226 ingested',
       '94.0 % of the asked time covered',
       'from merged cells',
     ]);
@@ -46,7 +46,7 @@ describe('the summary', () => {
     expect(texts(part)[0]).toBe('240 visits drawn, 226 read');
     expect(limitsOf(totals(part), 'nanoseconds').map((r) => r.text)).toEqual(warnings(part));
     expect(texts({ covered_seconds: 21_600, path: 'mixed' })).toEqual([
-      '240 visits drawn, 226 landed',
+      '240 visits drawn, 226 ingested',
       'all of the asked time covered',
       'from merged cells and samples',
     ]);
@@ -73,9 +73,9 @@ describe('the bound of what nobody saw', () => {
     boundOf(totals({ ...unseen, ...more }), 'misses');
 
   it('says who looked in vain, and how much there may be', () => {
-    expect(bound()).toBe('None of 226 landed visits saw any of it: at most 12.0 cores (95 %).');
-    expect(bound({ visits_landed: 1 })).toBe(
-      'The only landed visit saw none of it: at most 12.0 cores (95 %).',
+    expect(bound()).toBe('None of 226 ingested visits saw any of it: at most 12.0 cores (95 %).');
+    expect(bound({ visits_ingested: 1 })).toBe(
+      'The only ingested visit saw none of it: at most 12.0 cores (95 %).',
     );
     expect(bound({ cores: { value: 0, lo: 0, hi: 0.00004 } })).toContain('at most 0.00100 cores');
   });
@@ -87,7 +87,7 @@ describe('the bound of what nobody saw', () => {
 
   it('says nothing where visits could not have seen it, or it was seen', () => {
     expect(bound({ cores: null })).toBe('');
-    expect(bound({ visits_landed: 0 })).toBe('');
+    expect(bound({ visits_ingested: 0 })).toBe('');
     expect(bound({ samples: 1 })).toBe('');
   });
 });

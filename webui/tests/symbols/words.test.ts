@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { RelandingAnswer } from '../../src/api/types.ts';
+import type { ReprocessingAnswer } from '../../src/api/types.ts';
 import {
   advice,
   answered,
@@ -10,7 +10,7 @@ import {
   stateOf,
 } from '../../src/symbols/words.ts';
 
-const RELANDING: RelandingAnswer = {
+const REPROCESSING: ReprocessingAnswer = {
   id: 1,
   key: 'aa',
   why: 'x was uploaded.',
@@ -18,7 +18,7 @@ const RELANDING: RelandingAnswer = {
   finished_at: null,
   renamed: 0,
   captures: 0,
-  landed: 0,
+  ingested: 0,
   failed: 0,
   left: 0,
 };
@@ -78,13 +78,13 @@ describe('words about symbols', () => {
     expect(shortKey('go:abc/def')).toBe('go:abc/def');
   });
 
-  it('say how far a relanding is', () => {
-    expect(progressOf(RELANDING)).toBe('nothing to be landed again');
-    expect(progressOf({ ...RELANDING, renamed: 1 })).toBe('1 function named at once');
-    expect(progressOf({ ...RELANDING, renamed: 7, captures: 9, landed: 3, failed: 1, left: 5 })).toBe(
-      '7 functions named at once, 4 of 9 captures landed again, 1 could not be',
+  it('say how far a reprocessing is', () => {
+    expect(progressOf(REPROCESSING)).toBe('nothing to be reprocessed');
+    expect(progressOf({ ...REPROCESSING, renamed: 1 })).toBe('1 function named at once');
+    expect(progressOf({ ...REPROCESSING, renamed: 7, captures: 9, ingested: 3, failed: 1, left: 5 })).toBe(
+      '7 functions named at once, 4 of 9 captures reprocessed, 1 could not be',
     );
-    expect(progressOf({ ...RELANDING, captures: 1, landed: 1 })).toBe('1 capture landed again');
+    expect(progressOf({ ...REPROCESSING, captures: 1, ingested: 1 })).toBe('1 capture reprocessed');
   });
 
   it('say what is wrong, and what a machine answered', () => {

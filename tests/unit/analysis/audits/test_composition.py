@@ -5,7 +5,7 @@ import pytest
 
 from analysis.audits.composition import compose
 from analysis.audits.rollout import Rollout
-from analysis.errors import BadShape, CannotSay, TooLittle
+from analysis.errors import BadShape, InsufficientData, NotEstimable
 from tests.unit.analysis.frames import table
 
 
@@ -26,22 +26,22 @@ def test_a_release_comes_and_another_goes() -> None:
     assert new.reached[0.5].value == pytest.approx(4.1, abs=0.4)
     assert isinstance(old, Rollout)
     assert old.reached[0.9].value > old.reached[0.5].value
-    assert isinstance(steady, CannotSay | Rollout)
+    assert isinstance(steady, NotEstimable | Rollout)
 
 
 def test_a_time_without_visits_is_not_zero() -> None:
     found = compose(np.arange(3.0), [table([[1, 3]] * 9), table(np.zeros((0, 2))), table([[3, 1]] * 9)])
     assert np.isnan(found.value[1]).all()
-    assert found.few[1].all()
-    assert isinstance(found.changes()[0], Rollout | CannotSay)
+    assert found.low_confidence[1].all()
+    assert isinstance(found.changes()[0], Rollout | NotEstimable)
 
 
 def test_what_cannot_be_said() -> None:
-    with pytest.raises(TooLittle):
+    with pytest.raises(InsufficientData):
         compose(np.zeros(0), [])
     with pytest.raises(BadShape):
         compose(np.zeros(1), [table([[1, 2]]), table([[1, 2]])])
     with pytest.raises(BadShape):
         compose(np.zeros(2), [table([[1, 2]]), table([[1, 2, 3]])])
     lonely = compose(np.zeros(1), [table([[1, 2]] * 5)]).changes()[0]
-    assert isinstance(lonely, TooLittle)
+    assert isinstance(lonely, InsufficientData)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from analysis.audits.feature import touched
-from analysis.errors import BadShape, NotANumber, TooLittle
+from analysis.errors import BadShape, InsufficientData, NotANumber
 from tests.unit.analysis.frames import table
 
 FLOATING = np.array([True, False, True])
@@ -16,7 +16,7 @@ def test_the_share_is_of_the_sum() -> None:
     found = touched(table(y), FLOATING)
     assert found.share.value == pytest.approx((y[:, 0] + y[:, 2]).sum() / y.sum())
     assert found.share.lo < 0.1 < found.share.hi
-    assert (found.few, found.visits) == (False, 50)
+    assert (found.low_confidence, found.visits) == (False, 50)
 
 
 def test_functions_that_share_the_work_have_less_variance_together() -> None:
@@ -46,7 +46,7 @@ def test_nothing_touched_has_an_upper_bound() -> None:
 
 
 def test_what_cannot_be_said() -> None:
-    with pytest.raises(TooLittle):
+    with pytest.raises(InsufficientData):
         touched(table(np.zeros((0, 3))), FLOATING)
     with pytest.raises(BadShape):
         touched(table(np.ones((3, 2))), FLOATING)

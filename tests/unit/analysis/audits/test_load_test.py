@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from analysis.audits.load_test import against_production
-from analysis.errors import BadShape, Contradictory, TooLittle
+from analysis.errors import BadShape, Contradictory, InsufficientData
 from analysis.reliability import manhattan
 from tests.unit.analysis.frames import table
 
@@ -94,9 +94,9 @@ def test_a_test_larger_than_production_is_held_against_halves() -> None:
 def test_what_cannot_be_said() -> None:
     rng = np.random.default_rng(3)
     production = table(visits(rng, 20), key=np.arange(1000, 1020))
-    with pytest.raises(TooLittle):
+    with pytest.raises(InsufficientData):
         against_production(table(np.zeros((0, ROWS))), production, seed=0)
-    with pytest.raises(TooLittle):
+    with pytest.raises(InsufficientData):
         against_production(table(visits(rng, 5)), production.of(np.arange(7)), seed=0)
     with pytest.raises(BadShape):
         against_production(table(np.ones((5, 3))), production, seed=0)

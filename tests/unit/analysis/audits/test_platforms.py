@@ -58,11 +58,11 @@ def test_a_heavy_visit_marks_a_certain_factor_and_does_not_hide_it() -> None:
         )
         for cpi in (1.0, 0.7)
     ]
-    assert sides[0].few[0]
+    assert sides[0].low_confidence[0]
     found = side_by_side(*sides)
     assert found.p[0] < 1e-4
     assert found.significant[0]
-    assert found.few[0]
+    assert found.low_confidence[0]
 
 
 @settings(max_examples=200, deadline=None)

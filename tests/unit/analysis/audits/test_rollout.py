@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from analysis.audits.rollout import disappearance, rollout
-from analysis.errors import BadShape, Constant, Contradictory, NotANumber, TooLittle
+from analysis.errors import BadShape, Constant, Contradictory, InsufficientData, NotANumber
 
 HOURS = np.arange(0.0, 48.0, 2.0)
 
@@ -79,7 +79,7 @@ def test_what_disappears_is_gone_at_last() -> None:
 @pytest.mark.parametrize(
     ("time", "share", "lo", "hi", "error"),
     [
-        ([0.0], [0.1], [0.0], [0.2], TooLittle),
+        ([0.0], [0.1], [0.0], [0.2], InsufficientData),
         ([0.0, 1.0], [0.1, 0.1], [0.0, 0.0], [0.2, 0.2], Constant),
         ([1.0, 1.0], [0.1, 0.9], [0.0, 0.8], [0.2, 1.0], Contradictory),
         ([0.0, 1.0], [0.5, 0.9], [0.0, 0.8], [0.2, 1.0], Contradictory),

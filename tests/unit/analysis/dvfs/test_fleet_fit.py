@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.dvfs.fleet_fit import from_frequencies
-from analysis.dvfs.left_out import steps_of
-from analysis.errors import BadShape, Constant, Contradictory, NotANumber, TooLittle
+from analysis.dvfs.jackknife import steps_of
+from analysis.errors import BadShape, Constant, Contradictory, InsufficientData, NotANumber
 
 GHZ = 1e9
 A, B = 0.8, 0.1e-9
@@ -121,7 +121,7 @@ def test_one_machine_alone_at_its_frequency_bounds_nothing() -> None:
     visits["cycles"] = np.where(slow, visits["cycles"] * 0.7, visits["cycles"])
     share = from_frequencies(**visits).sensitivity
     assert (share.off_chip_share.lo, share.off_chip_share.hi) == (0, 1)
-    assert share.few
+    assert share.low_confidence
 
 
 def test_one_machine_in_all_says_something_of_itself() -> None:
@@ -189,9 +189,9 @@ def changed(**columns: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("visits", "error"),
     [
-        (fleet(np.random.default_rng(0), 2, 1), TooLittle),
-        (fleet(np.random.default_rng(0), 0, 1), TooLittle),
-        (changed(weight=np.zeros(240)), TooLittle),
+        (fleet(np.random.default_rng(0), 2, 1), InsufficientData),
+        (fleet(np.random.default_rng(0), 0, 1), InsufficientData),
+        (changed(weight=np.zeros(240)), InsufficientData),
         (fleet(np.random.default_rng(0), ghz=(2.0,)), Constant),
         (fleet(np.random.default_rng(0), ghz=(2.0, 2.1)), Constant),
         (changed(weight=np.full(240, np.nan)), NotANumber),

@@ -14,7 +14,7 @@ BASE = 2e9
 
 
 def waits(value: float, lo: float, hi: float) -> FleetSensitivity:
-    return FleetSensitivity(Measured(value, lo, hi), BASE, 100, few=False)
+    return FleetSensitivity(Measured(value, lo, hi), BASE, 100, low_confidence=False)
 
 
 @settings(deadline=None)

@@ -7,7 +7,15 @@ from hypothesis import strategies as st
 
 from analysis.dvfs.memory import MemoryChange
 from analysis.dvfs.timed_runs import TimedRuns, from_runs
-from analysis.errors import BadShape, Constant, Contradictory, NotANumber, TooLittle, Unbounded, Unreachable
+from analysis.errors import (
+    BadShape,
+    Constant,
+    Contradictory,
+    InsufficientData,
+    NotANumber,
+    Unbounded,
+    Unreachable,
+)
 
 GHZ = 1e9
 
@@ -135,8 +143,8 @@ def test_any_frequency_will_do_where_all_waits() -> None:
 @pytest.mark.parametrize(
     ("ghz", "seconds", "error"),
     [
-        ([1.0], [1.0], TooLittle),
-        ([], [], TooLittle),
+        ([1.0], [1.0], InsufficientData),
+        ([], [], InsufficientData),
         ([1.0, 1.0], [1.0, 1.1], Constant),
         ([1.0, 2.0], [1.0, np.nan], NotANumber),
         ([1.0, 2.0], [1.0, 0.0], NotANumber),
@@ -159,7 +167,7 @@ def test_what_cannot_be_said(ghz: list[float], seconds: list[float], error: type
     ("core", "memory", "seconds", "error"),
     [
         ([1.0, 2.0, 3.0], [1.0, 2.0, 3.0], [3.0, 2.0, 1.0], Constant),
-        ([1.0, 2.0], [1.0, 2.0], [2.0, 1.0], TooLittle),
+        ([1.0, 2.0], [1.0, 2.0], [2.0, 1.0], InsufficientData),
         ([1.0, 2.0, 1.0], [1.0, np.nan, 1.0], [1.0, 1.0, 1.0], NotANumber),
         ([1.0, 2.0, 3.0], [1.0, 2.0], [1.0, 1.0, 1.0], BadShape),
         ([1.0, 2.0, 1.0], [1.0, 1.0, 2.0], [3.0, 2.0, 4.0], Contradictory),

@@ -10,7 +10,7 @@ from analysis import estimate, moments
 from analysis.dvfs.one_run import from_counters
 from analysis.dvfs.sensitivity import FleetSensitivity
 from analysis.dvfs.visit_sums import VisitSums, cells_of, sensitivity, sum_up, together
-from analysis.errors import BadShape, Contradictory, NotANumber, TooLittle, Unreachable
+from analysis.errors import BadShape, Contradictory, InsufficientData, NotANumber, Unreachable
 from analysis.weights import Frame, equal, weigh
 from tests.unit.analysis.dvfs.published import BASE
 
@@ -64,7 +64,7 @@ def test_an_end_without_a_frequency_is_infinite() -> None:
 
 def test_visits_of_which_nothing_can_be_said() -> None:
     good = visits(np.random.default_rng(3), 10, 0.2)
-    with pytest.raises(TooLittle):
+    with pytest.raises(InsufficientData):
         ask({name: values[:1] for name, values in good.items()})
     with pytest.raises(Contradictory):
         ask(good, latency_s=90e-8)
@@ -97,7 +97,7 @@ def test_a_small_visit_with_more_misses_than_time_takes_nothing_away() -> None:
 def test_a_visit_that_saw_misses_and_no_time_counts() -> None:
     found = ask_for([10.0, 0.0, 10.0, 10.0], [1e9] * 4, [0, 3e7, 1e7, 2e7])
     assert found.off_chip_share.value == pytest.approx(0.2)
-    with pytest.raises(TooLittle):
+    with pytest.raises(InsufficientData):
         ask_for([0.0] * 4, [1e9] * 4, [1e7] * 4)
 
 
@@ -168,7 +168,7 @@ def test_sums_in_parts_say_what_visits_say_one_by_one() -> None:
         )  # fmt: skip
         model = sensitivity(found.of(found.application == each), cells, weights, BASE)
         assert model.visits == mine.sum()
-        assert model.few == expected.few[0]
+        assert model.low_confidence == expected.low_confidence[0]
         for ours, theirs in zip(
             (model.off_chip_share.value, model.off_chip_share.lo, model.off_chip_share.hi),
             (expected.value[0], expected.lo[0], expected.hi[0]),

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.errors import BadShape, Constant, NotANumber, TooLittle
+from analysis.errors import BadShape, Constant, InsufficientData, NotANumber
 from analysis.event_mining.coupling import couple, dependence
 
 
@@ -95,9 +95,9 @@ def test_machines_without_a_clock_are_no_reason_to_tune_it() -> None:
 
 def test_what_cannot_be_coupled() -> None:
     events, parameters, seconds = made(np.random.default_rng(2), 60)
-    with pytest.raises(TooLittle):
+    with pytest.raises(InsufficientData):
         couple({}, parameters, seconds, seed=0)
-    with pytest.raises(TooLittle):
+    with pytest.raises(InsufficientData):
         couple(events, {}, seconds, seed=0)
     with pytest.raises(BadShape):
         couple({str(number): events["noise"] for number in range(11)}, parameters, seconds, seed=0)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.errors import NotANumber, TooLittle
+from analysis.errors import InsufficientData, NotANumber
 from analysis.event_mining.findings import findings
 from analysis.event_mining.mining import Mined, Ranked, Step
 
@@ -40,7 +40,7 @@ def test_some_are_common_to_all_and_some_to_one() -> None:
 
 
 def test_what_cannot_be_said() -> None:
-    with pytest.raises(TooLittle):
+    with pytest.raises(InsufficientData):
         findings({})
     with pytest.raises(NotANumber):
         findings({"kmeans": KMEANS}, top=0)

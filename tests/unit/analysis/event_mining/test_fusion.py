@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.errors import BadShape, Constant, NotANumber, TooLittle
+from analysis.errors import BadShape, Constant, InsufficientData, NotANumber
 from analysis.event_mining.fusion import Run, fuse, normalised
 from tests.unit.analysis.event_mining.made_runs import runs
 
@@ -44,9 +44,9 @@ def test_events_that_never_change_are_dropped() -> None:
 @pytest.mark.parametrize(
     ("made", "error"),
     [
-        ([], TooLittle),
-        ([Run((), np.zeros((2, 0)), np.ones(2))], TooLittle),
-        ([Run(("a",), np.zeros((0, 1)), np.zeros(0))], TooLittle),
+        ([], InsufficientData),
+        ([Run((), np.zeros((2, 0)), np.ones(2))], InsufficientData),
+        ([Run(("a",), np.zeros((0, 1)), np.zeros(0))], InsufficientData),
         ([Run(("a", "a"), np.zeros((1, 2)), np.ones(1))], BadShape),
         ([Run(("a",), np.zeros((2, 1)), np.ones(1))], BadShape),
         ([Run(("a",), np.array([[np.nan]]), np.ones(1))], NotANumber),

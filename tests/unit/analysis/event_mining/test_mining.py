@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analysis.errors import Constant, NotANumber, TooLittle
+from analysis.errors import Constant, InsufficientData, NotANumber
 from analysis.event_mining.fusion import Fused, fuse
 from analysis.event_mining.mining import Mined, mine, parts
 from tests.unit.analysis.event_mining.made_runs import PLANTED, runs
@@ -68,5 +68,5 @@ def test_what_cannot_be_mined(fused: Fused) -> None:
     with pytest.raises(NotANumber):
         mine(replace(fused, values=np.where(fused.values > 1e6, np.nan, fused.values)), seed=0)
     for few in ({"count": 4, "length": 90}, {"count": 5, "length": 10}):
-        with pytest.raises(TooLittle):
+        with pytest.raises(InsufficientData):
             mine(fuse(runs(np.random.default_rng(2), **few)), seed=0)

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from analysis.errors import NotANumber, TooLittle, Unreachable
+from analysis.errors import InsufficientData, NotANumber, Unreachable
 from analysis.interference.advisor import Tenant, place
 from tests.unit.analysis.interference.made_mixes import chip
 from tests.unit.analysis.interference.test_target import trained
@@ -28,7 +28,7 @@ def total(tenants: list[Tenant], members: tuple[int, ...]) -> float:
     cache, bandwidth = sum(own.cache[0] for own in owns), sum(own.bandwidth[0] for own in owns)
     try:
         return sum(max(0.0, tenants[member].target.value(cache, bandwidth)) for member in members)
-    except TooLittle:
+    except InsufficientData:
         return np.inf
 
 
@@ -95,7 +95,7 @@ def test_a_search_that_ended_says_so(tenants: list[Tenant]) -> None:
 def test_what_cannot_be_placed(tenants: list[Tenant]) -> None:
     with pytest.raises(Unreachable):
         place(tenants, 1, 4)
-    with pytest.raises(TooLittle):
+    with pytest.raises(InsufficientData):
         place([], 1, 4)
     with pytest.raises(NotANumber):
         place([Tenant(tenants[0].target, -0.1)], 1, 4)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analysis.errors import BadShape, NotANumber, TooLittle
+from analysis.errors import BadShape, InsufficientData, NotANumber
 from analysis.interference.advisor import Tenant, place
 from analysis.interference.colocation import Chips, alone, training
 from analysis.interference.pieces import of_peak
@@ -128,11 +128,11 @@ def test_a_program_is_placed_by_its_typical_pressure() -> None:
 
 def test_what_cannot_be_said() -> None:
     chips = made(np.random.default_rng(3), chips=20)
-    with pytest.raises(TooLittle):
+    with pytest.raises(InsufficientData):
         alone(chips, 1)
-    with pytest.raises(TooLittle):
+    with pytest.raises(InsufficientData):
         training(chips, 1, {})
-    with pytest.raises(TooLittle):
+    with pytest.raises(InsufficientData):
         training(chips, 7, {7: alone(made(np.random.default_rng(4)), 1)})
     for change, error in (
         ({"cycles": chips.cycles * np.nan}, NotANumber),

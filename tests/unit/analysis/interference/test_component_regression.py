@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.errors import BadShape, Constant, NotANumber, TooLittle
+from analysis.errors import BadShape, Constant, InsufficientData, NotANumber
 from analysis.interference.component_regression import PieceFit, Plane, fit_piece
 
 PUBLISHED = {
@@ -139,7 +139,7 @@ def test_units_of_pressure_do_not_matter(seed: int, factor: float) -> None:
 
 def test_what_cannot_be_said() -> None:
     x, y = made(np.random.default_rng(7), 20)
-    with pytest.raises(TooLittle):
+    with pytest.raises(InsufficientData):
         fit_piece(x[:7], y[:7])
     with pytest.raises(Constant):
         fit_piece(np.ones((20, 2)), y)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.errors import BadShape, CannotSay, Constant, Contradictory, NotANumber, TooLittle
+from analysis.errors import BadShape, Constant, Contradictory, InsufficientData, NotANumber, NotEstimable
 from analysis.interference.experiments import Metric, Program, Run, programs, training
 from analysis.interference.pieces import of_peak
 from analysis.interference.target import fit_target
@@ -81,16 +81,16 @@ def test_runs_alone_are_averaged() -> None:
 
 def test_too_few_runs_do_not_train() -> None:
     runs = made(np.random.default_rng(1))
-    with pytest.raises(TooLittle, match="runs of etl beside others: 0"):
+    with pytest.raises(InsufficientData, match="runs of etl beside others: 0"):
         training(runs, "etl", PEAK)
-    with pytest.raises(TooLittle, match="No run of web alone says its cpi"):
+    with pytest.raises(InsufficientData, match="No run of web alone says its cpi"):
         training(runs[1:], "web", PEAK)
-    with pytest.raises(TooLittle, match="No run of web alone says its cpi"):
+    with pytest.raises(InsufficientData, match="No run of web alone says its cpi"):
         training([alone("web", None, None), *runs[1:]], "web", PEAK)
-    with pytest.raises(TooLittle, match=r"No run of (batch, )?etl"):
+    with pytest.raises(InsufficientData, match=r"No run of (batch, )?etl"):
         training([run for run in runs if run.beside or run.target in {"web", "feed"}], "web", PEAK)
     few = training(runs[:9], "web", PEAK)
-    with pytest.raises(TooLittle, match="8 needed"):
+    with pytest.raises(InsufficientData, match="8 needed"):
         fit_target(few.own, few.mixes, few.degradation, of_peak(PEAK))
 
 
@@ -101,7 +101,7 @@ def test_what_never_varies_does_not_train() -> None:
     runs = made(np.random.default_rng(1), 0)
     alike = [Run("web", ("feed",), Metric.CPI, 1.7 + 0.001 * number) for number in range(12)]
     found = training([*runs, *alike], "web", PEAK)
-    with pytest.raises(CannotSay, match="same pressure"):
+    with pytest.raises(NotEstimable, match="same pressure"):
         fit_target(found.own, found.mixes, found.degradation, of_peak(PEAK))
 
 
@@ -198,7 +198,7 @@ def test_degradation_is_that_of_times_whatever_the_metric(values: list[float], s
         runs = [alone("web", metric, of(solo)), alone("feed", None, None), *mixes]
         try:
             return [round(each, 9) for each in training(runs, "web", PEAK).degradation.tolist()]
-        except CannotSay as error:
+        except NotEstimable as error:
             return error.reason
 
     cpi, ipc = told(Metric.CPI), told(Metric.IPC)

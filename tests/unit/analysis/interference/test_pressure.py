@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from analysis.errors import BadShape, Contradictory, NotANumber, TooLittle
+from analysis.errors import BadShape, Contradictory, InsufficientData, NotANumber
 from analysis.interference.pieces import NAMES, Cuts, of_peak
 from analysis.interference.pressure import Pressures, degradation
 
@@ -20,7 +20,7 @@ def test_degradation_is_relative_to_alone() -> None:
         ([1.0], 0.0, NotANumber),
         ([np.nan], 1.0, NotANumber),
         ([1.0, 2.0], [1.0], BadShape),
-        ([], 1.0, TooLittle),
+        ([], 1.0, InsufficientData),
     ],
 )
 def test_runs_that_cannot_be(together: list[float], alone: float, error: type[Exception]) -> None:

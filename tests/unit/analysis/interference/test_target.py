@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from analysis.errors import BadShape, CannotSay, NotANumber, TooLittle
+from analysis.errors import BadShape, InsufficientData, NotANumber, NotEstimable
 from analysis.interference.component_regression import PieceFit
 from analysis.interference.pressure import Pressures
 from analysis.interference.target import Target, fit_target
@@ -27,7 +27,7 @@ def test_unseen_mixes_are_foretold_better_than_by_the_mean() -> None:
         for c, b, truth in zip(mixes.cache, mixes.bandwidth, made.truth(mixes), strict=True):
             try:
                 found = target.predict(c, b)
-            except TooLittle:
+            except InsufficientData:
                 refused += 1
                 continue
             off.append(abs(found.degradation.value - truth))
@@ -52,7 +52,7 @@ def test_a_piece_below_the_targets_own_bandwidth_has_no_function() -> None:
     made = chip(rng)
     heavy = Pressures(np.append(made.programs.cache, 30.0), np.append(made.programs.bandwidth, 4.0))
     target = trained(rng, Chip(heavy, 30, 0.1, 0.4))
-    assert isinstance(target.pieces[0], TooLittle)
+    assert isinstance(target.pieces[0], InsufficientData)
     assert isinstance(target.pieces[1], PieceFit)
     with pytest.raises(NotANumber, match="own"):
         target.predict(31.0, 3.0)
@@ -64,7 +64,7 @@ def test_few_mixes_of_a_piece_are_its_reason() -> None:
     light = made.programs.of_mixes(np.array([[made.target]]))
     mixes = made.programs.of_mixes(made.mixes(rng, 60, others=1))
     target = fit_target(light, mixes, made.truth(mixes), CUTS)
-    with pytest.raises(TooLittle, match="bandwidth-bound"):
+    with pytest.raises(InsufficientData, match="bandwidth-bound"):
         target.predict(900.0, 12.0)
 
 
@@ -80,14 +80,14 @@ def test_beyond_what_was_seen_is_an_extrapolation() -> None:
 def test_what_cannot_be_said() -> None:
     own = Pressures(np.array([1.0]), np.array([0.5]))
     mixes = Pressures(np.linspace(1, 9, 5), np.linspace(1, 3, 5))
-    with pytest.raises(TooLittle, match="No piece"):
+    with pytest.raises(InsufficientData, match="No piece"):
         fit_target(own, mixes, np.zeros(5), CUTS)
-    with pytest.raises(TooLittle):
+    with pytest.raises(InsufficientData):
         fit_target(own, Pressures(np.zeros(0), np.zeros(0)), np.zeros(0), CUTS)
     with pytest.raises(NotANumber):
         fit_target(own, mixes, np.full(5, np.nan), CUTS)
     with pytest.raises(BadShape):
         fit_target(own, mixes, np.zeros(4), CUTS)
     alike = Pressures(np.full(20, 5.0), np.full(20, 2.0))
-    with pytest.raises(CannotSay):
+    with pytest.raises(NotEstimable):
         fit_target(own, alike, np.linspace(0, 1, 20), CUTS)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from analysis.movers.parts import Parts
+from analysis.movers.function_parts import Parts
 
 DIMENSIONS = ("version", "compiler", "kernel", "platform", "datacenter")
 Share = Callable[[dict[str, np.ndarray]], np.ndarray]

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from analysis.errors import BadShape, Constant, NotANumber, TooLittle
+from analysis.errors import BadShape, Constant, InsufficientData, NotANumber
 from analysis.movers.attribution import Attribution, Kind, attribute
 from tests.unit.analysis.movers.made_days import DIMENSIONS, Share, day, flat
 
@@ -79,9 +79,9 @@ def test_visits_of_both_sides_are_shuffled_in_pairs() -> None:
 def test_what_cannot_be_said() -> None:
     rng = np.random.default_rng(7)
     now, before = day(rng, 1, flat), day(rng, 0, flat)
-    with pytest.raises(TooLittle):
+    with pytest.raises(InsufficientData):
         attribute(day(rng, 2, flat, visits=7), before, DIMENSIONS, seed=0)
-    with pytest.raises(TooLittle):
+    with pytest.raises(InsufficientData):
         attribute(replace(now, x=0 * now.x, y=0 * now.y), before, DIMENSIONS, seed=0)
     with pytest.raises(Constant):
         attribute(now, now, DIMENSIONS, seed=0)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.errors import BadShape, NotANumber, TooLittle, Unreachable
+from analysis.errors import BadShape, InsufficientData, NotANumber, Unreachable
 from analysis.placement.affinity import Fleet, assign, cost
 from analysis.placement.moves import moves, that_matter
 from analysis.placement.uncertainty import promise
@@ -129,7 +129,7 @@ def test_a_present_that_breaks_a_wish_may_cost() -> None:
         ({"capacity": np.array([np.nan, 1.0])}, NotANumber),
         ({"cpi": np.ones((2, 3))}, BadShape),
         ({"pinned": np.array([True])}, BadShape),
-        ({"load": np.zeros((0, 2)), "cpi": np.zeros((0, 2)), "capacity": None}, TooLittle),
+        ({"load": np.zeros((0, 2)), "cpi": np.zeros((0, 2)), "capacity": None}, InsufficientData),
     ],
 )
 def test_what_cannot_be_said(change: dict[str, Any], error: type[Exception]) -> None:
@@ -158,7 +158,7 @@ def test_ends_need_the_fleets_shape() -> None:
         promise(TABLE_1, assign(TABLE_1), np.ones((2, 3)), seed=0)
     with pytest.raises(NotANumber):
         promise(TABLE_1, assign(TABLE_1), np.full((2, 2), np.nan), seed=0)
-    with pytest.raises(TooLittle):
+    with pytest.raises(InsufficientData):
         promise(TABLE_1, assign(TABLE_1), np.full((2, 2), 0.1), seed=0, draws=10)
     with pytest.raises(NotANumber):
         that_matter([], share=1.1)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from analysis.errors import BadShape, Constant, Contradictory, NotANumber, TooLittle
+from analysis.errors import BadShape, Constant, Contradictory, InsufficientData, NotANumber
 from analysis.smt.capacity import forecast
 
 RATES = np.linspace(50, 450, 48)
@@ -51,7 +51,7 @@ def test_noise_that_drowns_the_slope_has_no_upper_end() -> None:
 @pytest.mark.parametrize(
     ("rate", "load", "error"),
     [
-        (RATES[:7], RATES[:7] / 1000, TooLittle),
+        (RATES[:7], RATES[:7] / 1000, InsufficientData),
         (np.full(10, 5.0), np.linspace(0, 1, 10), Constant),
         (RATES, np.full(48, 0.4), Constant),
         (RATES, 0.9 - RATES / 1000, Constant),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from analysis.errors import BadShape, NotANumber, TooLittle
+from analysis.errors import BadShape, InsufficientData, NotANumber
 from analysis.smt.fleet import of_applications, of_both, of_cluster
 from analysis.smt.machine import of_counters, of_cpus
 from analysis.weights import CLASSES, Weights, equal
@@ -83,13 +83,13 @@ def test_both_ways_are_of_the_same_visits() -> None:
     assert found.largest_disagreement == pytest.approx(0.25)
     with pytest.raises(BadShape):
         of_both(*one_stratum(2), counted=counted, system=system[:1], seconds=np.ones(2))
-    with pytest.raises(TooLittle):
+    with pytest.raises(InsufficientData):
         of_both(*one_stratum(0), counted=[], system=[], seconds=np.ones(0))
 
 
 def test_what_cannot_be_said() -> None:
     load = of_cpus(CORES, [0.1] * 4, 1.2)
-    with pytest.raises(TooLittle):
+    with pytest.raises(InsufficientData):
         of_cluster(*one_stratum(0), loads=[], seconds=np.zeros(0))
     with pytest.raises(BadShape):
         of_cluster(*one_stratum(2), loads=[load], seconds=np.ones(2))
@@ -98,7 +98,7 @@ def test_what_cannot_be_said() -> None:
     pair = {"row": np.zeros(1, np.int64), "visit": np.zeros(1, np.int64), "rows": 1}
     with pytest.raises(NotANumber):
         of_applications(*one_stratum(1), loads=[load], seconds=np.ones(1), cpu_seconds=np.zeros(1), **pair)
-    with pytest.raises(TooLittle):
+    with pytest.raises(InsufficientData):
         of_applications(*one_stratum(0), loads=[], seconds=np.ones(0), cpu_seconds=np.ones(1), **pair)
     with pytest.raises(BadShape):
         of_applications(*one_stratum(1), loads=[load], seconds=np.ones(2), cpu_seconds=np.ones(1), **pair)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.errors import BadShape, Contradictory, NotANumber, TooLittle
+from analysis.errors import BadShape, Contradictory, InsufficientData, NotANumber
 from analysis.smt.machine import NONE, of_cores, of_counters, of_cpus
 from analysis.smt.states import from_utilisation
 
@@ -70,16 +70,16 @@ def test_threads_that_are_kept_apart_use_up_more_than_their_times_say() -> None:
     by_cycles = of_counters(threads=100, either=100, available=100, cores=1, coefficient=1.4)
     assert by_time.apu == pytest.approx(0.5 * 0.7 + 0.25)
     assert by_cycles.apu == pytest.approx(0.7)
-    with pytest.raises(TooLittle):
+    with pytest.raises(InsufficientData):
         of_counters(threads=1, either=1, available=1, cores=0, coefficient=1.4)
     with pytest.raises(NotANumber):
         of_counters(threads=1, either=1, available=1, cores=1, coefficient=0.4)
 
 
 def test_what_cannot_be_said() -> None:
-    with pytest.raises(TooLittle):
+    with pytest.raises(InsufficientData):
         of_cpus(np.zeros(0, np.int64), [], 1.2)
-    with pytest.raises(TooLittle):
+    with pytest.raises(InsufficientData):
         of_cores(NONE, np.zeros(0), 1.2)
     with pytest.raises(Contradictory, match="4 threads"):
         of_cpus(np.zeros(4, np.int64), [0.1] * 4, 1.2)

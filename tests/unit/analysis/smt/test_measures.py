@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from analysis.errors import BadShape, Constant, NotANumber, TooLittle
+from analysis.errors import BadShape, Constant, InsufficientData, NotANumber
 from analysis.smt.measures import errors
 from analysis.smt.states import States, from_utilisation
 
@@ -45,7 +45,7 @@ def test_what_cannot_be_said() -> None:
     load, states = steps_on_one_thread()
     with pytest.raises(BadShape):
         errors(load[:5], states, OC)
-    with pytest.raises(TooLittle):
+    with pytest.raises(InsufficientData):
         errors(load + 5, states, OC)
     with pytest.raises(Constant):
         errors(np.full(11, 0.5), states, OC)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.errors import BadShape, Contradictory, NotANumber, TooLittle
+from analysis.errors import BadShape, Contradictory, InsufficientData, NotANumber
 from analysis.smt.overlap import Effect, from_throughput, from_times, mixed
 
 
@@ -47,8 +47,8 @@ def test_alike_repetitions_have_no_width() -> None:
 @pytest.mark.parametrize(
     ("single", "both", "error"),
     [
-        ([], [1.0], TooLittle),
-        ([1.0], [], TooLittle),
+        ([], [1.0], InsufficientData),
+        ([1.0], [], InsufficientData),
         ([1.0], [np.nan], NotANumber),
         ([0.0], [1.0], NotANumber),
         ([100.0], [300.0], Contradictory),
@@ -86,7 +86,7 @@ def test_a_mix_of_ones_is_one() -> None:
 
 
 def test_mixes_that_cannot_be() -> None:
-    with pytest.raises(TooLittle):
+    with pytest.raises(InsufficientData):
         mixed([], [])
     with pytest.raises(NotANumber):
         mixed([0.9], [1.0])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.errors import BadShape, Contradictory, NotANumber, TooLittle
+from analysis.errors import BadShape, Contradictory, InsufficientData, NotANumber
 from analysis.smt.states import (
     SKEW,
     from_cycles,
@@ -83,7 +83,7 @@ def test_counters_read_one_after_another_may_differ_a_little() -> None:
 def test_cores_need_the_same_readings() -> None:
     with pytest.raises(BadShape):
         from_utilisation([0.5, 0.5], [0.5])
-    with pytest.raises(TooLittle):
+    with pytest.raises(InsufficientData):
         from_utilisation([], [])
     with pytest.raises(NotANumber):
         from_utilisation([1.2], [0.5])

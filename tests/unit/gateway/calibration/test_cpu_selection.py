@@ -14,7 +14,7 @@ from gateway.calibration.cpu_selection import (
 from gateway.errors import CalibrationRefused
 from gateway.machine.cpu_usage import CpuTimes, Reading
 from gateway.machine.topology import CpuLocation, Topology
-from tests.made_sysfs import write
+from tests.fake_sysfs import write
 
 Refusal = gateway_pb2.CalibrateRefusal
 TWO_CORES = Topology((0, 1, 2, 3), siblings=((0, 2), (1, 3)))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from fleetpb import capture_pb2
 from gateway.capture.packer import EXACT, KERNEL, UNKNOWN, FrameKey, GroupKey, Image, Packed, Packer
 from gateway.process.identity import Identity
-from storage.landing.decode import decode_capture
+from storage.ingest.decode_capture import decode_capture
 
 LIBC = Image(capture_pb2.Mapping.FILE, "/lib/libc.so.6", b"\xaa" * 20)
 TOOL = Image(capture_pb2.Mapping.FILE, "/usr/bin/tool", b"", "sha256:00", deleted=True)
@@ -181,7 +181,7 @@ def test_nothing_is_added_lost_or_moved(taken: list[tuple[int, str, tuple[list[F
     assert sum(group.processes for group in capture.groups) == len(taken)
 
 
-def test_whatever_is_packed_can_be_landed():
+def test_whatever_is_packed_can_be_ingested():
     """A path may be longer than the kernel takes in one call, and an unwind table may say anything."""
     packer = Packer()
     deep = [f"/{'d/' * 5000}{name}" for name in ("tool", "other/tool")]

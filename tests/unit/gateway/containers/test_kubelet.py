@@ -14,8 +14,8 @@ from gateway.containers import kubelet as module
 from gateway.containers.errors import KubeletUnavailable
 from gateway.containers.kubelet import KubeletPods, fetch
 from gateway.containers.label_settings import parse_kubelet
-from tests.kubelets import POD, A, Answer, kubelet, listed, says, write_self_signed
-from tests.leases import leased
+from tests.fake_kubelet import POD, A, Answer, kubelet, listed, says, write_self_signed
+from tests.file_leases import leased
 
 DEADLINE_S = 20.0
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from gateway.containers.label_settings import NO_LABELS, LabelSettings, parse_kubelet
 from gateway.containers.label_sources import MAX_LABELS, LabelSources
-from tests.kubelets import POD, UID, A, kubelet, listed, says
-from tests.made_sysfs import write
+from tests.fake_kubelet import POD, UID, A, kubelet, listed, says
+from tests.fake_sysfs import write
 
 DEADLINE_S = 20.0
 

@@ -17,7 +17,7 @@ from gateway.containers.labels_file import (
     parse_labels_file,
 )
 from gateway.containers.placement import parse_cgroup
-from tests.leases import leased
+from tests.file_leases import leased
 
 A = "0123456789abcdef" * 4
 B = "0123456789ab" + "f" * 52

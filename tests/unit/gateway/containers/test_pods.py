@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gateway.containers.errors import KubeletUnavailable
 from gateway.containers.pods import MAX_PODS, image_labels, parse_pods
-from tests.kubelets import HASH, POD, UID, A, B, listed
+from tests.fake_kubelet import HASH, POD, UID, A, B, listed
 
 
 def test_a_deployment():

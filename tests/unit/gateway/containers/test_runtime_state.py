@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.containers.runtime_state import MAX_BYTES, MISSED_S, RuntimeState, annotated, docker, podman
-from tests.leases import leased
-from tests.made_sysfs import write
+from tests.fake_sysfs import write
+from tests.file_leases import leased
 
 A = "0123456789abcdef" * 4
 B = "f" * 64

@@ -14,7 +14,7 @@ import pytest
 from gateway.errors import ProcessGone
 from gateway.jit import map_file
 from gateway.jit.map_file import MapRefused, open_map, open_map_of_ended, read_owner
-from tests.leases import leased
+from tests.file_leases import leased
 
 GONE = 1 << 23
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.machine.frequency import Bounds, find_frequencies, parse_cpuinfo
-from tests.made_sysfs import cpufreq, write
+from tests.fake_sysfs import cpufreq, write
 
 CPUINFO = "processor\t: 0\ncpu MHz\t\t: 2400.5\n\nprocessor\t: 1\ncpu MHz\t\t: 1200.0\n\nprocessor\t: 2\ncpu MHz\t\t: 0.000"
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.machine.idle_states import IdleStates, find_idle_states, residency
-from tests.made_sysfs import cpuidle
+from tests.fake_sysfs import cpuidle
 
 
 def test_states_are_read_in_their_order(tmp_path: Path):

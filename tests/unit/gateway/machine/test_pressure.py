@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.machine.pressure import PressureStall, parse_pressure, read_pressure, stalled_us
-from tests.made_sysfs import write
+from tests.fake_sysfs import write
 
 CPU = "some avg10=1.53 avg60=0.87 avg300=0.73 total=100\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n"
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fleetpb import capture_pb2
 from gateway.machine.topology import UNKNOWN_LOCATION, CpuLocation, online_cpus, parse_cpu_list, read_topology
-from tests.made_sysfs import write
+from tests.fake_sysfs import write
 
 
 @pytest.mark.parametrize(

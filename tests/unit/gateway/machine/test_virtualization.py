@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gateway.machine.virtualization import container, hypervisor
-from tests.made_sysfs import write
+from tests.fake_sysfs import write
 
 GUEST = {"flags": "fpu hypervisor"}
 KVM_LEAF = b"\1\0\0\x40" + b"KVMKVMKVM\0\0\0"

@@ -12,7 +12,7 @@ from gateway.capture.machine_description import cpuinfo, describe, nominal_mhz
 from gateway.machine import kernel_files
 from gateway.machine.meminfo import meminfo, parse_meminfo
 from gateway.machine.window_metrics import MachineMetrics, find_sources, put_load
-from tests.made_sysfs import cpufreq, cpuidle, write
+from tests.fake_sysfs import cpufreq, cpuidle, write
 
 MEMINFO = "MemTotal:  1000 kB\nMemAvailable:  250 kB\nHugePages_Total: 3\nSwapTotal: 100 kB\nSwapFree: 60 kB"
 

@@ -16,7 +16,7 @@ from gateway.perf.cpu_models import CHOICES, Microarchitecture, microarchitectur
 from gateway.perf.event_lookup import GENERIC_NAMES, find_event
 from gateway.perf.event_names import parse_event_name
 from gateway.perf.events import EVENTS, Event
-from tests.made_sys import (
+from tests.fake_pmu_sysfs import (
     AMD_CPU,
     EPYC_7763,
     INTEL_CPU,

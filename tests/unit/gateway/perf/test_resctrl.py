@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.perf.resctrl import BytesMoved, package_of_domain, read_moved
-from tests.made_sys import write
+from tests.fake_pmu_sysfs import write
 
 
 def test_each_l3_is_read_and_what_is_unavailable_left_out(tmp_path: Path):

@@ -3,7 +3,18 @@
 from pathlib import Path
 
 from gateway.perf.uncore import READ, TRANSFERRED, WRITTEN, uncore_groups
-from tests.made_sys import DF, EPYC_7763, IMC, IMC_IN_HALVES, POWER, XEON_6148, cpuinfo, epyc, sources, xeon
+from tests.fake_pmu_sysfs import (
+    DF,
+    EPYC_7763,
+    IMC,
+    IMC_IN_HALVES,
+    POWER,
+    XEON_6148,
+    cpuinfo,
+    epyc,
+    sources,
+    xeon,
+)
 
 
 def test_a_xeon_counts_lines_of_each_memory_controller(tmp_path: Path):

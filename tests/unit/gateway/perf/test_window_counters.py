@@ -12,7 +12,7 @@ from gateway.perf.descriptors import descriptors_for_events
 from gateway.perf.uncore import READ, TRANSFERRED, WRITTEN
 from gateway.perf.window_counters import STANDING, WindowCounters
 from tests.fake_perf import FakeKernel
-from tests.made_sys import EPYC_7763, XEON_8480, cpuinfo, epyc, sources, write, xeon
+from tests.fake_pmu_sysfs import EPYC_7763, XEON_8480, cpuinfo, epyc, sources, write, xeon
 
 Machine = tuple[Path, Path]
 CPUS = (0, 1, 28, 29)

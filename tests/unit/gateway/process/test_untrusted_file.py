@@ -19,8 +19,8 @@ from gateway.process.file_systems import USERS_PROGRAM
 from gateway.process.images import Image, Images
 from gateway.process.maps import Vma, read_executable_maps
 from gateway.process.untrusted_file import open_untrusted, pinned, pinned_by_walk, read_untrusted
-from tests.leases import give_away, leased
-from tests.served_files import CONTENT, NAME, NOBODY, ROOT, spinning
+from tests.file_leases import give_away, leased
+from tests.fuse_server import CONTENT, NAME, NOBODY, ROOT, spinning
 
 T = TypeVar("T")
 DEADLINE_S = 60.0

@@ -140,24 +140,32 @@ def test_a_daemon_whose_server_dies_is_alive_and_not_ready(tmp_path: Path):
 @pytest.mark.parametrize("address", ["0.0.0.0:9464", "10.1.2.3:9464", "[::]:9464"])
 def test_what_others_reach_needs_a_word(address: str):
     parser = build_parser()
-    arguments = ["--listen", "unix:/run/x.sock", "--observe", address]
-    with pytest.raises(UnsafeAddress, match="--observe-openly"):
+    arguments = ["--listen", "unix:/run/x.sock", "--metrics-listen", address]
+    with pytest.raises(UnsafeAddress, match="--metrics-allow-remote"):
         settings_of(parser.parse_args(arguments), parser)
-    assert settings_of(parser.parse_args([*arguments, "--observe-openly"]), parser).observe is not None
+    assert (
+        settings_of(parser.parse_args([*arguments, "--metrics-allow-remote"]), parser).metrics_listen
+        is not None
+    )
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:9464", "[::1]:9464", "unix:/run/y.sock"])
 def test_what_only_this_machine_reaches_is_free(address: str):
     parser = build_parser()
-    arguments = ["--listen", "unix:/run/x.sock", "--observe", address]
-    assert settings_of(parser.parse_args(arguments), parser).observe is not None
+    arguments = ["--listen", "unix:/run/x.sock", "--metrics-listen", address]
+    assert settings_of(parser.parse_args(arguments), parser).metrics_listen is not None
 
 
 @pytest.mark.parametrize(
-    "more", [["--observe", "systemd"], ["--observe", "x"], ["--observe", "127.0.0.1:1", "--exit-when-idle"]]
+    "more",
+    [
+        ["--metrics-listen", "systemd"],
+        ["--metrics-listen", "x"],
+        ["--metrics-listen", "127.0.0.1:1", "--exit-when-idle"],
+    ],
 )
 def test_what_makes_no_sense_is_refused(more: list[str], capsys: pytest.CaptureFixture[str]):
     parser = build_parser()
     with pytest.raises(SystemExit):
         settings_of(parser.parse_args(["--listen", "systemd", *more]), parser)
-    assert "--observe" in capsys.readouterr().err or more[1] == "x"
+    assert "--metrics-listen" in capsys.readouterr().err or more[1] == "x"

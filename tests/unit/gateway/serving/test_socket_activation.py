@@ -13,7 +13,7 @@ import pytest
 from gateway.serving.connections import Listener
 from gateway.serving.socket_activation import SocketActivator
 from tests.handshakes import client_hello
-from tests.until import until
+from tests.polling import until
 
 SIZE = 300 << 10
 """What the relay and the server's socket hold of it, while the caller takes nothing."""

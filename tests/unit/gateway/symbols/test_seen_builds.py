@@ -3,7 +3,7 @@ import os
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.symbols.seen_builds import MAX_AGE_S, MAX_PATH_BYTES, REMEMBERED, SeenBuild, SeenBuilds
+from gateway.symbols.seen_builds import MAX_AGE_S, MAX_BUILDS, MAX_PATH_BYTES, SeenBuild, SeenBuilds
 from tests.fake_clock import FakeClock
 
 KEYS = st.text(max_size=12)
@@ -39,11 +39,11 @@ def test_a_path_that_is_too_long_is_left_out_whole():
 
 def test_the_oldest_give_way():
     seen_builds = SeenBuilds()
-    for number in range(REMEMBERED + 1):
+    for number in range(MAX_BUILDS + 1):
         seen_builds.note(f"{number:x}", number, "/bin/a")
     assert seen_builds.find("0") is None
     assert seen_builds.find("1") == SeenBuild(1, "/bin/a")
-    assert seen_builds.find(f"{REMEMBERED:x}") == SeenBuild(REMEMBERED, "/bin/a")
+    assert seen_builds.find(f"{MAX_BUILDS:x}") == SeenBuild(MAX_BUILDS, "/bin/a")
 
 
 def test_a_forked_server_and_its_successor_share_them():

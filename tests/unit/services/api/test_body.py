@@ -57,7 +57,7 @@ def test_a_body_that_stops_coming_is_given_up(tmp_path: Path, monkeypatch: pytes
     assert caught.value.status == HTTPStatus.REQUEST_TIMEOUT
 
 
-class Desk:
+class Service:
     """Takes nothing; has no source, which it finds out when it is let go on."""
 
     largest_bytes = 10
@@ -81,15 +81,15 @@ class Desk:
 
 
 class Api:
-    """The routes over a desk; one query at a time."""
+    """The routes over a service; one query at a time."""
 
-    def __init__(self, folder: Path, desk: Desk | None = None, **options: int) -> None:
-        self.desk = desk or Desk()
+    def __init__(self, folder: Path, service: Service | None = None, **options: int) -> None:
+        self.service = service or Service()
         self._app = FastAPI()
         problems.install(self._app)
         access = Access(folder, parse_tokens([f"operator:{TOKEN}"]))
         self._app.include_router(
-            symbols_router(self.desk, access, anyio.CapacityLimiter(1), folder, **options)  # type: ignore[arg-type]  # by its shape
+            symbols_router(self.service, access, anyio.CapacityLimiter(1), folder, **options)  # type: ignore[arg-type]  # by its shape
         )
 
     async def ask(self, method: str, path: str, receive: Receive) -> int:
@@ -143,16 +143,16 @@ def test_a_source_that_is_waited_for_holds_up_no_query(tmp_path: Path) -> None:
             tasks.start_soon(api.ask, "GET", "source", whole())
             try:
                 with anyio.fail_after(10):
-                    await api.desk.searching.wait()
+                    await api.service.searching.wait()
                     return await api.ask("GET", "symbols/aa", whole())
             finally:
-                api.desk.go_on.set()
+                api.service.go_on.set()
 
     assert anyio.run(run) == 404
 
 
 def test_no_more_uploads_are_looked_into_than_there_is_memory_for(tmp_path: Path) -> None:
-    class Slow(Desk):
+    class Slow(Service):
         """Looks into uploads until all that may be looked into are."""
 
         def __init__(self) -> None:
@@ -172,14 +172,14 @@ def test_no_more_uploads_are_looked_into_than_there_is_memory_for(tmp_path: Path
                 self.now -= 1
             raise UnusableFile("It is none.")
 
-    desk = Slow()
+    service = Slow()
 
     async def run() -> None:
-        api = Api(tmp_path, desk, inspections=2)
+        api = Api(tmp_path, service, inspections=2)
         async with anyio.create_task_group() as tasks:
             for _ in range(6):
                 tasks.start_soon(api.ask, "POST", "symbols", whole())
 
     anyio.run(run)
-    assert desk.both.is_set()
-    assert desk.most == 2
+    assert service.both.is_set()
+    assert service.most == 2

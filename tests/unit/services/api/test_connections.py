@@ -11,10 +11,10 @@ import uvicorn
 from fastapi import FastAPI, Response
 from uvicorn.server import ServerState
 
+from services.api.connection_limits import Connection, Connections
 from services.api.connections import CuttableConnection
-from services.api.listening import Connection, Connections
-from tests.listening import listening
-from tests.until import until
+from tests.polling import until
+from tests.threaded_server import listening
 
 HEAD = b"GET / HTTP/1.1\r\nHost: localhost\r\n"
 BODY = b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n"

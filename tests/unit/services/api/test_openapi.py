@@ -42,7 +42,7 @@ def test_everything_is_described(description: dict):
             ),
             *("callers", "lines", "shared-code", "shared-code/users"),
             *("symbols", "symbols/{key}", "symbols/{key}/{sha256}", "debug-files", "sources", "source"),
-            *("relandings", "data/profiles", "data/captures"),
+            *("reprocessings", "data/profiles", "data/captures"),
             *("experiments", "experiments/{name}"),
             *(f"analysis/{model}" for model in MODELS),
         )

@@ -45,8 +45,8 @@ def computed(body: bytes = BODY) -> Response:
     return response
 
 
-def put(cache: ResponseCache, asked: Request, body: bytes = BODY, *, asked_at: float = 100.0) -> None:
-    cache.put(Key.of(asked, "json"), computed(body), asked_at=asked_at)
+def put(cache: ResponseCache, asked: Request, body: bytes = BODY, *, queried_at: float = 100.0) -> None:
+    cache.put(Key.of(asked, "json"), computed(body), queried_at=queried_at)
 
 
 def get(cache: ResponseCache, asked: Request, form: str = "json") -> Response | None:
@@ -68,11 +68,11 @@ def test_a_hit_is_the_computed_response_and_its_age(cache: ResponseCache, clock:
 
 def test_age_counts_from_the_question(cache: ResponseCache, clock: Clock):
     clock.now = 108.0
-    put(cache, request(), asked_at=100.0)
+    put(cache, request(), queried_at=100.0)
     assert get(cache, request()) is not None
     clock.now = 110.5
     assert get(cache, request()) is None
-    put(cache, request("slow"), asked_at=100.0)
+    put(cache, request("slow"), queried_at=100.0)
     assert get(cache, request("slow")) is None
 
 
@@ -126,7 +126,7 @@ def test_expired_responses_free_their_memory(cache: ResponseCache, clock: Clock)
     put(cache, request("a"), bytes(20_000))
     put(cache, request("b"), bytes(20_000))
     clock.now = 111.0
-    put(cache, request("c"), asked_at=111.0)
+    put(cache, request("c"), queried_at=111.0)
     assert cache.size.rows == 1
     assert cache.size.bytes < 20_000
 

@@ -108,7 +108,7 @@ def test_a_file_that_cannot_be_written_leaves_the_old_one_and_no_rest(register, 
     def full(_descriptor):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("services.certificates.files.os.fsync", full)
+    monkeypatch.setattr("services.certificates.key_files.os.fsync", full)
     with pytest.raises(CertificateProblem, match="No space left"):
         register.issue(Kind.GATEWAY, ("node7",), replace=True)
     assert issued.certificate.read_bytes() == before

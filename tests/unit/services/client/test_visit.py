@@ -5,8 +5,8 @@ import pytest
 
 from fleetpb import data_pb2
 from services.client import ClientError, Visit, connect
-from services.client.resuming import Resuming
-from services.client.streams import ProfileStream
+from services.client.record_streams import ProfileStream
+from services.client.resumable_stream import ResumableStream
 
 
 def record(visit_id="v1", *, weight=2.0, design=1, generation=1) -> data_pb2.VisitProfiles:
@@ -63,7 +63,7 @@ def test_columns():
 
 def test_nothing_has_columns_too():
     empty = Visit(data_pb2.VisitProfiles(visit=data_pb2.VisitInfo(day="2026-11-20")))
-    for columns in (empty.to_numpy(), ProfileStream(Resuming(lambda _: iter([end()]))).to_numpy()):
+    for columns in (empty.to_numpy(), ProfileStream(ResumableStream(lambda _: iter([end()]))).to_numpy()):
         assert {len(column) for column in columns.values()} == {0}
         assert columns["units"].dtype == np.int64
         assert columns["drawn_at"].dtype == np.dtype("datetime64[us]")
@@ -96,7 +96,7 @@ def test_visits_are_weighed_by_the_design_that_closed_their_day():
         data_pb2.ProfileRecord(design=data_pb2.DayDesign(day="2026-11-21", design=3, covered_seconds=900)),
         end(),
     ]
-    stream = ProfileStream(Resuming(lambda _: iter(records)))
+    stream = ProfileStream(ResumableStream(lambda _: iter(records)))
     columns = stream.to_numpy()
     weights = dict(zip(columns["visit_id"].tolist(), columns["weight"].tolist(), strict=True))
     assert weights == {"v1": 5.0, "v2": 5.0, "hand": 0.0, "v3": 0.5}

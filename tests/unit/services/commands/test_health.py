@@ -9,14 +9,14 @@ from starlette.responses import PlainTextResponse
 from typer.testing import CliRunner
 
 from services.api.auth import Access, Role
-from services.api.callers import demand
+from services.api.request_auth import demand
 from services.cli import app
+from services.deployment.running_deployment import RunningDeployment, lock_state_dir, publish_deployment
 from services.errors import NotRunning
-from services.observing.address import ObserveAddress
-from services.observing.readiness import Readiness
-from services.observing.server import ObservingServer
-from services.running import RunningStack, announce, hold
-from tests.listening import listening
+from services.monitoring.metrics_address import MetricsAddress
+from services.monitoring.metrics_server import MetricsServer
+from services.monitoring.readiness import Readiness
+from tests.threaded_server import listening
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def process(tmp_path: Path):
     readiness = Readiness(
         {"database": lambda: wrong[0] if wrong else None}, clock=iter(range(0, 1000, 10)).__next__
     )
-    server = ObservingServer(ObserveAddress(path=tmp_path / "o.sock"), readiness, lambda: b"up 1\n")
+    server = MetricsServer(MetricsAddress(path=tmp_path / "o.sock"), readiness, lambda: b"up 1\n")
     server.start()
     yield str(server.address), wrong
     server.close()
@@ -75,7 +75,7 @@ def test_the_api_of_up_is_asked_as_its_user_and_no_other_address(
         demand(request, Access(tmp_path), Role.VIEWER)
         return PlainTextResponse("up 2\n")
 
-    with listening(api) as port, hold(tmp_path):
-        announce(tmp_path, RunningStack(1, "", "", f"http://127.0.0.1:{port}", ""))
+    with listening(api) as port, lock_state_dir(tmp_path):
+        publish_deployment(tmp_path, RunningDeployment(1, "", "", f"http://127.0.0.1:{port}", ""))
         assert health("--metrics").output == "up 2\n"
         assert health("--metrics", f"127.0.0.1:{port}").exit_code == 1

@@ -9,7 +9,7 @@ import typer.main
 from typer.testing import CliRunner
 
 from services.cli import app
-from services.reference import commands
+from services.command_line.cli_reference import commands
 
 COMMANDS = dict(commands(typer.main.get_command(app), ()))
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from services.data_api.cursor import LONGEST, Cursor, fingerprint, read_cursor
 from services.data_api.errors import BadCursor
-from storage.data.place import Order, Place
+from storage.data.stream_position import Order, Place
 from storage.errors import BadSelection
 
 moments = st.integers(86_400_000_000, 253_370_764_800_000_000).map(

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from services.certificates.authority import key_pem, new_key
-from services.data_api.server import DataListen, check_data_exposure
+from services.data_api.grpc_server import DataListen, check_data_exposure
 from services.errors import SettingsProblem
 from tests.self_signed import self_signed
 

@@ -6,9 +6,9 @@ from typing import cast
 import pytest
 from sqlalchemy import Engine
 
-from services.symbols import desk as module
-from services.symbols.desk import SymbolDesk
+from services.symbols import symbol_service as module
 from services.symbols.errors import UnusableFile
+from services.symbols.symbol_service import SymbolService
 from storage.archive import Archive
 from storage.symbols.candidates import Candidate
 from symbolizer.inspection.inspection import inspect
@@ -32,11 +32,11 @@ def add(monkeypatch: pytest.MonkeyPatch, path: Path) -> Candidate:
         raise Enough
 
     found = inspect(TABLE)
-    monkeypatch.setattr(module, "inspect_apart", lambda _path: found)
+    monkeypatch.setattr(module, "inspect_in_child", lambda _path: found)
     monkeypatch.setattr(module.candidates, "add", store)
-    desk = SymbolDesk(cast("Engine", None), cast("Archive", None))
+    service = SymbolService(cast("Engine", None), cast("Archive", None))
     with pytest.raises(Enough):
-        desk.add(path, name="kernel.table")
+        service.add(path, name="kernel.table")
     [one] = given
     return one
 

@@ -9,7 +9,7 @@ import pytest
 
 from services.symbols import uploading
 from services.symbols.errors import ApiRefused, UnusableFile
-from services.symbols.files import LocalFile
+from services.symbols.symbol_files import LocalFile
 from services.symbols.uploading import Known, Refused, Sent, follow, upload
 
 
@@ -22,7 +22,7 @@ class Repository:
     allowed: bool = True
     asked: list[int] = field(default_factory=list)
     sent: list[str] = field(default_factory=list)
-    relandings: list[Any] = field(default_factory=list)
+    reprocessings: list[Any] = field(default_factory=list)
     """What `show` says, one after the other."""
 
     def known(self, sha256s: Sequence[bytes]) -> dict[str, Any]:
@@ -42,10 +42,10 @@ class Repository:
             raise UnusableFile(f"{file.name}: It is not an ELF file.")
         sent(len(content))
         self.sent.append(file.name)
-        return {"file": {"key": content.decode()}, "best": True, "seen": True, "relanding_before": 4}
+        return {"file": {"key": content.decode()}, "best": True, "seen": True, "reprocessing_before": 4}
 
     def show(self, key: str) -> dict[str, Any]:
-        return {"binary": {"relanding": self.relandings.pop(0) if self.relandings else None}}
+        return {"binary": {"reprocessing": self.reprocessings.pop(0) if self.reprocessings else None}}
 
 
 def files(folder: Path, *contents: str) -> list[LocalFile]:
@@ -92,13 +92,13 @@ def test_consequences_are_followed_to_their_end(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(uploading, "_POLL_S", 0)
     old = {"id": 4, "captures": 9, "left": 0, "renamed": 1}
     new = {"id": 5, "captures": 9, "left": 6, "renamed": 3}
-    repository = Repository(relandings=[None, old, new, {**new, "left": 0}])
-    answer = {"file": {"key": "aa"}, "best": True, "seen": True, "relanding_before": 4}
+    repository = Repository(reprocessings=[None, old, new, {**new, "left": 0}])
+    answer = {"file": {"key": "aa"}, "best": True, "seen": True, "reprocessing_before": 4}
     seen = [(set(f.waiting), f.left, f.renamed) for f in follow(repository, [answer], seconds=60)]
     assert seen == [({"aa"}, 0, 0), ({"aa"}, 0, 0), (set(), 6, 3), (set(), 0, 3)]
 
 
 def test_nothing_is_waited_for_where_nothing_comes():
-    worse = {"file": {"key": "aa"}, "best": False, "seen": True, "relanding_before": 0}
-    unseen = {"file": {"key": "bb"}, "best": True, "seen": False, "relanding_before": 0}
+    worse = {"file": {"key": "aa"}, "best": False, "seen": True, "reprocessing_before": 0}
+    unseen = {"file": {"key": "bb"}, "best": True, "seen": False, "reprocessing_before": 0}
     assert list(follow(Repository(), [worse, unseen], seconds=60)) == []

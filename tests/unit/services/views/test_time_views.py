@@ -30,7 +30,7 @@ def series_answer() -> dict:
                 "start": step["start"],
                 "units": units,
                 "seconds": units * scale,
-                "few": place in columns["few"],
+                "low_confidence": place in columns["low_confidence"],
                 "visits": columns["visits"][place],
                 "share": columns["share"]["value"][place],
                 "lo": columns["share"]["lo"][place],
@@ -94,7 +94,7 @@ def test_a_step_whose_visits_saw_none_of_it_says_how_much_there_may_be():
     found = series_answer()
     assert "≤" not in text_of(series.series(found))
     for line in found["lines"]:
-        line["points"][0] |= {"units": 0, "share": None, "lo": None, "hi": None, "few": False}
+        line["points"][0] |= {"units": 0, "share": None, "lo": None, "hi": None, "low_confidence": False}
         line["points"][0] |= {"cores": {"value": 0.0, "lo": 0.0, "hi": 0.0123}}
     lines = text_of(series.series(found)).splitlines()
     assert lines[1].split()[2:5] == ["0.0", "≤", "0.0123"]
@@ -102,15 +102,15 @@ def test_a_step_whose_visits_saw_none_of_it_says_how_much_there_may_be():
     assert "≤ none of the step's visits saw any of it: at most so much (95 %)" in lines
 
 
-def test_a_step_of_which_too_little_has_landed_says_so():
+def test_a_step_of_which_too_little_has_ingested_says_so():
     found = series_answer()
-    assert "landed yet" not in text_of(series.series(found))
-    found["steps"][1]["too_few_landed"] = True
+    assert "ingested yet" not in text_of(series.series(found))
+    found["steps"][1]["too_few_ingested"] = True
     for line in found["lines"]:
         line["points"][1] |= {"share": None, "lo": None, "hi": None, "core_seconds": None, "cores": None}
     text = text_of(series.series(found))
     assert "…" in text.splitlines()[2]
-    assert "… too few of the step's visits have landed yet" in text
+    assert "… too few of the step's visits have ingested yet" in text
 
 
 @given(st.lists(st.one_of(st.none(), st.floats(0, 1))))
@@ -142,7 +142,7 @@ def moved() -> dict:
     row = {
         "key": {"function": "vec<[int]>::at", "file": "", "binary": "web"}, "function_id": 1,
         "a_share": 0.3, "b_share": 0.2, "delta": 0.1, "lo": 0.05, "hi": 0.15, "p": 0.001, "q": 0.002,
-        "significant": True, "few": False, "a_cores": None, "b_cores": None, "cores": None,
+        "significant": True, "low_confidence": False, "a_cores": None, "b_cores": None, "cores": None,
         "cause": {"best": explained(), "inseparable": [explained(label="compiler", value="")], "explanations": [], "visits": 60, "base_visits": 50},
         "unsaid": None,
     }  # fmt: skip
@@ -169,8 +169,8 @@ def test_without_a_cause_the_reason_stands_there(moved: dict):
     row["unsaid"]["reason"] = "not_asked"
     assert movers.cause(row).plain == ""
     assert "None of 2 rows changed by 0.1 % or more" in text_of(movers.movers({**moved, "movers": []}))
-    unsaid = {"reason": "no_design", "detail": "Visits were not drawn at random."}
-    text = text_of(movers.movers({**moved, "unsaid": unsaid, "part": 0.5}))
+    unavailable = {"reason": "no_design", "detail": "Visits were not drawn at random."}
+    text = text_of(movers.movers({**moved, "unsaid": unavailable, "part": 0.5}))
     assert text.strip() == "Nothing can be said to have moved. Visits were not drawn at random."
     assert "looked for in a random 50.0 % of the visits" in text_of(movers.movers({**moved, "part": 0.5}))
     judged = {**moved, "compared_part": 0.25}

@@ -4,8 +4,8 @@ import threading
 
 import pytest
 
+from storage.data.cancellation import Stop
 from storage.data.errors import Stopped
-from storage.data.stopping import Stop
 
 
 def test_it_stays_set():

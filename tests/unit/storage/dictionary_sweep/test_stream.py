@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Integer, LargeBinary, SmallInteger, Text
 
 from storage.dictionary_sweep.stream import Batch, Gathering
-from storage.landing.copying import HEADER, TRAILER
+from storage.ingest.copy_in import HEADER, TRAILER
 
 Row = tuple[int, int, bytes]
 ints = st.integers(-(2**31), 2**31 - 1)

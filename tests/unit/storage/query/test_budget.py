@@ -5,7 +5,16 @@ import threading
 import pytest
 
 from storage.errors import BudgetExceeded, QuestionDropped
-from storage.snapshots.budget import Budget, Limits, Stop, budget_of, checkpoint, given_back, offered, take
+from storage.snapshots.query_budget import (
+    Budget,
+    Limits,
+    Stop,
+    budget_of,
+    checkpoint,
+    given_back,
+    offered,
+    take,
+)
 
 
 def test_what_runs_without_a_question_is_not_bounded():

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from storage.errors import QuestionDropped
-from storage.query.facts.scan import Facts
+from storage.query.facts.visit_scan import Facts
 from storage.query.samples import Samples
 from storage.query.shapes.table_frames import FrameGroup
-from storage.query.stacks.functions import Functions
+from storage.query.stacks.function_names import Functions
 from storage.query.stacks.stack_tree import Shape
-from storage.snapshots.budget import Budget, Limits, Stop
+from storage.snapshots.query_budget import Budget, Limits, Stop
 
 
 def samples(facts: int) -> Samples:

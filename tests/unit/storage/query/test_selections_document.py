@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from storage.errors import BadSelection
-from storage.landing.markers import Kind
-from storage.landing.resolved import Status
+from storage.ingest.marker_frames import Kind
+from storage.ingest.symbolized import Status
 from storage.query.selections import grammar, patterns, selection, times
 from storage.query.selections.label_names import MACHINE
 from storage.query.selections.matchers import ALIASES, FRAME_NAMES
 from storage.query.selections.selection import PATTERNS, parse_selection
 from storage.query.stack_filter import filter_stacks
-from storage.query.stacks.functions import FunctionRow, Functions
+from storage.query.stacks.function_names import FunctionRow, Functions
 from storage.query.stacks.stack_tree import Stacks, built
 from storage.schema import DIMENSIONS
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from storage.landing.markers import Kind
-from storage.landing.resolved import Status
+from storage.ingest.marker_frames import Kind
+from storage.ingest.symbolized import Status
 from storage.query.selections.grammar import parse_matchers
 from storage.query.selections.selection import Selection
 from storage.query.stack_filter import contract, filter_stacks
-from storage.query.stacks.functions import FunctionRow, Functions
+from storage.query.stacks.function_names import FunctionRow, Functions
 from storage.query.stacks.stack_tree import Shape, Stacks, built
 from tests.stack_filter_oracle import Frame, left_of
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from storage.errors import BadSelection
-from storage.landing.markers import Kind
-from storage.landing.resolved import Status
-from storage.query.stacks.functions import FunctionRow, Functions
+from storage.ingest.marker_frames import Kind
+from storage.ingest.symbolized import Status
+from storage.query.stacks.function_names import FunctionRow, Functions
 from storage.query.subject import Subject, parse_lines_subject, parse_subject
 
 ROWS = (("crc32", "crc.c", "libz"), ("crc32", "crc.c", "gzip"), ("operator={}", "", "libz"), ("main", "", ""))

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from storage.segments import manifest
 from storage.segments.errors import LakeDamaged, LakeUnavailable
-from storage.segments.manifest import File, Landed, Manifest, TypeTotals
-from storage.segments.place import Lake
+from storage.segments.location import Lake
+from storage.segments.manifest import File, Ingested, Manifest, TypeTotals
 from storage.segments.tables import TABLES
 
 DAY = date(2026, 11, 18)
@@ -40,7 +40,7 @@ manifests = st.builds(
     day=st.just(DAY),
     database=st.uuids().map(str),
     stamp=st.just(STAMP),
-    landed=st.builds(Landed, counts, counts, counts, counts),
+    ingested=st.builds(Ingested, counts, counts, counts, counts),
     totals=st.lists(totals, max_size=3).map(tuple),
     tables=st.fixed_dictionaries({name: st.lists(files, max_size=2).map(tuple) for name in TABLES}),
     begun=st.dictionaries(st.integers(1, 9), counts, max_size=3),
@@ -58,7 +58,7 @@ def a_document() -> dict:
         DAY,
         "7a1c",
         STAMP,
-        Landed(1, 1, 1, 1),
+        Ingested(1, 1, 1, 1),
         (),
         {name: (File(f"{STAMP}-00000.parquet", 1, 2, SHA256),) for name in TABLES},
         {},

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from storage.query.estimation.visit_evidence import Seen
+from storage.query.estimation.visit_totals import PerVisit
 from storage.query.stacks.stack_tree import Shape, Stacks, built
-from storage.query.weighing.by_visit import ByVisit
-from storage.query.weighing.evidence import Seen
 from storage.segments.stack_classes import StackClasses
 from storage.snapshots.copy_binary import Rows
 
@@ -25,7 +25,7 @@ def shape_of(calls: list[list[int]]) -> Shape:
     return built(stacks).shape(stacks.ids)
 
 
-def pairs(found: ByVisit) -> dict[tuple[int, int], int]:
+def pairs(found: PerVisit) -> dict[tuple[int, int], int]:
     return dict(
         zip(zip(found.row.tolist(), found.visit.tolist(), strict=True), found.units.tolist(), strict=True)
     )
@@ -49,7 +49,7 @@ def test_rows_have_what_they_have_fact_by_fact(
         np.array([(place % len(calls), *rest) for place, *rest in facts], np.int64).reshape(-1, 4).T
     )
     seen = Seen(visit, shape.leaf[stack], samples, units, np.zeros(0, np.int64))
-    wanted = seen.brought(shape, own_row, total_row, rows=rows, visits=VISITS)
+    wanted = seen.contributions(shape, own_row, total_row, rows=rows, visits=VISITS)
 
     classes = StackClasses.of(shape, own_row, total_row)
     sums: Counter[tuple[int, int, str]] = Counter()
@@ -65,7 +65,7 @@ def test_rows_have_what_they_have_fact_by_fact(
         "visit": [at for _, at in keys],
         **{name: [sums[class_, at, name] for class_, at in keys] for name in ("samples", "units")},
     }
-    found = classes.brought(Rows(len(keys), columns), rows=rows, visits=VISITS)
+    found = classes.contributions(Rows(len(keys), columns), rows=rows, visits=VISITS)
     assert found.self_samples.tolist() == wanted.self_samples.tolist()
     assert found.total_samples.tolist() == wanted.total_samples.tolist()
     assert pairs(found.own) == pairs(wanted.own)
@@ -90,4 +90,4 @@ def test_no_stack_counts_for_rows_that_no_node_has(rows: int) -> None:
     classes = StackClasses.of(shape, none, none)
     assert classes.of_stack.tolist() == [-1, -1]
     empty: dict[str, list[int]] = {name: [] for name in ("class", "visit", "samples", "units")}
-    assert classes.brought(Rows(0, empty), rows=rows, visits=VISITS).total.rows == rows
+    assert classes.contributions(Rows(0, empty), rows=rows, visits=VISITS).total.rows == rows

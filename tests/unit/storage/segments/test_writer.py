@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from storage.segments.place import Lake, folder_of
+from storage.segments.location import Lake, folder_of
 from storage.segments.writer import TableWriter
 
 DAY = date(2026, 11, 18)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from storage.archive import Archive
 from storage.errors import BlobMissing, BlobTooLarge
-from storage.symbols import blobs
+from storage.symbols import symbol_blobs
 from storage.symbols.errors import BlobDamaged, SymbolFileChanged, SymbolFileTooLarge
 
 
@@ -28,15 +28,15 @@ def any_archive(request, tmp_path: Path) -> Archive:
 
 
 def test_what_is_fetched_is_what_was_put(any_archive: Archive, file: Path, tmp_path: Path):
-    stored = blobs.put_file(any_archive, file)
+    stored = symbol_blobs.put_file(any_archive, file)
     assert stored.sha256 == hashlib.sha256(file.read_bytes()).digest()
     assert (
         stored.raw_bytes
         == file.stat().st_size
         > stored.bytes
-        == any_archive.size(blobs.key_of(stored.sha256))
+        == any_archive.size(symbol_blobs.key_of(stored.sha256))
     )
-    blobs.fetch(any_archive, stored.sha256, tmp_path / "back", limit=stored.raw_bytes)
+    symbol_blobs.fetch(any_archive, stored.sha256, tmp_path / "back", limit=stored.raw_bytes)
     assert (tmp_path / "back").read_bytes() == file.read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_file()) == ["back", file.name]
 
@@ -44,7 +44,7 @@ def test_what_is_fetched_is_what_was_put(any_archive: Archive, file: Path, tmp_p
 def test_what_a_killed_fetch_leaves_has_the_name_that_folders_clean_up(
     archive: Archive, file: Path, tmp_path
 ):
-    stored = blobs.put_file(archive, file)
+    stored = symbol_blobs.put_file(archive, file)
     target = tmp_path / ".unfinished-of-a-folder"
     seen: list[str] = []
 
@@ -53,32 +53,36 @@ def test_what_a_killed_fetch_leaves_has_the_name_that_folders_clean_up(
             yield from archive.chunks(key, limit=limit)
             seen.extend(path.name for path in tmp_path.glob(".*"))
 
-    blobs.fetch(Watched(archive.url), stored.sha256, target, limit=stored.raw_bytes)
+    symbol_blobs.fetch(Watched(archive.url), stored.sha256, target, limit=stored.raw_bytes)
     assert len(seen) == 1
     assert seen[0].startswith(".unfinished-")
 
 
 def test_the_same_content_is_stored_once(archive: Archive, file: Path, tmp_path: Path):
-    first = blobs.put_file(archive, file)
-    path = tmp_path / "archive" / blobs.key_of(first.sha256)
+    first = symbol_blobs.put_file(archive, file)
+    path = tmp_path / "archive" / symbol_blobs.key_of(first.sha256)
     written = path.stat().st_mtime_ns
     (tmp_path / "copy").write_bytes(file.read_bytes())
-    assert blobs.put_file(archive, tmp_path / "copy") == first == blobs.put_bytes(archive, file.read_bytes())
+    assert (
+        symbol_blobs.put_file(archive, tmp_path / "copy")
+        == first
+        == symbol_blobs.put_bytes(archive, file.read_bytes())
+    )
     assert path.stat().st_mtime_ns == written
-    assert [key for key, _ in archive.keys("symbols")] == [blobs.key_of(first.sha256)]
+    assert [key for key, _ in archive.keys("symbols")] == [symbol_blobs.key_of(first.sha256)]
 
 
 @given(data=st.binary(max_size=5000))
 def test_any_bytes_come_back(data: bytes):
     archive = Archive("memory://blobs-any")
-    stored = blobs.put_bytes(archive, data)
-    assert blobs.read_bytes(archive, stored.sha256, limit=len(data)) == data
-    assert blobs.content_of(blobs.key_of(stored.sha256)) == stored.sha256
+    stored = symbol_blobs.put_bytes(archive, data)
+    assert symbol_blobs.read_bytes(archive, stored.sha256, limit=len(data)) == data
+    assert symbol_blobs.content_of(symbol_blobs.key_of(stored.sha256)) == stored.sha256
 
 
 @pytest.mark.parametrize("key", ["", "captures/x", f"symbols/ab/{'cd' * 32}", f"symbols/ab/{'cd' * 31}.zst"])
 def test_other_keys_name_no_content(key: str):
-    assert blobs.content_of(key) is None
+    assert symbol_blobs.content_of(key) is None
 
 
 def test_a_file_over_the_limit_is_not_read(archive: Archive, tmp_path: Path):
@@ -86,7 +90,7 @@ def test_a_file_over_the_limit_is_not_read(archive: Archive, tmp_path: Path):
     with sparse.open("wb") as out:
         out.truncate(1 << 40)  # a tebibyte would take an hour to read
     with pytest.raises(SymbolFileTooLarge, match="huge"):
-        blobs.put_file(archive, sparse, limit=1 << 30)
+        symbol_blobs.put_file(archive, sparse, limit=1 << 30)
     assert list(archive.keys()) == []
 
 
@@ -96,8 +100,8 @@ def test_gigabytes_are_never_in_memory(archive: Archive, tmp_path: Path):
     with sparse.open("wb") as out:
         out.truncate(256 << 20)
     tracemalloc.start()
-    stored = blobs.put_file(archive, sparse)
-    largest = max(len(part) for part in blobs.read_chunks(archive, stored.sha256, limit=256 << 20))
+    stored = symbol_blobs.put_file(archive, sparse)
+    largest = max(len(part) for part in symbol_blobs.read_chunks(archive, stored.sha256, limit=256 << 20))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert stored.bytes < 64 << 10
@@ -115,7 +119,7 @@ def test_a_large_blob_reaches_a_bucket_in_parts(tmp_path: Path, monkeypatch: pyt
 class TestDamage:
     def damaged(self, archive: Archive, content: bytes, blob: bytes) -> bytes:
         sha256 = hashlib.sha256(content).digest()
-        archive.put(blobs.key_of(sha256), blob)
+        archive.put(symbol_blobs.key_of(sha256), blob)
         return sha256
 
     @pytest.mark.parametrize("damage", ["cut", "flipped", "other", "nothing", "no zstd", "trailing"])
@@ -132,28 +136,30 @@ class TestDamage:
         }[damage]
         sha256 = self.damaged(archive, content, blob)
         with pytest.raises((BlobDamaged, BlobTooLarge)):
-            blobs.fetch(archive, sha256, tmp_path / "target", limit=len(content))
+            symbol_blobs.fetch(archive, sha256, tmp_path / "target", limit=len(content))
         assert not (tmp_path / "target").exists()
         assert [path for path in tmp_path.iterdir() if path.is_file()] == []
 
     def test_a_bomb_stops_at_what_its_row_says(self, archive: Archive):
         sha256 = self.damaged(archive, b"x", zstandard.compress(bytes(64 << 20)))
         with pytest.raises(BlobDamaged, match="more than"):
-            blobs.read_bytes(archive, sha256, limit=1 << 20)
+            symbol_blobs.read_bytes(archive, sha256, limit=1 << 20)
 
     def test_is_mended_by_who_brings_the_content_again(self, archive: Archive, file: Path):
-        stored = blobs.put_file(archive, file)
+        stored = symbol_blobs.put_file(archive, file)
         for damage in (b"", b"damaged", zstandard.compress(b"other"), bytes(10 << 20)):
-            archive.put(blobs.key_of(stored.sha256), damage)
-            blobs.put_file(archive, file)
+            archive.put(symbol_blobs.key_of(stored.sha256), damage)
+            symbol_blobs.put_file(archive, file)
             with pytest.raises((BlobDamaged, BlobTooLarge)):
-                blobs.read_bytes(archive, stored.sha256, limit=stored.raw_bytes)
-            assert blobs.put_file(archive, file, mend=True) == stored
-            assert blobs.read_bytes(archive, stored.sha256, limit=stored.raw_bytes) == file.read_bytes()
+                symbol_blobs.read_bytes(archive, stored.sha256, limit=stored.raw_bytes)
+            assert symbol_blobs.put_file(archive, file, mend=True) == stored
+            assert (
+                symbol_blobs.read_bytes(archive, stored.sha256, limit=stored.raw_bytes) == file.read_bytes()
+            )
 
     def test_what_is_not_there_is_missing(self, archive: Archive, tmp_path: Path):
         with pytest.raises(BlobMissing):
-            blobs.fetch(archive, bytes(32), tmp_path / "target", limit=1)
+            symbol_blobs.fetch(archive, bytes(32), tmp_path / "target", limit=1)
 
 
 class TestChangedWhileStored:
@@ -170,5 +176,5 @@ class TestChangedWhileStored:
 
         monkeypatch.setattr(archive, "size", changing)
         with pytest.raises(SymbolFileChanged):
-            blobs.put_file(archive, file)
+            symbol_blobs.put_file(archive, file)
         assert list(archive.keys()) == []

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from symbolizer.addresses import CacheAddresses
-from symbolizer.builds.build import BuildLimits, Made, build_input, make_built_symbols
+from symbolizer.builds.build import BuildLimits, BuildSucceeded, build_input, make_built_symbols
 from symbolizer.builds.symbol_cache_folder import SymbolCacheFolder
 from symbolizer.elf.file import ElfFile
 from symbolizer.files import OpenedFile
@@ -23,7 +23,9 @@ def built(programs) -> list[Path]:
         path.touch()
         with OpenedFile(program) as content:
             found = Found(content, ElfFile(content), name)
-            assert isinstance(make_built_symbols(build_input(found, found), path, BuildLimits()), Made)
+            assert isinstance(
+                make_built_symbols(build_input(found, found), path, BuildLimits()), BuildSucceeded
+            )
         paths.append(path)
     return paths
 

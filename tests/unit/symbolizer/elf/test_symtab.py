@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.simulate.elf_writer import TEXT_OFFSET, Symbol, elf_file
+from simulation.elf_writer import TEXT_OFFSET, Symbol, elf_file
 from symbolizer.addresses import NOWHERE, ElfVaddrs
 from symbolizer.elf.file import MAX_STRING_BYTES, MAX_SYMBOLS, ElfFile
 from symbolizer.elf.symtab import read_symbols

@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from storage.landing.resolved import Status
+from storage.ingest.symbolized import Status
 from symbolizer.builds.build import build_input
 from symbolizer.builds.outcome import Built
 from symbolizer.builds.symcaches import local_symcaches

@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from fleetpb import capture_pb2
-from storage.landing.resolved import Status
+from storage.ingest.symbolized import Status
 from symbolizer.elf.file import ElfFile
 from symbolizer.images.resolve import Resolver
 from symbolizer.sources.local_files import LocalFiles

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fleetpb import capture_pb2
-from storage.landing.resolved import Status
+from storage.ingest.symbolized import Status
 from symbolizer.addresses import FileOffsets
 from symbolizer.builds.build import build_input
 from symbolizer.builds.local_ledger import LocalLedger
@@ -127,7 +127,7 @@ def test_a_large_file_is_left_to_be_built_and_found_once_it_is(
 ) -> None:
     caches = local_symcaches(tmp_path / "cache")
     wanted: list[ImageIdentity] = []
-    images = Images(source, caches, recheck_s=60, wants_build=wanted.append, at_once_s=0, clock=clock)
+    images = Images(source, caches, recheck_s=60, request_build=wanted.append, at_once_s=0, clock=clock)
     identity = program(programs.pie)
     for _ in range(2):
         image = images.open(Mapping.FILE, identity, KERNEL)
@@ -157,7 +157,7 @@ def test_what_is_outdated_serves_until_it_is_built_anew(
     old = replace(built, entry=replace(built.entry, outdated=True, producer="older"))
     monkeypatch.setattr(caches, "find", lambda key: old)
     wanted: list[ImageIdentity] = []
-    images = Images(source, caches, recheck_s=60, wants_build=wanted.append, at_once_s=0, clock=clock)
+    images = Images(source, caches, recheck_s=60, request_build=wanted.append, at_once_s=0, clock=clock)
     for _ in range(2):
         image = images.open(Mapping.FILE, identity, KERNEL)
         assert (image.status, "pending" in image.reason) == (Status.FULL, True)
@@ -179,7 +179,7 @@ def test_what_is_outdated_and_of_the_file_that_is_chosen_is_not_built_again(
     assert isinstance(built, Built)
     monkeypatch.setattr(caches, "find", lambda key: replace(built, entry=replace(built.entry, outdated=True)))
     wanted: list[ImageIdentity] = []
-    images = Images(source, caches, wants_build=wanted.append, at_once_s=0)
+    images = Images(source, caches, request_build=wanted.append, at_once_s=0)
     image = images.open(Mapping.FILE, identity, KERNEL)
     assert (image.status, image.reason, wanted) == (Status.FULL, "", [])
 
@@ -198,7 +198,7 @@ def test_what_failed_beside_something_outdated_is_not_pending(
     monkeypatch.setattr(caches, "find", lambda key: replace(built, entry=replace(built.entry, outdated=True)))
     monkeypatch.setattr(LocalLedger, "refusal", lambda *_: NotBuilt("It failed.", until=1e12))
     wanted: list[ImageIdentity] = []
-    images = Images(source, caches, wants_build=wanted.append, at_once_s=0)
+    images = Images(source, caches, request_build=wanted.append, at_once_s=0)
     image = images.open(Mapping.FILE, identity, KERNEL)
     assert (image.status, image.reason, wanted) == (Status.FULL, "", [])
 
@@ -207,7 +207,7 @@ def test_a_small_file_is_built_at_once_though_others_are_left(
     programs, source: Counting, tmp_path: Path
 ) -> None:
     wanted: list[ImageIdentity] = []
-    images = Images(source, local_symcaches(tmp_path / "cache"), wants_build=wanted.append)
+    images = Images(source, local_symcaches(tmp_path / "cache"), request_build=wanted.append)
     assert images.open(Mapping.FILE, program(programs.pie), KERNEL).status == Status.FULL
     assert not wanted
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from fleetpb import capture_pb2
-from services.simulate.elf_writer import TEXT_OFFSET, Symbol, elf_file
-from storage.landing.resolved import Status
+from simulation.elf_writer import TEXT_OFFSET, Symbol, elf_file
+from storage.ingest.symbolized import Status
 from symbolizer.elf.file import MAX_STRING_BYTES, MAX_SYMBOLS
 from symbolizer.images import calls, elf_image, images
 from symbolizer.images.image import NO_MEMORY
@@ -23,10 +23,10 @@ PROGRAM = """
 import sys
 from pathlib import Path
 from fleetpb import capture_pb2
-from services.allocator import reuse_arrays, share_arenas
+from services.process_setup.malloc import reuse_arrays, share_arenas
 from symbolizer.images.resolve import Resolver
 from symbolizer.sources.local_files import LocalFiles
-from symbolizer.worker.memory import limit_memory
+from symbolizer.worker.memory_limit import limit_memory
 
 limit_memory(int(sys.argv[2]))
 share_arenas()  # as a worker does: freed arrays stay in the heap

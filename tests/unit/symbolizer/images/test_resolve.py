@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fleetpb import capture_pb2
-from storage.landing.resolved import FunctionName, ResolvedFrames, Status
+from storage.ingest.symbolized import FunctionName, ResolvedFrames, Status
 from symbolizer.elf.file import ElfFile
 from symbolizer.identity import ImageIdentity
 from symbolizer.images.resolve import JIT, UNKNOWN, Resolver

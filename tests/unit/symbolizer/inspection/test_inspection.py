@@ -10,7 +10,7 @@ from symbolizer.elf.file import ElfFile
 from symbolizer.errors import MalformedImage, SymbolizerError, SymbolsHidden
 from symbolizer.files import OpenedFile
 from symbolizer.inspection.inspection import Inspection, inspect
-from symbolizer.inspection.inspector import InspectionLimits, NotInspected, inspect_apart
+from symbolizer.inspection.inspector import InspectionLimits, NotInspected, inspect_in_child
 
 
 def inspected(path: Path) -> Inspection:
@@ -114,15 +114,15 @@ def test_a_core_dump_is_refused(programs) -> None:
 
 
 def test_inspecting_apart_says_the_same(programs) -> None:
-    assert inspect_apart(programs.pie) == inspected(programs.pie)
-    nothing = inspect_apart(programs.folder / "program.c")
+    assert inspect_in_child(programs.pie) == inspected(programs.pie)
+    nothing = inspect_in_child(programs.folder / "program.c")
     assert nothing == NotInspected("It is not an ELF file.")
 
 
 def test_an_inspection_ends_at_its_limit_of_memory(programs, tmp_path: Path) -> None:
     path = tmp_path / "long"
     path.write_bytes(b"0000000000001000 T _stext\n" + b"0000000000001000 T f\n" * 1_000_000)
-    ended = inspect_apart(path, limits=InspectionLimits(memory_bytes=300 << 20))
+    ended = inspect_in_child(path, limits=InspectionLimits(memory_bytes=300 << 20))
     assert isinstance(ended, NotInspected)
     assert "MiB" in ended.reason
 

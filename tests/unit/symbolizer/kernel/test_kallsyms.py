@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.simulate.elf_writer import TEXT_OFFSET, Symbol, elf_file
+from simulation.elf_writer import TEXT_OFFSET, Symbol, elf_file
 from symbolizer.addresses import FileOffsets
 from symbolizer.elf.file import ElfFile
 from symbolizer.errors import MalformedImage, SymbolizerError, SymbolsHidden

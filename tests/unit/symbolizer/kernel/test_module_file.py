@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fleetpb import capture_pb2
-from storage.landing.resolved import Status
+from storage.ingest.symbolized import Status
 from symbolizer.addresses import FileOffsets
 from symbolizer.builds.symcaches import local_symcaches
 from symbolizer.elf.file import ElfFile

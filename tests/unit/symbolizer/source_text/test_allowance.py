@@ -1,11 +1,11 @@
 """GIVEN an allowance WHEN it is used up THEN the next is allowed an hour after the first."""
 
-from symbolizer.source_text.allowance import Allowance
+from symbolizer.source_text.fetch_quota import FetchQuota
 
 
 def test_so_many_in_any_hour() -> None:
     now = [0.0]
-    allowance = Allowance(2, clock=lambda: now[0])
+    allowance = FetchQuota(2, clock=lambda: now[0])
     assert allowance.take() == 0
     now[0] = 1000
     assert allowance.take() == 0
@@ -18,4 +18,4 @@ def test_so_many_in_any_hour() -> None:
 
 
 def test_none_at_all() -> None:
-    assert Allowance(0).take() > 0
+    assert FetchQuota(0).take() > 0

@@ -10,7 +10,7 @@ from symbolizer.sources.debuginfod import Debuginfod
 from symbolizer.sources.debuginfod_client import DebuginfodClient, Fetched, NotFetched
 from symbolizer.sources.download_folder import DownloadFolder
 from symbolizer.sources.source import Missing
-from tests.remembered_absences import RememberedAbsences
+from tests.memory_negative_cache import MemoryNegativeCache
 
 WHO = ImageIdentity("0102030405", "x", "/x", bytes(range(1, 6)), "")
 URL = "http://debuginfod.invalid"
@@ -26,7 +26,7 @@ class FullDisk(DebuginfodClient):
 @pytest.mark.parametrize("below", ["", "file/copies"])
 def test_a_disk_that_takes_nothing_is_this_machines_own_matter(tmp_path: Path, below: str) -> None:
     (tmp_path / "file").write_bytes(b"")
-    notes = RememberedAbsences()
+    notes = MemoryNegativeCache()
     servers = Debuginfod([FullDisk(URL)], notes, DownloadFolder(tmp_path / below))
     missing = servers.debug_file(WHO, None)
     assert isinstance(missing, Missing)

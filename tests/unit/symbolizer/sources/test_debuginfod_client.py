@@ -14,7 +14,7 @@ from symbolizer.sources.debuginfod_client import (
     NotFetched,
     is_same_server,
 )
-from tests.answering_server import Server, redirects, sends
+from tests.http_stub import Server, redirects, sends
 
 ID = b"\x01\x02\x03\x04"
 

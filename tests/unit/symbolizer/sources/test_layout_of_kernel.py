@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fleetpb import capture_pb2
-from storage.landing.resolved import Status
+from storage.ingest.symbolized import Status
 from symbolizer.addresses import FileOffsets
 from symbolizer.builds.symcaches import local_symcaches
 from symbolizer.elf.file import ElfFile

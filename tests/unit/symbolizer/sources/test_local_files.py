@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from services.simulate.elf_writer import Symbol, elf_file
+from simulation.elf_writer import Symbol, elf_file
 from symbolizer.addresses import FileOffsets
 from symbolizer.elf.file import ElfFile
 from symbolizer.files import OpenedFile
@@ -16,7 +16,7 @@ from symbolizer.kernel.identity import KernelIdentity
 from symbolizer.kernel.kallsyms import Kallsyms
 from symbolizer.sources.local_files import LocalFiles
 from symbolizer.sources.source import Found, Missing
-from tests.leases import leased
+from tests.file_leases import leased
 
 # asm-generic/ioctls.h: of a pseudoterminal, the lock of its other end and that one's number.
 _TIOCSPTLCK = 0x40045431

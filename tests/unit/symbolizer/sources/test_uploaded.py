@@ -18,7 +18,7 @@ from symbolizer.identity import ImageIdentity
 from symbolizer.sources.download_folder import DownloadFolder
 from symbolizer.sources.opened_elf import open_elf
 from symbolizer.sources.source import Found, Missing
-from symbolizer.sources.uploaded import Uploaded
+from symbolizer.sources.symbol_store_source import Uploaded
 
 WHO = ImageIdentity("aa", "x", "/x", b"\xaa", "")
 ENGINE = SimpleNamespace(connect=nullcontext, begin=nullcontext)

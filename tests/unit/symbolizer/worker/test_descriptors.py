@@ -3,7 +3,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from symbolizer.worker.descriptors import MOST, allow_descriptors
+from symbolizer.worker.descriptor_limit import MOST, allow_descriptors
 
 
 @pytest.fixture(autouse=True)

@@ -10,8 +10,8 @@ import sys
 import numpy as np
 import zstandard
 from fleetpb import capture_pb2
-from storage.landing import decode, wire_size
-from symbolizer.worker.memory import limit_memory
+from storage.ingest import decode, wire_size
+from symbolizer.worker.memory_limit import limit_memory
 
 wire_size.SMALL_BYTES = 1 << 40  # what passes the walk may still be too much for this machine
 blob = zstandard.compress(b"\\x3a\\x00" * (20 << 20))
@@ -41,9 +41,9 @@ def test_an_allocation_fails_where_the_limit_is(limit: int, said: str):
 
 SMALL = """
 import zstandard
-from storage.landing.decode import decode_capture
-from symbolizer.worker.memory import limit_memory
-from tests.waiting import a_capture
+from storage.ingest.decode_capture import decode_capture
+from symbolizer.worker.memory_limit import limit_memory
+from tests.pending_captures import a_capture
 from uuid import UUID
 
 blob = zstandard.ZstdCompressor(write_content_size={stated}).compress(a_capture(UUID(int=1)).SerializeToString())

@@ -14,13 +14,13 @@ import numpy as np
 import pytest
 
 from fleetpb import capture_pb2
-from storage.affinity import partition_of
+from storage.work_partitions import partition_of
 from symbolizer.identity import identity_of
 from symbolizer.images.images import Images
 from symbolizer.kernel.identity import KernelIdentity
 from symbolizer.sources.source import Missing
 from symbolizer.worker import routing
-from symbolizer.worker.routing import Share
+from symbolizer.worker.routing import WorkerPartitions
 
 PROGRAMS, CAPTURES, BURST, REMEMBERED = 60, 600, 50, 128
 NO_KERNEL = KernelIdentity(b"")
@@ -51,10 +51,10 @@ class Worker:
     def __init__(self, number, of):
         self.source = Nowhere()
         self.images = Images(self.source, NothingBuilt(), capacity=REMEMBERED, clock=lambda: 0.0)
-        self.order = routing.queues(Share(number, of), f"w{number}")
+        self.order = routing.queues(WorkerPartitions(number, of), f"w{number}")
         self.opened = 0
 
-    def land(self, capture):
+    def ingest(self, capture):
         for mapping in capture.mappings:
             self.images.open(mapping.kind, identity_of(capture, mapping), NO_KERNEL)
             self.opened += 1
@@ -86,16 +86,16 @@ def add_image(capture, path, build_id):
 
 
 def share_at_hand(*, routed, workers=2):
-    """Of the images that captures need, those that the worker who lands them has at hand."""
+    """Of the images that captures need, those that the worker who ingests them has at hand."""
     crew = [Worker(number, workers) for number in range(1, workers + 1)]
     waiting = {name: deque() for name in crew[0].order}
     turn = 0
     for number, capture in enumerate(captures(), start=1):
-        waiting[routing.fresh(partition_of(capture) if routed else 0)].append(capture)
+        waiting[routing.new_queue(partition_of(capture) if routed else 0)].append(capture)
         while number % BURST == 0 and any(waiting.values()):
             worker = crew[turn % workers]
             turn += 1
-            worker.land(next(waiting[name] for name in worker.order if waiting[name]).popleft())
+            worker.ingest(next(waiting[name] for name in worker.order if waiting[name]).popleft())
     assert not any(waiting.values())
     opened = sum(worker.opened for worker in crew)
     return 1 - sum(worker.source.asked for worker in crew) / opened

@@ -42,14 +42,14 @@ function NothingYet({ status }: { status: StatusAnswer }) {
   return (
     <div className="state" role="status">
       <p className="sentence">
-        {failing ? 'No visit has succeeded yet.' : 'The first captures are being landed'}
+        {failing ? 'No visit has succeeded yet.' : 'The first captures are being ingested'}
         {!failing && <span className="dots" aria-hidden="true" />}
       </p>
       <p className="note">
         {outcomes.length === 0
           ? 'The first visits are under way; this page fills itself.'
           : `Visits so far: ${outcomes.map(([outcome, n]) => `${count(n)} ${outcome}`).join(', ')}. `}
-        {status.captures.waiting > 0 && `${count(status.captures.waiting)} waiting to land.`}
+        {status.captures.waiting > 0 && `${count(status.captures.waiting)} waiting to ingest.`}
       </p>
     </div>
   );

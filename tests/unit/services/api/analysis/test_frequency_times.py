@@ -5,17 +5,17 @@ from typing import Any
 
 import pytest
 
+from services.api.analysis.frequency_answers import FrequencyParameters
 from services.api.analysis.frequency_runs import Timed, runs_of
 from services.api.analysis.frequency_times import (
     FrequencyTimesAnswer,
-    TimesAsked,
+    TimedRunsQuery,
     frequency_times_document,
 )
-from services.api.analysis.frequency_told import FrequenciesAsked
 from services.views.reports.frequency_times import frequency_times
 from storage.errors import BadSelection
-from storage.query.models.frequency_asked import Wanted
-from tests.unit.services.views.reports.test_told import text_of
+from storage.query.models.frequency_options import Wanted
+from tests.unit.services.views.reports.test_report_envelope import text_of
 
 USUAL = Wanted()
 
@@ -26,7 +26,7 @@ def asked(
     memory: Sequence[float | None] = (None, None),
     part: float = 1.0,
 ) -> dict[str, Any]:
-    answer = frequency_times_document(TimesAsked(runs_of(text), wanted, *memory, part))
+    answer = frequency_times_document(TimedRunsQuery(runs_of(text), wanted, *memory, part))
     FrequencyTimesAnswer.model_validate(answer)
     return answer
 
@@ -44,7 +44,7 @@ def test_a_mistake_is_pointed_at(text: str, at: int) -> None:
 
 
 def test_what_follows_from_times() -> None:
-    answer = asked("1000:12,1500:8.6666667,2000:7", FrequenciesAsked(mhz="500", performance=0.8).wanted)
+    answer = asked("1000:12,1500:8.6666667,2000:7", FrequencyParameters(mhz="500", performance=0.8).wanted)
     assert answer["because"] is None
     assert answer["base_mhz"] == 2000
     assert answer["on_chip_cycles"]["value"] == pytest.approx(10e9)
@@ -100,7 +100,7 @@ def test_why_there_is_no_lowest_frequency() -> None:
     assert "any frequency keeps 90.0 %" in text
     assert "no frequency keeps 90.0 %" in text
     assert "0 MHz that" not in text
-    slow = asked("1000:12,2000:11", FrequenciesAsked(performance=1.0).wanted, memory=(3000.0, 1000.0))
+    slow = asked("1000:12,2000:11", FrequencyParameters(performance=1.0).wanted, memory=(3000.0, 1000.0))
     assert slow["lowest_because"] is None
     assert slow["lowest_at_memory_because"]["detail"].startswith("No frequency makes it 1 times as fast")
     assert "No frequency makes it" in text_of(frequency_times(slow))

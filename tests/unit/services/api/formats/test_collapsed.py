@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from services.api.formats import collapsed, speedscope
 from services.api.formats.stack_profile import LEFT_OUT, NO_FRAMES, NO_VALUE, Value
-from storage.landing.markers import Kind
+from storage.ingest.marker_frames import Kind
 from tests.stack_tables import GROUPS, Made, made
 
 VALUES = st.sampled_from(list(Value))

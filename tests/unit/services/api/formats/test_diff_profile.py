@@ -6,9 +6,9 @@ import numpy as np
 
 from services.api.formats import diff_profile
 from services.api.formats.stack_profile import StackProfile, Value
-from storage.landing.markers import Kind
-from storage.landing.resolved import Status
-from storage.query.stacks.functions import FunctionRow
+from storage.ingest.marker_frames import Kind
+from storage.ingest.symbolized import Status
+from storage.query.stacks.function_names import FunctionRow
 from tests.stack_tables import Fact, Made
 
 ROWS = tuple(

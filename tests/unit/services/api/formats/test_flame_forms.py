@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from services.api.formats.flame_stacks import CUT_OFF, flame_stacks
 from services.api.formats.flame_table import flame_table
 from services.api.formats.stack_profile import paths
-from storage.landing.markers import Kind
-from storage.landing.resolved import Status
+from storage.ingest.marker_frames import Kind
+from storage.ingest.symbolized import Status
 from storage.query.shapes.flame import Flame
-from storage.query.stacks.functions import NO_FUNCTION, FunctionRow
+from storage.query.stacks.function_names import NO_FUNCTION, FunctionRow
 
 
 def row(id_: int) -> FunctionRow:

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from services.api.formats import pprof, wire
 from services.api.formats.stack_profile import LEFT_OUT, NO_FRAMES
-from storage.landing.markers import Kind
-from storage.landing.resolved import Status
-from storage.query.stacks.functions import FunctionRow
+from storage.ingest.marker_frames import Kind
+from storage.ingest.symbolized import Status
+from storage.query.stacks.function_names import FunctionRow
 from tests.profile_proto import read
 from tests.stack_tables import GROUPS, Fact, Made, made
 

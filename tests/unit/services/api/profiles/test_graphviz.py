@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.api.profiles.graphviz import dot, quoted
-from storage.landing.markers import Kind
-from storage.landing.resolved import Status
+from storage.ingest.marker_frames import Kind
+from storage.ingest.symbolized import Status
 from storage.query.shapes.call_graph import CallEdge, CallGraph, CallNode, LeftOut
-from storage.query.stacks.functions import FunctionRow
+from storage.query.stacks.function_names import FunctionRow
 
 TOKEN = re.compile(r'\s*(?:("(?:[^"\\]|\\.)*")|(->)|([A-Za-z0-9_.]+)|([\[\]{};,=]))', re.DOTALL)
 NOTHING = LeftOut(0, 0.0, 0.0, 0, 0.0)

@@ -27,7 +27,7 @@ def row(value: str, hardware: dict[str, Any] | None, visits: int) -> dict[str, A
         "simplified": figure(0.6),
         "hardware": hardware,
         "hardware_visits": visits,
-        "few": False,
+        "low_confidence": False,
         "visits": 6,
         "machines": 3,
     }
@@ -77,7 +77,7 @@ def test_without_any_counters_it_says_why() -> None:
 
 def test_applications_have_a_figure_by_counters_of_their_own() -> None:
     use = {
-        "value": "ads", "core_seconds": 12.0, "per_cpu_second": figure(0.6), "few": False, "visits": 6,
+        "value": "ads", "core_seconds": 12.0, "per_cpu_second": figure(0.6), "low_confidence": False, "visits": 6,
         "hardware_per_cpu_second": figure(0.7), "hardware_visits": 4, "hardware": None,
     }  # fmt: skip
     text = shown([use], 4, by="application")

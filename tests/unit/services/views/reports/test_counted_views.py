@@ -30,7 +30,7 @@ def test_a_ratios_work_is_what_was_counted():
         "key": {"application": "ads"},
         "from": None,
         "ratio": FIGURE,
-        "few": False,
+        "low_confidence": False,
         "visits": 9,
         "machines": 4,
     }
@@ -72,7 +72,7 @@ def test_a_factor_that_few_visits_decide_has_a_mark():
         "factor": {"value": 0.76, "lo": 0.69, "hi": 0.83},
         "p": 7e-9,
         "significant": True,
-        "few": True,
+        "low_confidence": True,
         "suspect": False,
         "first_visits": 657,
         "second_visits": 164,

@@ -4,7 +4,7 @@ from typing import Any
 
 from services.views.reports.frequency import frequency
 from services.views.reports.frequency_fit import frequency_fit
-from tests.unit.services.views.reports.test_told import answer, text_of
+from tests.unit.services.views.reports.test_report_envelope import answer, text_of
 
 STEP = {"mhz": 1600.0, "visits": 9, "machines": 4, "ns_per_instruction": 0.6, "fitted": 0.6}
 ROW: dict[str, Any] = {
@@ -33,7 +33,7 @@ ROW: dict[str, Any] = {
     ],
     "load_correlation": 0.2,
     "clipped": False,
-    "few": False,
+    "low_confidence": False,
     "because": None,
 }
 
@@ -66,7 +66,7 @@ def test_what_weakens_a_row_is_told() -> None:
 
 
 def test_a_row_without_a_fit_says_why() -> None:
-    nothing = {**ROW, "off_chip": None, "slowdowns": [], "steps": [], "few": True}
+    nothing = {**ROW, "off_chip": None, "slowdowns": [], "steps": [], "low_confidence": True}
     text = shown({**nothing, "because": {"reason": "constant", "detail": "One frequency."}})
     assert "search on Z80: One frequency." in text
 

@@ -7,7 +7,7 @@ import pytest
 
 from storage.arrays import Int64
 from storage.query.cells.blocks import Entries, OpenBlock, lacking, open_block
-from storage.rolling import moments
+from storage.rollup import moments
 
 ONE = np.array([[1]])
 """Rows of a cell."""

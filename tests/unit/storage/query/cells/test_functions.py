@@ -10,19 +10,19 @@ from sqlalchemy import Connection
 
 from storage.errors import BudgetExceeded, QuestionDropped
 from storage.query.cells.block_source import BlockSource
-from storage.query.cells.closed_blocks import ClosedBlocks
-from storage.query.cells.functions import sums_of
-from storage.query.cells.gathered import Blocks, Gathered
-from storage.query.cells.open_blocks import OpenBlocks
-from storage.rolling import moments_codec, weighted_codec
-from storage.rolling.cover import Cover
-from storage.rolling.cubes import EVENT, Source
-from storage.rolling.moments import Sums
-from storage.rolling.moments_codec import Unpacked
-from storage.rolling.reading import Cells, WeightedCells
-from storage.rolling.weighted_codec import WeightedMoments
-from storage.snapshots.budget import Budget, Limits, Stop
+from storage.query.cells.function_sums import sums_of
+from storage.query.cells.long_blocks import ClosedBlocks
+from storage.query.cells.raw_blocks import OpenBlocks
+from storage.query.cells.rollup_scan import Blocks, RollupScan
+from storage.rollup import long_moments_codec, moments_codec
+from storage.rollup.cubes import EVENT, Source
+from storage.rollup.long_moments_codec import WeightedMoments
+from storage.rollup.moments import Sums
+from storage.rollup.moments_codec import Unpacked
+from storage.rollup.read_cells import Cells, WeightedCells
+from storage.rollup.time_cover import Cover
 from storage.snapshots.decoded_cache import DecodedCache
+from storage.snapshots.query_budget import Budget, Limits, Stop
 
 ONE = np.ones(1)
 SOURCE = Source(EVENT, 1, True, 1)
@@ -49,7 +49,7 @@ def cells_of(sums: Sums) -> Cells:
 
 def closed_of(blobs: tuple[bytes, ...]) -> WeightedCells:
     column = np.ones(len(blobs), np.int64)
-    heads, unpacked = weighted_codec.decode_heads(blobs), WeightedMoments(blobs)
+    heads, unpacked = long_moments_codec.decode_heads(blobs), WeightedMoments(blobs)
     doubles = column.astype(np.float64)
     return WeightedCells(
         *(column,) * 7, 0 * column, doubles, column, *NO_FACTS, doubles, heads, unpacked, column
@@ -72,7 +72,7 @@ def source_of(cells: Cells, closed: tuple[bytes, ...] = ()) -> BlockSource:
     return Given(cast(Connection, None), DecodedCache(1 << 20), SOURCE, None)
 
 
-def gathered_of(sums: Sums, closed: tuple[bytes, ...] = ()) -> Gathered:
+def gathered_of(sums: Sums, closed: tuple[bytes, ...] = ()) -> RollupScan:
     cells = cells_of(sums)
     of = source_of(cells, closed)
     found = SimpleNamespace(
@@ -81,7 +81,7 @@ def gathered_of(sums: Sums, closed: tuple[bytes, ...] = ()) -> Gathered:
         closed=closed_of(()),
         open=SimpleNamespace(weight=3 * ONE),
     )
-    return cast(Gathered, found)
+    return cast(RollupScan, found)
 
 
 def test_cells_are_added_up_in_units() -> None:

@@ -9,22 +9,22 @@ from sqlalchemy import Connection
 
 from storage.arrays import Int64
 from storage.errors import BudgetExceeded, QuestionDropped
-from storage.query.cells import block_source, open_blocks
+from storage.query.cells import block_source, raw_blocks
 from storage.query.cells.block_source import BlockKey, BlockSource, Key
 from storage.query.cells.blocks import ClosedBlock, OpenBlock
-from storage.query.cells.closed_blocks import ClosedBlocks
-from storage.query.cells.open_blocks import OpenBlocks
-from storage.rolling import moments_codec, visit_list_codec, weighted_codec
-from storage.rolling.cover import Cover
-from storage.rolling.cubes import DAY, EVENT, Source
-from storage.rolling.moments import Sums
-from storage.rolling.moments_codec import Unpacked
-from storage.rolling.reading import Cells, Functions, WeightedCells
-from storage.rolling.visit_lists import VisitLists
-from storage.rolling.weighted import Parts
-from storage.rolling.weighted_codec import WeightedMoments
-from storage.snapshots.budget import Budget, Limits, Stop
+from storage.query.cells.long_blocks import ClosedBlocks
+from storage.query.cells.raw_blocks import OpenBlocks
+from storage.rollup import long_moments_codec, moments_codec, visit_list_codec
+from storage.rollup.cubes import DAY, EVENT, Source
+from storage.rollup.long_moments import Parts
+from storage.rollup.long_moments_codec import WeightedMoments
+from storage.rollup.moments import Sums
+from storage.rollup.moments_codec import Unpacked
+from storage.rollup.read_cells import Cells, Functions, WeightedCells
+from storage.rollup.time_cover import Cover
+from storage.rollup.visit_lists import VisitLists
 from storage.snapshots.decoded_cache import DecodedCache
+from storage.snapshots.query_budget import Budget, Limits, Stop
 
 SOURCE = Source(EVENT, 1, True, 1)
 NO_FACTS = (np.zeros(0, np.int64),) * 2
@@ -71,7 +71,7 @@ def a_bucket(bucket: int) -> bytes:
     bits = np.ones(1, np.int64)
     arguments: list[Any] = [bits, *(one,) * 7, n * bits, number, number, number]
     arguments += [*(y,) * 10, own, own]
-    return weighted_codec.encode(Parts(*arguments))[0]
+    return long_moments_codec.encode(Parts(*arguments))[0]
 
 
 class Store:
@@ -102,7 +102,7 @@ class Store:
                 blobs = [a_bucket(bucket) for _, bucket in keys]
                 bucket = np.array([bucket for _, bucket in keys], np.int64)
                 one = np.ones(len(bucket), np.int64)
-                heads, unpacked = weighted_codec.decode_heads(blobs), WeightedMoments(blobs)
+                heads, unpacked = long_moments_codec.decode_heads(blobs), WeightedMoments(blobs)
                 doubles = one.astype(np.float64)
                 columns = (one, bucket, *(one,) * 6, doubles, 0 * one, *NO_FACTS, np.zeros(0))
                 return WeightedCells(*columns, heads, unpacked, one)
@@ -146,7 +146,7 @@ def test_what_a_page_lacks_is_read_a_part_at_a_time(
     store = Store(kept)
     if closed:
         found: Any = ClosedBlocks(store.of, COVER).of_functions(wanted(RARE))
-        expected = weighted_codec.decode([a_bucket(bucket) for _, bucket in BUCKETS], wanted(RARE))
+        expected = long_moments_codec.decode([a_bucket(bucket) for _, bucket in BUCKETS], wanted(RARE))
     else:
         found = OpenBlocks(store.of, COVER).of_functions(wanted(RARE))
         expected = moments_codec.decode([a_visit(day) for day in DAYS], wanted(RARE)).in_units()
@@ -244,13 +244,13 @@ def test_room_for_a_block_is_taken_before_it_is_unpacked(monkeypatch: pytest.Mon
 @pytest.mark.parametrize("held", [0, 1 << 30])
 def test_visits_are_added_up_as_they_are_unpacked(monkeypatch: pytest.MonkeyPatch, held: int) -> None:
     """Thousands of visits have forty functions: what takes room in the end is these."""
-    monkeypatch.setattr(open_blocks, "_HELD_BYTES", held)
+    monkeypatch.setattr(raw_blocks, "_HELD_BYTES", held)
     expected = [
         s.own.tolist() for s in OpenBlocks(Store(DecodedCache(0)).of, COVER).amounts(np.ones(len(DAYS)))
     ]
     days = {day: visits_one_by_one(day) for day in DAYS}
     size = max(Unpacked([blob]).size for blob in days.values())
-    for module, name in ((open_blocks, "_AT_ONCE"), (moments_codec, "_PAIRS_AT_ONCE")):
+    for module, name in ((raw_blocks, "_AT_ONCE"), (moments_codec, "_PAIRS_AT_ONCE")):
         monkeypatch.setattr(module, name, 1)
     entries = block_source.ENTRY_BYTES * int(sum(own_of(max(DAYS))))
     limit = size + entries + 100_000 + (size if held else 0)

@@ -6,11 +6,11 @@ from typing import Any, cast
 import pytest
 from sqlalchemy import Connection
 
-from storage.query.facts.scan import SampleType
-from storage.query.planner import CellPlan, Planner, Shape
+from storage.query.access_path import CellPlan, Planner, Shape
+from storage.query.facts.visit_scan import SampleType
 from storage.query.selections import label_names
 from storage.query.selections.selection import Selection, parse_selection
-from storage.rolling.cubes import APPLICATION, EVENT
+from storage.rollup.cubes import APPLICATION, EVENT
 
 CPU = SampleType("cpu", "nanoseconds", 1)
 NO_CONNECTION = cast(Connection, None)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from analysis.arrays import Float, Int
 from analysis.moments import Moments, from_visits
-from storage.query.cells.in_steps import remainder
+from storage.query.cells.step_moments import remainder
 from tests.unit.analysis.frames import Made, made
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from storage.query.cells.seen_machines import about_machines
-from storage.rolling.moments import MOST_MACHINES, SLOTS, machine_bit
+from storage.rollup.moments import MOST_MACHINES, SLOTS, machine_bit
 
 NONE = np.zeros(0, np.int64)
 

@@ -6,10 +6,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.query.planner import MOST_LEFT, MOST_VISITS, CellPlan, cheapest, worth
-from storage.query.weighing.strata import Drawn
-from storage.rolling.cover import Cover
-from storage.rolling.cubes import APPLICATION, EVENT
+from storage.query.access_path import MOST_LEFT, MOST_VISITS, CellPlan, cheapest, prefer_rollup
+from storage.query.estimation.strata import Drawn
+from storage.rollup.cubes import APPLICATION, EVENT
+from storage.rollup.time_cover import Cover
 
 OF_ONE = CellPlan(APPLICATION, (7,), 0, 100, by_application=False)
 OF_ALL = CellPlan(EVENT, None, 0, 100, by_application=False)
@@ -39,9 +39,9 @@ def test_sums_by_function_are_less_than_the_stacks_of_a_single_visit():
         assert cheapest(cover, visits, plan).rest == ((3, 5),)
         assert cheapest(cover, visits, sums(plan)) == cover
     alone = [(24 + n % 24, n, 1) for n in range(160)]
-    assert not worth(cover, drawn(*alone), OF_ONE)
-    assert worth(cover, drawn(*alone), sums(OF_ONE))
-    assert not worth(cover, visits, sums(OF_ONE)), "so few are soon read, and know more"
+    assert not prefer_rollup(cover, drawn(*alone), OF_ONE)
+    assert prefer_rollup(cover, drawn(*alone), sums(OF_ONE))
+    assert not prefer_rollup(cover, visits, sums(OF_ONE)), "so few are soon read, and know more"
 
 
 def test_a_few_functions_of_one_application_are_read_of_visits_unless_several_share_a_cell():
@@ -50,8 +50,8 @@ def test_a_few_functions_of_one_application_are_read_of_visits_unless_several_sh
     assert cheapest(cover, visits, sums(OF_ONE, some=True)) == Cover(hours=(80, 81), rest=((3, 5),))
     assert cheapest(cover, visits, sums(OF_ALL, some=True)) == cover, "of a fleet a visit is sixty chunks"
     alone = drawn(*((3, n, 1) for n in range(160)))
-    assert not worth(Cover(hours=(3,)), alone, sums(OF_ONE, some=True))
-    assert worth(Cover(hours=(3,)), alone, sums(OF_ALL, some=True))
+    assert not prefer_rollup(Cover(hours=(3,)), alone, sums(OF_ONE, some=True))
+    assert prefer_rollup(Cover(hours=(3,)), alone, sums(OF_ALL, some=True))
 
 
 def test_what_is_left_to_the_chunks_touches_what_was_before():
@@ -62,19 +62,19 @@ def test_what_is_left_to_the_chunks_touches_what_was_before():
 def test_an_hour_nobody_was_drawn_in_costs_nothing_either_way():
     cover = Cover(hours=(5, 6), days=(1,))
     assert cheapest(cover, drawn(), OF_ONE) == cover
-    assert worth(cover, drawn(), OF_ONE)
+    assert prefer_rollup(cover, drawn(), OF_ONE)
 
 
 def test_cells_are_worth_it_when_many_visits_share_them():
     cover = Cover(hours=(3,), days=(1,), weighted=((1, 1),))
     several = [(3, 1, 2), (30, 1, 1), *((hour, 1, 1) for hour in range(31, 33)), (100, 1, 2)]
-    assert not worth(cover, drawn(*several), OF_ONE), "7 visits in 3 cells"
-    assert not worth(cover, drawn(*several), OF_ALL), "so few are soon read, and know more"
-    assert worth(cover, drawn((3, 1, 2), (30, 1, 5), (100, 1, 20)), OF_ONE), "unless they are as one"
+    assert not prefer_rollup(cover, drawn(*several), OF_ONE), "7 visits in 3 cells"
+    assert not prefer_rollup(cover, drawn(*several), OF_ALL), "so few are soon read, and know more"
+    assert prefer_rollup(cover, drawn((3, 1, 2), (30, 1, 5), (100, 1, 20)), OF_ONE), "unless they are as one"
     spread = [(24 + n % 24, n, 2) for n in range(80)]
-    assert worth(cover, drawn(*spread), OF_ALL), "two a cell are enough where a visit is sixty chunks"
-    assert not worth(cover, drawn(*spread), OF_ONE)
-    assert not worth(Cover(hours=(3,)), drawn((3, 1, 2), (5, 1, 100)), OF_ONE), "others do not count"
+    assert prefer_rollup(cover, drawn(*spread), OF_ALL), "two a cell are enough where a visit is sixty chunks"
+    assert not prefer_rollup(cover, drawn(*spread), OF_ONE)
+    assert not prefer_rollup(Cover(hours=(3,)), drawn((3, 1, 2), (5, 1, 100)), OF_ONE), "others do not count"
 
 
 def test_no_more_is_left_to_the_chunks_than_can_be_read():
@@ -99,7 +99,9 @@ def test_a_month_of_many_visits_stays_with_its_cells():
         beside = [hour for first, end in found.rest for hour in range(first, end)]
         assert 1000 * len(beside) <= MOST_VISITS // 2, "or all of it would be read from chunks"
         assert len(found.hours) + len(beside) == len(hours) // step
-        assert worth(found, month, OF_ONE), "what was kept for its number is not given up for its cells"
+        assert prefer_rollup(found, month, OF_ONE), (
+            "what was kept for its number is not given up for its cells"
+        )
 
 
 @given(

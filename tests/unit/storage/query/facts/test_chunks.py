@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.blobs.facts import decode_many, encode
-from storage.query.facts import chunks
+from storage.blobs.fact_blobs import decode_many, encode
+from storage.query.facts import decode_chunks
 from storage.snapshots.copy_binary import NO_BLOBS, Blobs
 
 rows = st.dictionaries(st.integers(1, 1 << 30), st.integers(1, 1 << 40), min_size=1, max_size=8)
@@ -30,10 +30,10 @@ def test_some_at_a_time_is_all_at_once(
     keep = np.flatnonzero([data.draw(st.booleans()) for _ in blobs]).astype(np.int64)
     cut = data.draw(st.integers(0, len(keep)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(chunks, "_AT_ONCE", at_once)
+        patch.setattr(decode_chunks, "_AT_ONCE", at_once)
         every = in_one_buffer(blobs)
         parts = [every.of(keep[:cut]), NO_BLOBS, every.of(keep[cut:])]
-        stacks, values = chunks.decode_chunks(parts, counts[keep])
+        stacks, values = decode_chunks.decode_chunks(parts, counts[keep])
     expected = decode_many([blobs[place] for place in keep.tolist()], counts[keep])
     assert stacks.tolist() == expected[0].tolist()
     assert values.tolist() == expected[1].tolist()

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.query.facts.chunk_reading import NOTHING, Decoded, decoded
+from storage.query.facts.chunk_cache import NOTHING, Decoded, decoded
 
 some_profiles = st.dictionaries(
     st.integers(1, 40),

@@ -9,8 +9,8 @@ from analysis.measured import Measured
 from storage.errors import BadSelection
 from storage.query.models import affinity
 from storage.query.models.affinity import AffinityAnswer, AffinityQuestion
+from storage.query.models.no_answer import Inputs
 from storage.query.models.ratios import DERIVED, RatioAnswer, RatioRow
-from storage.query.models.told import Inputs
 from storage.query.selections.selection import Selection
 
 NOON = datetime(2026, 11, 17, 12, tzinfo=UTC)
@@ -25,7 +25,7 @@ def planned(*pinned: str, applications: int = 3) -> AffinityAnswer:
             {"application": name, "platform": platform},
             None,
             Measured(cpi, 0.9 * cpi, 1.1 * cpi),
-            few=False,
+            low_confidence=False,
             visits=10,
             machines=10,
             y=cpi * load,

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from storage.query.estimation.sampling_design import Coverage
 from storage.query.models.event_inputs import _parameters, explaining
 from storage.query.observed.machines import MachineVisits
-from storage.query.weighing.design import Coverage
 
 
 def test_what_grows_with_time_explains_nothing() -> None:

@@ -9,14 +9,14 @@ import pytest
 from analysis.dvfs.fleet_fit import from_frequencies
 from analysis.weights import Weights
 from storage.errors import QuestionDropped
+from storage.query.estimation.sampling_design import Coverage
 from storage.query.models import frequency_fit
 from storage.query.models.frequency_fit import FitAnswer, FitQuestion
 from storage.query.models.frequency_fit_inputs import FitInputs
-from storage.query.models.told import Inputs
+from storage.query.models.no_answer import Inputs
 from storage.query.observed.machines import MachineVisits
 from storage.query.selections.selection import Selection
-from storage.query.weighing.design import Coverage
-from storage.snapshots.budget import Budget, Limits, Stop
+from storage.snapshots.query_budget import Budget, Limits, Stop
 
 DAY = datetime(2026, 11, 17, tzinfo=UTC)
 WHOLE = Selection(DAY, DAY + timedelta(days=1))
@@ -80,7 +80,7 @@ def test_no_more_rows_are_fitted_than_shown(monkeypatch: pytest.MonkeyPatch) -> 
     assert len(fitted) == 2
     assert [row.application for row in found.rows] == ["a4", "a3"]
     assert found.rows_total == APPLICATIONS
-    assert found.unsaid is None
+    assert found.unavailable is None
     whole = answer(monkeypatch, 100)
     assert whole.rows[:2] == found.rows
     assert len(whole.rows) == whole.rows_total == APPLICATIONS
@@ -95,7 +95,9 @@ def test_a_row_is_not_fitted_for_nobody(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_a_fleet_at_one_frequency_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     found = answer(monkeypatch, 3, (2.0, 2.05))
-    assert found.unsaid is not None
-    assert found.unsaid.reason == "constant"
-    assert found.unsaid.detail.startswith("None of 3 rows of 5 has a fit; a4 on Z80: All visits ran between")
-    assert [row.unsaid is not None for row in found.rows] == [True] * 3
+    assert found.unavailable is not None
+    assert found.unavailable.reason == "constant"
+    assert found.unavailable.detail.startswith(
+        "None of 3 rows of 5 has a fit; a4 on Z80: All visits ran between"
+    )
+    assert [row.unavailable is not None for row in found.rows] == [True] * 3

@@ -12,20 +12,20 @@ from analysis.interference.experiments import Metric, Run
 from storage import experiments
 from storage.errors import BadSelection
 from storage.experiments import ExperimentSet, Part, PlatformRun
+from storage.query.estimation.sampling_design import Coverage
 from storage.query.models import interference_training
 from storage.query.models.interference_experiments import read_experiment_ground
 from storage.query.models.interference_ground import Source
 from storage.query.models.interference_training import Trained, Wanted
-from storage.query.models.told import Inputs, Unsaid
-from storage.query.reader import StoreReading
+from storage.query.models.no_answer import Inputs, Unavailable
 from storage.query.selections.grammar import parse_matchers
 from storage.query.selections.selection import Selection
-from storage.query.weighing.design import Coverage
+from storage.query.store_reading import StoreReading
 
 NOW = datetime(2026, 11, 17, tzinfo=UTC)
 WHOLE = Selection(NOW, NOW + timedelta(hours=1))
 NOTHING = Inputs(Coverage(random=True, asked_s=60.0), 7, 5)
-WHY = Unsaid("too_little", "Nobody knows.")
+WHY = Unavailable("too_little", "Nobody knows.")
 READING = cast("StoreReading", SimpleNamespace(connection=None))
 WANTED = Wanted(WHOLE, ("web",), peak_gbs=12.8)
 Kept = dict[str, dict[str, Sequence[Run]]]
@@ -85,12 +85,12 @@ def test_runs_on_a_chip_that_the_selection_leaves_out_do_not_answer(kept: Kept) 
         found = by_others(replace(WANTED, selection=replace(WHOLE, matchers=parse_matchers(matchers))))
         assert (found.ground.experiments, found.ground.platform) == ("lab", platform), matchers
     elsewhere = replace(WHOLE, matchers=parse_matchers('{platform="Z80", machine="m1"}'))
-    assert by_others(replace(WANTED, selection=elsewhere)).unsaid == {"web": WHY}
+    assert by_others(replace(WANTED, selection=elsewhere)).unavailable == {"web": WHY}
 
 
 def test_runs_on_another_chip_than_the_visits_do_not_answer(kept: Kept) -> None:
     kept["new"] = {"B": runs("web", 48)}
-    assert by_others(chosen="A").unsaid == {"web": WHY}
+    assert by_others(chosen="A").unavailable == {"web": WHY}
     kept["old"] = {"B": runs("web", 48), "A": runs("web")}
     found = by_others(chosen="A")
     assert (found.ground.experiments, found.ground.platform) == ("old", "A")
@@ -103,7 +103,9 @@ def test_all_sets_are_looked_through(kept: Kept) -> None:
     kept["enough"] = {"A": runs("web")}
     assert by_others().ground.experiments == "enough"
     del kept["enough"]
-    assert by_others().unsaid["web"].detail.startswith("Nobody knows. The experiments few-0 cannot tell: ")
+    assert (
+        by_others().unavailable["web"].detail.startswith("Nobody knows. The experiments few-0 cannot tell: ")
+    )
 
 
 def test_all_targets_are_of_one_platform(kept: Kept) -> None:
@@ -136,7 +138,7 @@ def test_named_experiments_read_no_visit(kept: Kept, monkeypatch: pytest.MonkeyP
     of_a = replace(WHOLE, matchers=parse_matchers('{platform="A"}'))
     assert interference_training.train(READING, replace(named, selection=of_a)).ground.platform == "A"
     of_none = replace(WHOLE, matchers=parse_matchers('{platform="Z80"}'))
-    said = interference_training.train(READING, replace(named, selection=of_none)).unsaid["web"].detail
+    said = interference_training.train(READING, replace(named, selection=of_none)).unavailable["web"].detail
     assert said == "The experiments lab have no run of 'web' beside others on any platform of the selection."
     wrong = replace(WHOLE, matchers=parse_matchers('{thread="x"}'))
     with pytest.raises(BadSelection, match="not known by 'thread'"):

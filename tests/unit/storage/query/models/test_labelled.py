@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from storage.query.facts.scan import WHOLE, Profiles
+from storage.query.facts.visit_scan import WHOLE, Profiles
 from storage.query.models import labelled
 
 

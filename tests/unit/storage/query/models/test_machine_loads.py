@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from storage.errors import QuestionDropped
+from storage.query.estimation.sampling_design import Coverage
 from storage.query.models.machine_loads import CoreTimes, MachineLoads, machine_loads, not_counted
 from storage.query.observed.cpus import LogicalCpus
 from storage.query.observed.machines import MachineVisits
 from storage.query.observed.thread_cycles import ThreadCycles
 from storage.query.observed.time_used import TimeUsed
-from storage.query.reader import StoreReading
-from storage.query.weighing.design import Coverage
-from storage.snapshots.budget import Budget, Limits, Stop
+from storage.query.store_reading import StoreReading
+from storage.snapshots.query_budget import Budget, Limits, Stop
 
 NONE = np.zeros(0, np.int64)
 
@@ -113,9 +113,9 @@ def test_where_counters_do_not_tell_it_that_is_said(
     assert found.counted == [None]
     (reason,) = found.not_counted
     assert said in reason
-    unsaid = not_counted(found)
-    assert unsaid is not None
-    assert said in unsaid.detail
+    unavailable = not_counted(found)
+    assert unavailable is not None
+    assert said in unavailable.detail
 
 
 @pytest.mark.parametrize(

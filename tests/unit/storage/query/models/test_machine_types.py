@@ -2,9 +2,9 @@
 
 import pytest
 
+from storage.query.estimation.estimates import Interval
 from storage.query.models.load_rows import CountedRow, LoadRow
 from storage.query.models.machine_types import MachineTypesAnswer, _counted, _type
-from storage.query.weighing.estimates import Interval
 
 BY_TIMES, BY_COUNTERS = Interval(0.6, 0.5, 0.7), Interval(0.66, 0.6, 0.72)
 
@@ -27,7 +27,7 @@ def row(counted: int, visits: int = 20) -> LoadRow:
         apu=BY_TIMES,
         simplified=BY_TIMES,
         counted=known if counted else None,
-        few=False,
+        low_confidence=False,
         visits=visits,
         machines=2,
     )

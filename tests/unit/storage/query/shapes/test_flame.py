@@ -10,7 +10,7 @@ from storage.query.selections.selection import parse_selection
 from storage.query.shapes import flame
 from storage.query.shapes.flame import Flame, FlameQuestion, Labelled, cut
 from storage.query.shapes.frame_tree import Borne, from_callees, from_root
-from storage.query.stacks.functions import FunctionRow
+from storage.query.stacks.function_names import FunctionRow
 from tests.random_stacks import Stack, planted, stacks
 
 SELECTION = parse_selection()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from storage.query.shapes.flame_diff import FlameDiff, together
 from storage.query.shapes.frame_tree import Borne, FrameTree, from_root
-from storage.query.stacks.functions import FunctionRow
+from storage.query.stacks.function_names import FunctionRow
 from tests.random_stacks import Stack, planted, stacks
 
 Facts = list[tuple[Stack, int, float]]

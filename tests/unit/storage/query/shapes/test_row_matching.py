@@ -12,7 +12,7 @@ from storage.query.shapes import row_matching
 from storage.query.shapes.row_matching import NOWHERE, heaviest
 from storage.query.shapes.table_frames import FrameGroup, FrameRows
 from storage.query.shapes.table_rows import Grouping, LabelRows
-from storage.snapshots.budget import Budget, Limits
+from storage.snapshots.query_budget import Budget, Limits
 
 
 @dataclass

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from storage.errors import BadSelection, BudgetExceeded, QuestionDropped
 from storage.query.shapes import row_order
 from storage.query.shapes.row_order import Page, Sort, ordered
-from storage.snapshots.budget import Budget, Limits, Stop
+from storage.snapshots.query_budget import Budget, Limits, Stop
 
 names = st.lists(st.tuples(st.text("abAB.", max_size=3), st.integers(0, 30), st.integers(0, 3)), max_size=25)
 

@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from storage.errors import QuestionDropped
+from storage.query.estimation.visit_evidence import Visits
+from storage.query.estimation.visit_totals import PerVisit
 from storage.query.shapes.series import _points
 from storage.query.shapes.step_weights import StepWeights
-from storage.query.weighing.by_visit import ByVisit
-from storage.query.weighing.evidence import Visits
-from storage.snapshots.budget import Budget, Limits, Stop
+from storage.snapshots.query_budget import Budget, Limits, Stop
 
 STEPS, ROWS = 4, 3
 UNKNOWN = np.full(STEPS, np.nan)
-brought = st.dictionaries(st.tuples(st.integers(0, ROWS - 1), st.integers(0, 7)), st.integers(1, 9))
+contributions = st.dictionaries(st.tuples(st.integers(0, ROWS - 1), st.integers(0, 7)), st.integers(1, 9))
 steps_of_visits = st.lists(st.integers(0, STEPS - 1), min_size=8, max_size=8)
 
 
@@ -28,12 +28,12 @@ def visits(count: int) -> Visits:
     return Visits(Mock(weights=None), whole, whole, whole, whole, one, whole, hundred)
 
 
-def by_visit(made: dict[tuple[int, int], int]) -> ByVisit:
+def by_visit(made: dict[tuple[int, int], int]) -> PerVisit:
     pairs = np.array(sorted(made), np.int64).reshape(-1, 2)
-    return ByVisit(pairs[:, 0], pairs[:, 1], np.array([made[key] for key in sorted(made)], np.int64), ROWS)
+    return PerVisit(pairs[:, 0], pairs[:, 1], np.array([made[key] for key in sorted(made)], np.int64), ROWS)
 
 
-@given(brought, steps_of_visits)
+@given(contributions, steps_of_visits)
 def test_points_are_what_counting_says(made: dict[tuple[int, int], int], step: list[int]):
     found = _points(StepWeights(visits(8)), by_visit(made), np.array(step), UNKNOWN)
     units, seen = Counter(), Counter()

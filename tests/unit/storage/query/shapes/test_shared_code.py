@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from storage.errors import QuestionDropped
 from storage.query.shapes.shared_code import Uses, _by_key
-from storage.snapshots.budget import Budget, Limits, Stop
+from storage.snapshots.query_budget import Budget, Limits, Stop
 
 
 def uses_of(keys: list[int]) -> Uses:

@@ -6,12 +6,12 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from storage.landing.markers import Kind
-from storage.landing.resolved import Status
+from storage.ingest.marker_frames import Kind
+from storage.ingest.symbolized import Status
 from storage.query.shapes import stack_table
 from storage.query.shapes.stack_table import Grouping, StackRows, StackTable, tabulated
 from storage.query.stacks.definitions import Definition
-from storage.query.stacks.functions import FunctionRow
+from storage.query.stacks.function_names import FunctionRow
 from storage.query.stacks.stack_tree import Stacks, built
 
 NAMES = ["", "zeta", "alpha", "mid", "alpha", "größer"]

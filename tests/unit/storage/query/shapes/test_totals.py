@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from storage.arrays import Int64
-from storage.landing.markers import Kind
-from storage.landing.resolved import Status
+from storage.ingest.marker_frames import Kind
+from storage.ingest.symbolized import Status
 from storage.query.shapes import totals
-from storage.query.stacks.functions import Functions
+from storage.query.stacks.function_names import Functions
 from storage.query.stacks.stack_tree import Stacks, built
 
 a_stack = st.lists(st.integers(1, 6), min_size=1, max_size=7).map(tuple)

@@ -4,10 +4,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from storage.landing.markers import Kind
-from storage.landing.resolved import Status
-from storage.query.stacks.functions import FunctionRow, Functions
-from storage.query.stacks.names import NamedFunction, Texts, names_of
+from storage.ingest.marker_frames import Kind
+from storage.ingest.symbolized import Status
+from storage.query.stacks.function_names import FunctionRow, Functions
+from storage.query.stacks.name_table import NamedFunction, Texts, names_of
 
 a_text = st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",)), max_size=6)
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from storage.query.stacks import array_file, stack_file
 from storage.query.stacks.errors import UnusableFile
-from storage.query.stacks.functions import Functions
-from storage.query.stacks.names import NamedFunction, names_of
+from storage.query.stacks.function_names import Functions
+from storage.query.stacks.name_table import NamedFunction, names_of
 from storage.query.stacks.node_marks import NodeMarks
 from storage.query.stacks.stack_file import (
     MadeOf,
@@ -51,7 +51,7 @@ def test_a_tree_out_of_a_file_answers_as_one_in_memory(tmp_path: Path, stacks, f
     marks = []
     for file in (opened, made, stack_file_of(NO_STACKS, names), stack_file_of(columns(table), names)):
         state = StackTree(file.state).covering(
-            wanted, lambda few: columns({i: table[i] for i in few.tolist()})
+            wanted, lambda low_confidence: columns({i: table[i] for i in low_confidence.tolist()})
         )
         check_against_counting(state.shape(wanted), [table[i] for i in wanted.tolist()], [3] * len(wanted))
         told = NodeMarks(Functions(file.names), file.marks).of(state)

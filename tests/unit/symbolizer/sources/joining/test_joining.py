@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from symbolic.debuginfo import Archive
 
-from storage.landing.resolved import Status
+from storage.ingest.symbolized import Status
 from symbolizer.addresses import CacheAddresses
 from symbolizer.builds.build import build_input
 from symbolizer.builds.outcome import Built
@@ -26,8 +26,8 @@ from symbolizer.elf.symtab import read_symbols
 from symbolizer.errors import MalformedElf
 from symbolizer.identity import ImageIdentity
 from symbolizer.images.file_images import FileImages
-from symbolizer.sources.complete import Complete
 from symbolizer.sources.download_folder import DownloadFolder
+from symbolizer.sources.joined_source import JoinedSource
 from symbolizer.sources.joining.alternate import join_alternate
 from symbolizer.sources.joining.joiner import Joiner, JoinLimits
 from symbolizer.sources.joining.split import join_split
@@ -238,7 +238,7 @@ def joiner(tmp_path: Path) -> Iterator[Joiner]:
 @pytest.mark.parametrize("form", ["split", "dwz"])
 def test_a_complete_source_joins_what_it_finds(shop: Shop, shared: Path, joiner: Joiner, form: str) -> None:
     path = shop.made("-gsplit-dwarf", "-gdwarf-5") if form == "split" else shared / "one"
-    source = Complete(LocalFiles(debug_roots=()), joiner)
+    source = JoinedSource(LocalFiles(debug_roots=()), joiner)
     whole = source.executable(identity(path))
     assert isinstance(whole, Found)
     with whole.content:
@@ -256,7 +256,7 @@ def test_a_complete_source_joins_what_it_finds(shop: Shop, shared: Path, joiner:
 def test_large_files_are_left_to_a_task(shop: Shop, joiner: Joiner) -> None:
     path = shop.made("-gsplit-dwarf", "-gdwarf-5")
     told: list[ImageIdentity] = []
-    source = Complete(LocalFiles(debug_roots=()), joiner, wants_build=told.append, at_once_bytes=1000)
+    source = JoinedSource(LocalFiles(debug_roots=()), joiner, request_build=told.append, at_once_bytes=1000)
     as_it_is = source.executable(identity(path))
     assert isinstance(as_it_is, Found)
     with as_it_is.content:
@@ -270,13 +270,13 @@ def test_what_a_task_will_join_is_pending_until_it_did(shop: Shop, shared: Path,
     path, joiner = shared / "one", Joiner(DownloadFolder(tmp_path / "copies"))
     told: list[ImageIdentity] = []
     files = LocalFiles(debug_roots=())
-    hasty = Complete(files, joiner, wants_build=told.append, at_once_bytes=1000)
+    hasty = JoinedSource(files, joiner, request_build=told.append, at_once_bytes=1000)
     caches = local_symcaches(tmp_path)
-    images = FileImages(hasty, caches, wants_build=told.append)
+    images = FileImages(hasty, caches, request_build=told.append)
     image = images.open(identity(path))
     assert (image.status, image.reason) == (Status.SYMTAB, PENDING.reason)
     assert told == [identity(path)]
-    whole = Complete(files, joiner).executable(identity(path))
+    whole = JoinedSource(files, joiner).executable(identity(path))
     assert isinstance(whole, Found)
     assert not whole.incomplete
     with whole.content:
@@ -293,7 +293,7 @@ def test_what_is_nowhere_is_said(shop: Shop, joiner: Joiner, tmp_path: Path) -> 
         def split_files(self, *_: object) -> tuple[Found, ...]:
             return ()
 
-    source = Complete(Elsewhere(debug_roots=()), joiner)
+    source = JoinedSource(Elsewhere(debug_roots=()), joiner)
     image = source.executable(identity(program))
     assert isinstance(image, Found)
     with image.content:
@@ -333,7 +333,7 @@ def test_a_folder_that_takes_nothing_costs_the_joined_file_only(shop: Shop, tmp_
     (tmp_path / "file").write_bytes(b"")
     path = shop.made("-gsplit-dwarf", "-gdwarf-5")
     joiner = Joiner(DownloadFolder(tmp_path / "file" / "copies"))
-    as_it_is = Complete(LocalFiles(debug_roots=()), joiner).executable(identity(path))
+    as_it_is = JoinedSource(LocalFiles(debug_roots=()), joiner).executable(identity(path))
     assert isinstance(as_it_is, Found)
     with as_it_is.content:
         assert as_it_is.content.path == path
@@ -350,7 +350,7 @@ def test_a_failure_while_joining_leaves_nothing_open(shop: Shop) -> None:
 
     given: list[Found] = []
     with pytest.raises(MemoryError):
-        Complete(LocalFiles(debug_roots=()), Killed(DownloadFolder(Path("/nowhere")))).executable(
+        JoinedSource(LocalFiles(debug_roots=()), Killed(DownloadFolder(Path("/nowhere")))).executable(
             identity(shop.made("-gsplit-dwarf", "-gdwarf-5"))
         )
     assert len(given) > 1

@@ -1,0 +1,22 @@
+"""What repeated measurements of one figure say: their mean with its 95 % interval by Student's t."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import special
+
+from analysis.input_checks import enough, positives
+from analysis.measured import Measured
+
+
+def mean_of(what: str, values: ArrayLike) -> Measured:
+    """The mean of positive measurements, its lower end above 0; 0 … ∞ from a single one, which says nothing of how it would repeat.
+
+    Raises InsufficientData for none, NotANumber.
+    """
+    found = np.atleast_1d(positives(what, values))
+    enough(what, len(found), 1)
+    mean = float(found.mean())
+    if len(found) < 2:
+        return Measured(mean, 0.0, float("inf"))
+    half = float(special.stdtrit(len(found) - 1, 0.975) * found.std(ddof=1) / np.sqrt(len(found)))
+    return Measured(mean, max(0.0, mean - half), mean + half)

@@ -1,0 +1,89 @@
+"""Every benchmark at its smallest size, one after the other, to see that each of them works.
+
+    make bench-smallest                       # four minutes on two CPUs
+    python -m benchmarks.smoke_run store lake
+
+Prints a line for each, and what it printed if it failed. One that cannot run on this machine is skipped with its reason. Nothing is written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from typing import Final
+
+from benchmarks.size import SKIPPED, Size
+
+NAMES: Final = (
+    "agreement", "coverage", "gateway", "lake", "models", "overhead", "soak", "start", "store", "symbolizer", "unwind",
+)  # fmt: skip
+_LONGEST_S: Final = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """How one went."""
+
+    name: str
+    seconds: float
+    status: int
+    """Exit status; negative: ended by that signal."""
+    printed: str
+
+    @property
+    def failed(self) -> bool:
+        """Whether it neither worked nor was skipped."""
+        return self.status not in {0, SKIPPED}
+
+    @property
+    def line(self) -> str:
+        """For the list."""
+        last_line = self.printed.strip().rpartition("\n")[2]
+        verdict = {0: "works", SKIPPED: last_line}.get(self.status, f"failed with {self.status}")
+        return f"{self.name:12} {self.seconds:5.0f} s  {verdict}"
+
+
+def attempt(name: str, module: str = "") -> Tried:
+    """Run one, a session of its own; it is ended after five minutes."""
+    environment = {key: value for key, value in os.environ.items() if key != "FULL"}
+    began = time.monotonic()
+    process = subprocess.Popen(
+        [sys.executable, "-m", module or f"benchmarks.{name}"], env={**environment, "SIZE": Size.SMALLEST.value},
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+    try:
+        printed, _ = process.communicate(timeout=_LONGEST_S)
+    except subprocess.TimeoutExpired:
+        process.terminate()  # it ends what it started
+        printed, _ = process.communicate()
+        printed += f"\nended after {_LONGEST_S:.0f} s"
+    return Tried(name, time.monotonic() - began, process.returncode or 0, printed)
+
+
+def main(arguments: list[str]) -> int:
+    """Run them; 1 if one failed."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.smoke_run",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "name", nargs="*", choices=[[], *NAMES], help=f"of: {', '.join(NAMES)} (default: all)"
+    )
+    wanted = parser.parse_args(arguments)
+    failed = False
+    for name in wanted.name or NAMES:
+        tried = attempt(name)
+        print(tried.line, flush=True)
+        if tried.failed:
+            failed = True
+            print(f"{name} printed:\n{tried.printed}", flush=True)
+    return int(failed)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,53 @@
+"""What a machine is: asked of its gateway (DIGEST G1)."""
+
+from datetime import datetime, timedelta
+
+import grpc
+
+from collector.channel import Credentials, open_channel, why_no_tls
+from collector.errors import NoAnswer
+from collector.outcome import one_line
+from fleetpb import capture_pb2, gateway_pb2, gateway_pb2_grpc
+from storage.inventory import Machine
+
+PATIENCE_S = 5.0
+STALE_AFTER = timedelta(hours=24)
+"""Firmware, memory and events change rarely; a new kernel is noticed at the next visit."""
+
+
+async def describe(
+    address: str, credentials: Credentials | None = None, *, patience_s: float = PATIENCE_S
+) -> capture_pb2.Machine:
+    """The machine as its gateway describes it.
+
+    Raises `NoAnswer`, `BadAddress`, `BadCredentials`.
+    """
+    async with open_channel(address, credentials) as channel:
+        stub = gateway_pb2_grpc.GatewayStub(channel)
+        try:
+            message = await stub.Describe(gateway_pb2.DescribeRequest(), timeout=patience_s)
+        except grpc.aio.AioRpcError as error:
+            meaning = why_no_tls(error.details() or "")
+            raise NoAnswer(
+                f"{meaning} {error.code().name}: {one_line(error.details() or 'no details')}".strip()
+            ) from error
+    # grpc.aio answers None for bytes it cannot parse; a gateway knows at least its own name.
+    if not isinstance(message, capture_pb2.Machine) or not message.hostname:
+        raise NoAnswer("The gateway's response is not a description of a machine.")
+    return message
+
+
+def is_stale(machine: Machine, now: datetime) -> bool:
+    """The description is missing or a day old."""
+    return machine.described_at is None or now - machine.described_at >= STALE_AFTER
+
+
+def has_changed(machine: Machine, seen: capture_pb2.Machine | None) -> bool:
+    """A capture shows another machine than the inventory has: a new kernel, or new hardware.
+
+    An empty field of the capture says nothing.
+    """
+    if seen is None:
+        return False
+    pairs = ((machine.kernel, seen.kernel_release), (machine.platform, seen.platform))
+    return any(now and now[:256] != before for before, now in pairs)

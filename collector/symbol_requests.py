@@ -1,0 +1,215 @@
+"""Asks gateways for the symbols of binaries that nobody has (DIGEST G11).
+
+Off unless the operator sets a rate. One gateway is asked at a time, each once for a binary, in the whole
+fleet (`storage.symbols.requests` keeps the books for all collectors). What it sends is written to a file and
+handed on: whether it is of use, or needs another machine's word first, is for others to say.
+"""
+
+import asyncio
+import tempfile
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import IO, Final
+
+import grpc
+import structlog
+from google.protobuf.message import DecodeError
+from sqlalchemy import Engine
+
+from collector.blocking_executor import TRANSIENT_ERRORS, BlockingExecutor
+from collector.channel import Credentials, open_channel
+from collector.errors import BadAddress, BadCredentials, MalformedReply
+from collector.outcome import one_line
+from collector.symbol_reply import MAX_RAW_BYTES, SymbolsReader
+from fleetpb import gateway_pb2
+from storage import inventory
+from storage.symbols import requests
+from storage.symbols.kinds import FileKind
+from storage.symbols.requests import Ask, AskOutcome
+
+PATIENCE_S: Final = 600.0
+"""For one answer: a gateway reads and packs 25 MB a second with the tenth of a core that it takes."""
+_SYMBOLS: Final = "/fleetpb.v1.Gateway/Symbols"
+
+_log = structlog.get_logger("collector")
+_Request = gateway_pb2.SymbolsRequest
+_Refusal = gateway_pb2.SymbolsRefusal
+_WHAT: Final = {
+    FileKind.SYMBOLS: _Request.SYMBOLS,
+    FileKind.EXECUTABLE: _Request.SYMBOLS,  # of the vdso, which a gateway gives whole
+    FileKind.KALLSYMS: _Request.KERNEL,
+}
+_OUTCOMES: Final = {
+    _Refusal.NOT_ALLOWED: AskOutcome.REFUSED,
+    _Refusal.NOT_SEEN: AskOutcome.ABSENT,
+    _Refusal.GONE: AskOutcome.ABSENT,
+    _Refusal.HIDDEN: AskOutcome.ABSENT,
+}
+
+Accept = Callable[[Ask, Path, str], tuple[AskOutcome, str]]
+"""Takes a file that a gateway sent, with the name it has there, and removes nothing; how that went, and why as a sentence.
+
+Whatever it raises is why this one ask failed, but for a database that is away: that is waited for."""
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolRequestTerms:
+    """How gateways may be asked."""
+
+    accept: Accept
+    per_hour: int
+    """Asks in an hour, by all collectors of the fleet together."""
+    limit: int = MAX_RAW_BYTES
+    """Bytes of one answer, unpacked."""
+    patience_s: float = PATIENCE_S
+
+
+class SymbolRequester:
+    """Asks for one binary after the other."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        stop: asyncio.Event,
+        executor: BlockingExecutor,
+        credentials: Credentials | None,
+        terms: SymbolRequestTerms,
+    ) -> None:
+        """Once `stop` is set an answer under way is given up."""
+        self._engine = engine
+        self._stop = stop
+        self._executor = executor
+        self._credentials = credentials
+        self._terms = terms
+
+    async def look(self) -> bool:
+        """Ask for what is wanted most, if anything is; whether a gateway was asked."""
+        ask = await self._executor.run(self._claim)
+        if ask is None:
+            return False
+        outcome, detail = await self._request_symbols(ask)
+        await self._executor.run(self._note, ask, outcome, detail)
+        log = _log.warning if outcome is AskOutcome.DISPUTED else _log.info
+        log(
+            "symbols asked for",
+            binary=ask.name,
+            key=ask.binary_key,
+            machine=ask.machine,
+            outcome=outcome.value,
+            why=detail,
+        )
+        return True
+
+    def _claim(self) -> Ask | None:
+        with self._engine.begin() as connection:
+            rest = machine_rest(len(inventory.machines(connection)), self._terms.per_hour)
+            return requests.claim_ask(connection, per_hour=self._terms.per_hour, machine_rest=rest)
+
+    def _note(self, ask: Ask, outcome: AskOutcome, detail: str) -> None:
+        with self._engine.begin() as connection:
+            requests.note_answer(connection, ask, outcome, detail)
+
+    async def _request_symbols(self, ask: Ask) -> tuple[AskOutcome, str]:
+        """How it went, and for anything but GOT why, as a sentence.
+
+        Raises one of `TRANSIENT_ERRORS` if the collector is to stop while the database is away, and nothing else.
+        """
+        request = _request(ask, self._terms.limit)
+        if request is None:
+            return AskOutcome.ABSENT, "It is known by its path only, so no file can be told to be it."
+        try:
+            return await self._request_and_accept(ask, request)
+        except TRANSIENT_ERRORS:
+            raise
+        except Exception as error:  # noqa: BLE001 - a stranger's file, an archive or disk that is away: visits go on
+            _log.warning("what a gateway sent was not taken in", machine=ask.machine, exc_info=error)
+            return AskOutcome.FAILED, one_line(str(error)) or type(error).__name__
+
+    async def _request_and_accept(
+        self, ask: Ask, request: gateway_pb2.SymbolsRequest
+    ) -> tuple[AskOutcome, str]:
+        reader = SymbolsReader(limit=self._terms.limit)
+        with tempfile.TemporaryDirectory(prefix="fleetprof-symbols-") as folder:
+            path = Path(folder) / "answer"
+            try:
+                with path.open("wb") as file:
+                    if not await self._unless_stopped(self._receive(ask.address, request, reader, file)):
+                        return AskOutcome.FAILED, "The collector was stopped meanwhile."
+            except TimeoutError:  # an OSError, too
+                return AskOutcome.FAILED, f"It did not answer in full within {self._terms.patience_s:g} s."
+            except (MalformedReply, BadAddress, BadCredentials, OSError) as error:
+                return AskOutcome.FAILED, one_line(str(error))
+            except grpc.aio.AioRpcError as error:
+                return _of_status(error)
+            if reader.refusal is not None:
+                outcome = _OUTCOMES.get(reader.refusal.reason, AskOutcome.FAILED)
+                return outcome, one_line(reader.refusal.message or "It was refused without a reason.")
+            return await self._executor.run(self._terms.accept, ask, path, reader.name)
+
+    async def _unless_stopped(self, work: Coroutine[None, None, None]) -> bool:
+        """Whether the work was done; it is broken off when the collector is to stop."""
+        working, stopping = asyncio.ensure_future(work), asyncio.ensure_future(self._stop.wait())
+        try:
+            await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            if working.done():
+                working.result()
+                return True
+            return False
+        finally:
+            working.cancel()
+            stopping.cancel()
+            await asyncio.gather(working, stopping, return_exceptions=True)
+
+    async def _receive(
+        self, address: str, request: gateway_pb2.SymbolsRequest, reader: SymbolsReader, file: IO[bytes]
+    ) -> None:
+        async with (
+            open_channel(address, self._credentials) as channel,
+            asyncio.timeout(self._terms.patience_s),
+        ):
+            # Replies are parsed here: grpc.aio turns a message that it cannot parse into None.
+            stub: grpc.aio.UnaryStreamMultiCallable[gateway_pb2.SymbolsRequest, bytes] = channel.unary_stream(
+                _SYMBOLS, request_serializer=gateway_pb2.SymbolsRequest.SerializeToString
+            )
+            stream = stub(request)
+            while isinstance(message := await stream.read(), bytes):  # else it is grpc.aio.EOF
+                await asyncio.to_thread(_write, message, reader, file)
+        if not reader.is_finished:
+            raise MalformedReply("The stream stopped before its end.")
+
+
+def machine_rest(machines: int, per_hour: int) -> timedelta:
+    """How long a machine is left alone after an ask: an hour, less where the fleet has fewer than are asked in one."""
+    return min(requests.MACHINE_REST, timedelta(hours=machines / max(per_hour, 1)))
+
+
+def _write(message: bytes, reader: SymbolsReader, file: IO[bytes]) -> None:
+    try:
+        reply = gateway_pb2.SymbolsReply.FromString(message)
+    except DecodeError as error:
+        raise MalformedReply("The response is not a message of the gateway's protocol.") from error
+    file.writelines(reader.take(reply))
+
+
+def _request(ask: Ask, limit: int) -> gateway_pb2.SymbolsRequest | None:
+    """What to ask for; None: no gateway could tell which file is meant."""
+    what = _WHAT.get(ask.kind)
+    if what is None:
+        return None
+    if what == _Request.KERNEL:  # its key may be a module's: the answer says which kernel it is
+        return _Request(what=what, max_bytes=limit)
+    if ask.binary_key.startswith(("go:", "sha256:")):
+        return _Request(what=what, content_key=ask.binary_key, max_bytes=limit)
+    try:
+        return _Request(what=what, build_id=bytes.fromhex(ask.binary_key), max_bytes=limit)
+    except ValueError:
+        return None
+
+
+def _of_status(error: grpc.aio.AioRpcError) -> tuple[AskOutcome, str]:
+    if error.code() == grpc.StatusCode.UNIMPLEMENTED:
+        return AskOutcome.REFUSED, "Its gateway is too old to give symbols."
+    return AskOutcome.FAILED, f"{error.code().name}: {one_line(error.details() or 'no details')}"

@@ -1,0 +1,125 @@
+"""What is written down about visits: before the call, after it, and when it cannot be made.
+
+Every function is one transaction of its own; storage's errors pass through. The archive is written
+before the rows, so a row never points at nothing; a blob whose row did not come about is adopted by
+the sweep (`collector.sweep`) or deleted as an orphan.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from enum import Enum, auto
+
+from sqlalchemy import Engine
+
+from collector.brake import MIN_VISITS, stop_reason
+from collector.schedule_round import ScheduledVisit
+from collector.visit import ReceivedCapture, VisitResult
+from storage import campaigns, captures, visit_history, visits
+from storage.archive import Archive, capture_key
+from storage.campaigns import Campaign, State
+from storage.captures import NewCapture
+from storage.errors import ArchiveError, VisitEnded
+from storage.schema import Outcome
+from storage.visits import DrawnVisit
+
+
+class CloseResult(Enum):
+    """What came of writing an ended visit down."""
+
+    CAPTURE = auto()
+    """It answered, and its capture waits to be ingested."""
+    OUTCOME = auto()
+    """It failed, which is recorded."""
+    NOTHING = auto()
+    """Someone else had given it an outcome before."""
+
+
+def open_visit(engine: Engine, scheduled: ScheduledVisit, now: datetime) -> str | None:
+    """Note that the machine is called now; a sentence instead if the campaign does not run any more, or the visit was ended."""
+    with engine.begin() as connection:
+        campaign = campaigns.get(connection, scheduled.campaign.name)
+        if campaign.state != State.RUNNING:
+            return f"The campaign was {campaign.state} before the machine was called."
+        if not visits.begin(connection, scheduled.visit_id, now):
+            return "The visit was ended before the machine was called: by a pause, or because this collector was taken for dead."
+        return None
+
+
+def call_off(engine: Engine, drawn: Sequence[DrawnVisit], why: str) -> None:
+    """End visits that the collector did not make, or did not finish, as lost."""
+    with engine.begin() as connection:
+        visits.lose(connection, [visit.visit_id for visit in drawn], why)
+
+
+def close_visit(engine: Engine, archive: Archive, visit: DrawnVisit, visited: VisitResult) -> CloseResult:
+    """Archive the received capture and give the visit its outcome.
+
+    A capture that cannot be archived makes the visit a failed one.
+    """
+    if visited.received is None:
+        return _close_failed(engine, visit, visited, visited.outcome, visited.detail)
+    key = capture_key(visit.day, visit.visit_id)
+    try:
+        archive.put(key, visited.received.blob)
+    except ArchiveError as error:
+        return _close_failed(engine, visit, visited, Outcome.FAILED, str(error))
+    try:
+        with engine.begin() as connection:
+            captures.record(connection, _row(visit, key, visited.received))
+            ended = visits.finish(
+                connection,
+                visit.visit_id,
+                outcome=Outcome.ANSWERED,
+                detail=visited.detail,
+                ended_at=visited.ended_at,
+                seconds=visited.seconds,
+                utilisation=visited.utilisation,
+                clock_skew_s=visited.clock_skew_s,
+            )
+    except VisitEnded:
+        return CloseResult.NOTHING
+    return CloseResult.CAPTURE if ended else CloseResult.NOTHING
+
+
+def apply_brake(engine: Engine, campaign: Campaign) -> str | None:
+    """Stop the campaign if too many of its latest visits failed; the sentence that says why, once."""
+    definition = campaign.definition
+    with engine.begin() as connection:
+        why = stop_reason(
+            visit_history.endings(connection, campaign.campaign_id, definition.failure_window),
+            campaign=campaign.name,
+            threshold=definition.failure_threshold,
+            fewest=min(MIN_VISITS, definition.failure_window),
+        )
+        if why is None or campaigns.get(connection, campaign.name).state != State.RUNNING:
+            return None
+        return why if campaigns.set_state(connection, campaign.name, State.STOPPED, why) else None
+
+
+def _close_failed(
+    engine: Engine, visit: DrawnVisit, visited: VisitResult, outcome: Outcome, detail: str
+) -> CloseResult:
+    with engine.begin() as connection:
+        ended = visits.finish(
+            connection,
+            visit.visit_id,
+            outcome=outcome,
+            detail=detail,
+            ended_at=visited.ended_at,
+            utilisation=visited.utilisation,
+            clock_skew_s=visited.clock_skew_s,
+        )
+    return CloseResult.OUTCOME if ended else CloseResult.NOTHING
+
+
+def _row(visit: DrawnVisit, key: str, received: ReceivedCapture) -> NewCapture:
+    return NewCapture(
+        visit_id=visit.visit_id,
+        day=visit.day,
+        blob=key,
+        bytes=len(received.blob),
+        raw_bytes=received.raw_bytes,
+        sha256=received.sha256,
+        samples=received.samples,
+        partition=received.partition,
+    )

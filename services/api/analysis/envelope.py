@@ -1,0 +1,140 @@
+"""What every answer of a model says: what was asked, what it is made of, and why there is none."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from math import isfinite
+
+from pydantic import Field
+
+from analysis.measured import Measured
+from services.api.answer import Answer, Json
+from services.command_line.durations import parse_duration
+from storage.errors import BadSelection
+from storage.query.estimation.estimates import Interval
+from storage.query.models.no_answer import Inputs, Unavailable
+from storage.query.selections.selection import Selection
+from storage.query.selections.times import format_time
+
+
+class MachineSelectionEcho(Answer):
+    """Which machines, and when."""
+
+    start: str = Field(alias="from", description="RFC 3339, UTC; inclusive.")
+    to: str = Field(description="RFC 3339, UTC; exclusive.")
+    select: str = Field(examples=['{platform=~"AMD.*"}'])
+    campaign: str = Field(examples=["fleet"])
+
+
+class MissingCounter(Answer):
+    """A counter that has no value in some visits."""
+
+    name: str = Field(examples=["cycles"])
+    status: str = Field(description="unsupported, denied, busy or not_counted.")
+    errno: int
+    platform: str
+    visits: int
+
+
+class InputsAnswer(Answer):
+    """What an answer is made of."""
+
+    design: str = Field(
+        description="random; none: visits by hand, which say nothing of the fleet, or none was looked at."
+    )
+    covered_seconds: float = Field(
+        description="Of the asked time, those that the campaign's rounds drew visits of."
+    )
+    population: float = Field(description="Machines the campaign draws from, a mean over the covered time.")
+    visits: int = Field(
+        description="Ingested visits of the selection; 0 where none was looked at, since named experiments train the model."
+    )
+    used: int = Field(description="Of those, with what the model needs.")
+    missing: list[MissingCounter] = Field(description="Counters without a value, and why.")
+
+
+class NoAnswerReason(Answer):
+    """Why there is no answer."""
+
+    reason: str = Field(
+        description="too_little, not_a_number, constant, contradictory, unreachable, unbounded or not_random."
+    )
+    detail: str = Field(description="A sentence.")
+
+
+class Figure(Answer):
+    """A figure and its 95 % interval; an end is null where nothing bounds it."""
+
+    value: float
+    lo: float | None
+    hi: float | None
+
+
+def asked_document(selection: Selection) -> Json:
+    """The selection, as far as machines know it."""
+    return {
+        "from": format_time(selection.start),
+        "to": format_time(selection.end),
+        "select": selection.select,
+        "campaign": selection.campaign,
+    }
+
+
+def inputs_document(inputs: Inputs) -> Json:
+    """What an answer is made of."""
+    coverage = inputs.coverage
+    return {
+        "design": "random" if coverage.random else "none",
+        "covered_seconds": coverage.covered_s,
+        "population": coverage.population,
+        "visits": inputs.visits,
+        "used": inputs.used,
+        "missing": [
+            {
+                "name": failure.name,
+                "status": failure.status,
+                "errno": failure.errno,
+                "platform": failure.platform,
+                "visits": failure.visits,
+            }
+            for failure in inputs.missing
+        ],
+    }
+
+
+def because_document(unavailable: Unavailable | None) -> Json | None:
+    """Why there is no answer; None where there is one."""
+    return None if unavailable is None else {"reason": unavailable.reason, "detail": unavailable.detail}
+
+
+def figure_document(figure: Measured | Interval | None, factor: float = 1.0) -> Json | None:
+    """The figure in other units; None where there is none."""
+    if figure is None or not isfinite(figure.value):
+        return None
+    lo, hi = (end * factor if isfinite(end) else None for end in (figure.lo, figure.hi))
+    return {"value": figure.value * factor, "lo": lo, "hi": hi}
+
+
+def reasons_document(left_out: Mapping[str, int]) -> list[Json]:
+    """Visits without an answer by why, the most frequent reason first."""
+    ordered = sorted(left_out.items(), key=lambda item: (-item[1], item[0]))
+    return [{"why": why, "visits": visits} for why, visits in ordered]
+
+
+class LeftOut(Answer):
+    """Visits that a model cannot use."""
+
+    why: str
+    visits: int
+
+
+def moment(seconds: int) -> str:
+    """RFC 3339 of seconds since 1970 UTC."""
+    return format_time(datetime.fromtimestamp(seconds, UTC))
+
+
+def step_of(text: str) -> int:
+    """Seconds of a step; 0 for none. Raises `BadSelection`."""
+    try:
+        return round(parse_duration(text)) if text else 0
+    except ValueError as error:
+        raise BadSelection(str(error), hint="step=1h, or step=1d.", parameter="step") from error

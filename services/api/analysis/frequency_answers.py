@@ -1,0 +1,139 @@
+"""What answers about frequencies have in common: parameters, the memory that was asked for, and slowdowns."""
+
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+from fastapi import Depends, Query
+from pydantic import Field
+
+from analysis.dvfs.memory import MemoryChange
+from analysis.measured import Measured
+from services.api.analysis.envelope import Figure, figure_document
+from services.api.answer import Answer, Json
+from storage.errors import BadSelection
+from storage.query.models.frequency_options import Wanted, memory_change
+
+
+class Memory(Answer):
+    """Another frequency of the memory, and what is assumed of it."""
+
+    measured_mhz: float
+    target_mhz: float
+    part: float = Field(description="Of the time that waits, what is taken to go with the memory's clock.")
+    waiting: float = Field(description="How many times as long the waiting takes.")
+
+
+class Slowdown(Answer):
+    """At one frequency."""
+
+    mhz: float
+    slowdown: Figure | None = Field(description="Time ratio − 1; below 0 is faster.")
+    naive: float = Field(description="If all time were on the chip: base ÷ frequency − 1.")
+    at_memory: Figure | None = Field(
+        description="The slowdown with the asked frequency of the memory, against the base with the measured; null: none was asked for."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class FrequencyParameters:
+    """What every question about frequencies is asked with, as it was written."""
+
+    base_mhz: float | None = None
+    mhz: str = ""
+    performance: float = 0.9
+    memory_mhz: float | None = None
+    memory_target_mhz: float | None = None
+    memory_part: float = 1.0
+
+    @property
+    def of_cores(self) -> Wanted:
+        """What is asked of the cores' frequency alone. Raises `BadSelection`."""
+        return Wanted(self.base_mhz, frequencies_of(self.mhz), self.performance)
+
+    @property
+    def wanted(self) -> Wanted:
+        """All of it. Raises `BadSelection`."""
+        memory = memory_change(self.memory_mhz, self.memory_target_mhz, self.memory_part)
+        return replace(self.of_cores, memory=memory)
+
+
+async def frequency_parameters(
+    *,
+    base_mhz: Annotated[
+        float | None,
+        Query(
+            ge=1,
+            le=100_000,
+            description="What slowdowns are against; else the mean of what was seen, and of timed runs the highest.",
+        ),
+    ] = None,
+    mhz: Annotated[
+        str,
+        Query(
+            max_length=500,
+            description="Frequencies, comma-separated; empty: from the base to half of it.",
+            examples=["2000,1600"],
+        ),
+    ] = "",
+    performance: Annotated[
+        float, Query(gt=0, le=1, description="Of that at the base frequency, to be kept.")
+    ] = 0.9,
+    memory_mhz: Annotated[
+        float | None,
+        Query(ge=1, le=100_000, description="At which the memory ran while it was measured."),
+    ] = None,
+    memory_target_mhz: Annotated[
+        float | None,
+        Query(
+            ge=1,
+            le=100_000,
+            description="Another frequency of the memory that is asked about, beside memory_mhz.",
+        ),
+    ] = None,
+    memory_part: Annotated[
+        float,
+        Query(
+            ge=0,
+            le=1,
+            description="Of the time that waits, what goes with the memory's clock: 1 is the most that latency can change.",
+        ),
+    ] = 1.0,
+) -> FrequencyParameters:
+    """The parameters of a request."""
+    return FrequencyParameters(base_mhz, mhz, performance, memory_mhz, memory_target_mhz, memory_part)
+
+
+Frequencies = Annotated[FrequencyParameters, Depends(frequency_parameters)]
+"""The parameters of every route of frequencies."""
+
+
+def memory_document(change: MemoryChange | None) -> Json | None:
+    """The memory that was asked for; None where none was."""
+    if change is None:
+        return None
+    return {
+        "measured_mhz": change.measured_hz / 1e6,
+        "target_mhz": change.target_hz / 1e6,
+        "part": change.part,
+        "waiting": change.waiting,
+    }
+
+
+def slowdown_document(mhz: float, slowdown: Measured, naive: float, at_memory: Measured | None) -> Json:
+    """One of a row's slowdowns."""
+    return {
+        "mhz": mhz,
+        "slowdown": figure_document(slowdown),
+        "naive": naive,
+        "at_memory": figure_document(at_memory),
+    }
+
+
+def frequencies_of(text: str) -> tuple[float, ...]:
+    """Frequencies in MHz, comma-separated. Raises `BadSelection`."""
+    try:
+        return tuple(float(part) for part in text.split(",") if part.strip())
+    except ValueError as error:
+        raise BadSelection(
+            f"{text[:80]!r} is no list of frequencies.", hint="mhz=1200,2000", parameter="mhz"
+        ) from error

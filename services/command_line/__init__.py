@@ -1,0 +1,1 @@
+"""What commands share: hints, tables, errors with a caret."""

@@ -1,0 +1,1 @@
+"""What operators set: the environment, its checks and what processes are given of it."""

@@ -1,0 +1,65 @@
+"""Who calls by gRPC: by the socket's mode, a token, or a certificate."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import cast
+
+import grpc
+
+from services.api.auth import Access, Role
+from services.api.problems import Problem
+from services.api.request_auth import digest_of
+from services.certificates.kinds import ROLE_PREFIX, Kind
+
+_ROLES = {
+    f"{ROLE_PREFIX}{Kind.DATA_VIEWER.value}": Role.VIEWER,
+    f"{ROLE_PREFIX}{Kind.DATA_OPERATOR.value}": Role.OPERATOR,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class GrpcAuth:
+    """Tells the roles of callers of one address."""
+
+    access: Access
+    own_user: bool
+    """It is a socket that only this process's user and root can open."""
+
+    def demand(self, context: grpc.ServicerContext, least: Role) -> str:
+        """Who it is: the same text for all calls with one token or certificate, or over the socket.
+
+        Raises the Problem 401 for a caller who proves nothing, 403 for one with too low a role.
+        """
+        role, proof = max(self._proofs(context), default=(None, ""))
+        if role is None:
+            raise Problem(
+                HTTPStatus.UNAUTHORIZED,
+                "The call proves no role.",
+                kind="signed-out",
+                hint="Send the metadata `authorization: Bearer TOKEN` with a token of FLEETPROF_API_TOKENS.",
+            )
+        if role < least:
+            raise Problem(
+                HTTPStatus.FORBIDDEN,
+                f"This needs the role {least.name.lower()}; yours is {role.name.lower()}.",
+                kind="role",
+            )
+        return digest_of(proof)
+
+    def _proofs(self, context: grpc.ServicerContext) -> list[tuple[Role, str]]:
+        """The roles that the call proves, each with what does."""
+        if self.own_user:
+            return [(Role.ADMIN, "")]
+        # The stubs say bytes; it is a tuple of them, because a certificate has several names.
+        known = cast("Mapping[str, Sequence[bytes]]", context.auth_context())
+        certificate = b"".join(known.get("x509_pem_cert", ())).decode("ascii", "replace")
+        found = [
+            (_ROLES.get(uri.decode("utf-8", "replace")), certificate) for uri in known.get("peer_uri", ())
+        ]
+        for key, value in context.invocation_metadata() or ():
+            if key == "authorization" and isinstance(value, str):
+                scheme, _, token = value.partition(" ")
+                if scheme.lower() == "bearer":
+                    found.append((self.access.role_of_token(token.strip()), token.strip()))
+        return [(role, proof) for role, proof in found if role is not None]

@@ -1,0 +1,147 @@
+"""What a caller asks for, whichever way it came."""
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from fleetpb import data_pb2
+from services.data_api.cursor import Cursor, fingerprint, read_cursor
+from services.data_api.errors import BadCursor
+from storage.data.stream_position import Order
+from storage.errors import BadSelection
+from storage.query.selections.selection import (
+    DEFAULT_CAMPAIGN,
+    DEFAULT_EVENT,
+    PATTERNS,
+    Selection,
+    parse_selection,
+)
+
+DEFAULT_RECORD_BYTES = (4 << 20) - (64 << 10)
+"""Fits the limit of gRPC clients that set none, 4 MiB, with what is around it."""
+MOST_RECORD_BYTES = 256 << 20
+LEAST_RECORD_BYTES = 1 << 10
+DEFAULT_FROM, DEFAULT_TO = "now-1h", "now"
+_EVER = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class StreamQuery:
+    """A query of one of the calls."""
+
+    of: str
+    """`profiles` or `captures`."""
+    selection: Selection
+    times: tuple[str, str]
+    """`from` and `to` as they were written."""
+    cursor: Cursor | None
+    follow: bool
+    record_bytes: int
+    only_matching: bool = False
+
+    @property
+    def order(self) -> Order:
+        """What the stream goes by."""
+        if not self.follow:
+            return Order.DRAWN
+        return Order.INGESTED if self.of == "profiles" else Order.ARCHIVED
+
+    @property
+    def fingerprint(self) -> str:
+        """What a cursor must be of. One that follows has the times that its beginning found."""
+        return _fingerprint(self.selection, ("", "") if self.follow else self.times)
+
+    @property
+    def follow_fingerprint(self) -> str:
+        """What it would be, were this a query that follows."""
+        return _fingerprint(self.selection, ("", ""))
+
+
+def make_query(
+    of: str,
+    selection: Selection,
+    times: tuple[str, str],
+    *,
+    cursor: str = "",
+    follow: bool = False,
+    record_bytes: int = 0,
+    only_matching: bool = False,
+) -> StreamQuery:
+    """The query these parts make. Raises `BadCursor` for a cursor of another one, `BadSelection`.
+
+    Of `times` the first may be "": not given. That is `DEFAULT_FROM`, but all times for a stream that follows: what
+    ingests now may have been drawn long ago.
+    """
+    if record_bytes and not LEAST_RECORD_BYTES <= record_bytes <= MOST_RECORD_BYTES:
+        raise BadSelection(
+            f"A record may have {LEAST_RECORD_BYTES:,} to {MOST_RECORD_BYTES:,} bytes, not {record_bytes:,}."
+        )
+    if follow and not times[0]:
+        selection = replace(selection, start=_EVER)
+    query = StreamQuery(
+        of=of,
+        selection=selection,
+        times=(times[0] or DEFAULT_FROM, times[1]),
+        cursor=read_cursor(cursor) if cursor else None,
+        follow=follow,
+        record_bytes=record_bytes or DEFAULT_RECORD_BYTES,
+        only_matching=only_matching,
+    )
+    if query.cursor is not None:
+        _check_cursor(query, query.cursor)
+    return query
+
+
+def of_message(of: str, message: data_pb2.ProfileQuery | data_pb2.CaptureQuery) -> StreamQuery:
+    """A query that came as protobuf. Raises as `make_query` does."""
+    asked = message.selection
+    times = (asked.from_time, asked.to_time or DEFAULT_TO)
+    selection = parse_selection(
+        event=asked.event or DEFAULT_EVENT,
+        unit=asked.unit,
+        start=times[0] or DEFAULT_FROM,
+        end=times[1],
+        select=asked.select or "{}",
+        campaign=asked.campaign or DEFAULT_CAMPAIGN,
+        focus=asked.focus,
+        ignore=asked.ignore,
+        hide=asked.hide,
+        show=asked.show,
+        show_from=asked.show_from,
+    )
+    return make_query(
+        of,
+        selection,
+        times,
+        cursor=message.cursor,
+        follow=message.follow,
+        record_bytes=message.max_record_bytes,
+        only_matching=isinstance(message, data_pb2.ProfileQuery) and message.only_matching,
+    )
+
+
+def _check_cursor(query: StreamQuery, cursor: Cursor) -> None:
+    if cursor.of != query.of:
+        raise BadCursor(f"The cursor is of a stream of {cursor.of:.20}, not of {query.of}.")
+    if cursor.order is not query.order:
+        if query.follow:
+            raise BadCursor(
+                "The cursor is of a stream that ends.",
+                hint="To follow what comes after it, give the `follow_cursor` of its last record.",
+            )
+        raise BadCursor("The cursor is of a stream that follows.", hint="Give `follow`, too.")
+    if cursor.query != query.fingerprint:
+        raise BadCursor(
+            "The cursor is of another query.",
+            hint="Go on with the same event, times, matchers, campaign, focus and ignore, or begin without a cursor.",
+        )
+
+
+def _fingerprint(selection: Selection, times: tuple[str, str]) -> str:
+    return fingerprint(
+        *times,
+        selection.event,
+        selection.unit,
+        selection.select,
+        selection.campaign,
+        *(getattr(selection, name) for name in PATTERNS),
+    )

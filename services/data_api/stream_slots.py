@@ -1,0 +1,146 @@
+"""How many streams there may be: of all callers, of one, and of those that follow."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from services.data_api.errors import TooManyStreams
+from storage.data.cancellation import Stop
+
+STREAMS = 16
+"""Open at the same time, however they came."""
+STREAMS_OF_ONE = STREAMS // 4
+"""Open at the same time for one caller."""
+FOLLOWING = STREAMS - STREAMS // 4
+"""Of all streams, those that follow: each of them stays open for hours, so the other places are for streams that end."""
+UNREAD_S = 600.0
+"""A stream whose caller takes nothing for so long is cut: its place is for others."""
+OVERTIME_S = 60.0
+"""One that should have ended is cut when its caller takes nothing for so long."""
+
+
+def nothing() -> None:
+    """Cut nothing: there is no connection."""
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """Whose stream takes a place, and for how long it may want it."""
+
+    caller: str = ""
+    """The same text for the same caller (`services.api.request_auth.Caller`)."""
+    follows: bool = False
+    """The stream has no end of its own."""
+
+
+UNNAMED = Holder()
+"""One caller, not told from others."""
+
+
+@dataclass(slots=True)
+class _Open:
+    """A stream that holds a place."""
+
+    holder: Holder
+    since: float
+    cut: Callable[[], object]
+    offered: float = float("inf")
+    """Since when it waits for its caller; infinity: it does not."""
+
+
+class StreamSlots:
+    """The places for streams of one process. Safe to share between threads."""
+
+    def __init__(
+        self,
+        streams: int = STREAMS,
+        *,
+        of_one: int = STREAMS_OF_ONE,
+        following: int = FOLLOWING,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """StreamSlots in all, for one caller, and for streams that follow; `clock` tells seconds."""
+        self._most = streams
+        self._of_one = of_one
+        self._following = following
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._open: dict[Stop, _Open] = {}
+
+    @property
+    def open(self) -> int:
+        """Streams that are open."""
+        return len(self._open)
+
+    @contextmanager
+    def acquired(
+        self, stop: Stop, cut: Callable[[], object] = nothing, *, holder: Holder = UNNAMED
+    ) -> Iterator[None]:
+        """Hold a place for `holder`. Raises `TooManyStreams`.
+
+        `cut` breaks the caller's connection, from any thread: while a record waits to be taken nothing of
+        the stream runs that could see `stop`.
+        """
+        with self._lock:
+            self._check(holder)
+            self._open[stop] = _Open(holder, self._clock(), cut)
+        try:
+            yield
+        finally:
+            with self._lock:
+                del self._open[stop]
+
+    def _check(self, holder: Holder) -> None:
+        holders = [each.holder for each in self._open.values()]
+        if sum(each.caller == holder.caller for each in holders) >= self._of_one:
+            raise TooManyStreams(
+                f"{self._of_one} streams of yours are open, as many as one caller may have.",
+                hint="End one of them, or come again when one has ended.",
+            )
+        if len(holders) >= self._most:
+            raise TooManyStreams(f"{self._most} streams are open, as many as there may be.")
+        if holder.follows and sum(each.follows for each in holders) >= self._following:
+            raise TooManyStreams(
+                f"{self._following} streams follow, as many as may at the same time.",
+                hint="Come again when one has ended, or ask now and then for what has ingested, without follow.",
+            )
+
+    def offered(self, stop: Stop) -> None:
+        """A record of the stream is there for its caller to take."""
+        self._open[stop].offered = self._clock()
+
+    def took(self, stop: Stop) -> None:
+        """The caller took it."""
+        self._open[stop].offered = float("inf")
+
+    def end_unread(self, *, unread_s: float = UNREAD_S) -> list[Stop]:
+        """Cut the streams nobody reads; those that were cut."""
+        before = self._clock() - unread_s
+        with self._lock:
+            unread = {stop: each.cut for stop, each in self._open.items() if each.offered < before}
+        for stop, cut in unread.items():
+            cut()
+            stop.set()
+        return list(unread)
+
+    def end_old(self, longest_s: float, *, overtime_s: float = OVERTIME_S) -> list[Stop]:
+        """End the streams that are open for longer; those that were ended. What waits to be taken is waited for."""
+        now = self._clock()
+        with self._lock:
+            old = [stop for stop, each in self._open.items() if each.since < now - longest_s]
+            late = [self._open[stop].cut for stop in old if self._open[stop].offered < now - overtime_s]
+        for cut in late:
+            cut()
+        ended = [stop for stop in old if not stop.is_set]
+        for stop in ended:
+            stop.set()
+        return ended
+
+    def end_all(self) -> None:
+        """End every stream: the process is to end."""
+        with self._lock:
+            streams = list(self._open)
+        for stop in streams:
+            stop.set()

@@ -1,0 +1,1 @@
+"""One machine's installation: started, supervised, described and backed up."""

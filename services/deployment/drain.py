@@ -1,0 +1,81 @@
+"""The end of `fleetprof up`: what was sampled before ingests first, and how far that is can be read."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final, Protocol
+
+from rich.console import Console
+
+LONGEST_S: Final = 60.0
+"""How long the captures under way may take to ingest after sampling ended."""
+REPORT_INTERVAL_S: Final = 10.0
+"""Between two lines where output is not a terminal."""
+_POLL_S: Final = 0.2
+
+
+class Ingestion(Protocol):
+    """What is asked of a `services.deployment.all_in_one.LocalDeployment`."""
+
+    def stop_sampling(self) -> None:
+        """Let no new visit begin, and wait for those under way."""
+
+    def tend(self) -> list[str]:
+        """Start again what has ended."""
+
+    def send_due(self) -> None:
+        """Send again what waits to be ingested."""
+
+
+def ingest_last(
+    deployment: Ingestion,
+    waiting: Callable[[], int | None],
+    console: Console,
+    *,
+    now: Callable[[], float] = time.monotonic,
+    pause: Callable[[float], None] = time.sleep,
+) -> None:
+    """End sampling; then wait until nothing waits to be ingested, but not longer than LONGEST_S.
+
+    `waiting` says how many captures do; None: it is not known just now.
+    """
+    with showing_progress(console, "Ending the visits that are under way …"):
+        deployment.stop_sampling()
+    left: int | None = None
+    with showing_progress(console, "Ingestion the last captures …") as show:
+        begun = last_report = now()
+        while now() - begun < LONGEST_S:
+            deployment.tend()
+            deployment.send_due()
+            left = waiting()
+            if left == 0:
+                break
+            if console.is_terminal or now() - last_report >= REPORT_INTERVAL_S:
+                last_report = now()
+                show(f"Ingestion the last captures: {_wait(left)} …")
+            pause(_POLL_S)
+    if left != 0:
+        console.print(
+            f"Not everything has ingested within {LONGEST_S:.0f} s: {_wait(left)}. The next start goes on with that.",
+            style="yellow",
+            soft_wrap=True,
+        )
+    elif not console.is_terminal:
+        console.print("The last captures have ingested.")
+
+
+@contextmanager
+def showing_progress(console: Console, sentence: str) -> Iterator[Callable[[str], None]]:
+    """Say what is being done: a line that goes away in a terminal, and stays elsewhere; what is yielded says another."""
+    if console.is_terminal:
+        with console.status(sentence) as status:
+            yield status.update
+    else:
+        console.print(sentence)
+        yield console.print
+
+
+def _wait(left: int | None) -> str:
+    if left is None:
+        return "the API does not say how many wait"
+    return f"{left:,} wait" if left != 1 else "1 waits"

@@ -1,0 +1,53 @@
+"""The API of a `fleetprof up`, as `up` itself asks it."""
+
+import json
+import urllib.error
+import urllib.parse
+import urllib.request
+from datetime import datetime
+from typing import Any
+
+from services.errors import NotRunning
+
+
+class LocalApi:
+    """This run's API, query over loopback like any client would."""
+
+    def __init__(self, url: str, token: str) -> None:
+        self._url = url
+        self._token = token
+
+    def get(self, route: str, *, uncached: bool = False, **query: str) -> dict[str, Any]:
+        """Answer of a route of /api/v1, `uncached`: none that was headers_of_cache; raises NotRunning when there is none."""
+        headers_of_cache = {"Cache-Control": "no-cache"} if uncached else {}
+        request = urllib.request.Request(  # noqa: S310 - always http to loopback
+            f"{self._url}/api/v1/{route}?{urllib.parse.urlencode(query)}",
+            headers={
+                "Authorization": f"Bearer {self._token}",
+                "Accept": "application/json",
+                **headers_of_cache,
+            },
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=30) as response:  # noqa: S310
+                answer: dict[str, Any] = json.load(response)
+                return answer
+        except urllib.error.HTTPError as error:
+            with error:
+                raise NotRunning(
+                    f"The API returned {error.code}: {error.read(500).decode(errors='replace')}"
+                ) from error
+        except (OSError, ValueError) as error:
+            raise NotRunning(f"The API does not respond at {self._url}: {error}") from error
+
+    def waiting(self) -> int | None:
+        """How many captures wait to be ingested; None: it does not answer just now."""
+        try:
+            return int(self.get("status", uncached=True)["captures"]["waiting"])
+        except NotRunning:
+            return None
+
+    def table(self, since: datetime, rows: int, *, uncached: bool = False) -> dict[str, Any]:
+        """The hottest functions since a moment."""
+        query = {"from": since.isoformat(), "to": "now", "by": "function", "limit": str(rows)}
+        return self.get("table", uncached=uncached, **query)

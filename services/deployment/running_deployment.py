@@ -1,0 +1,141 @@
+"""The `fleetprof up` of a state directory: who holds it, and where its parts are.
+
+One lock file makes a second `up` impossible; beside it lies where the parts of the running one
+listen, readable by its user only, so that the other commands find it without any setting.
+"""
+
+import fcntl
+import json
+import os
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from services.embedded.server_folder import make_folder
+from services.errors import AlreadyRunning, CannotStart
+from services.monitoring.metrics_address import MetricsAddress
+
+
+@dataclass(frozen=True, slots=True)
+class RunningDeployment:
+    """Where the parts of a running `up` are."""
+
+    pid: int
+    database_url: str
+    redis_url: str
+    api_url: str
+    gateway: str
+    """gRPC target of the gateway."""
+
+
+def run_dir(state_dir: Path) -> Path:
+    """Folder of sockets and of what is written here; only its user may enter."""
+    return state_dir / "run"
+
+
+PARTS_WITH_METRICS = ("collector", "worker", "gateway")
+"""Parts of `up` that answer probes and scrapes on a socket of their own; the API does at its address."""
+
+
+def metrics_address(state_dir: Path, part: str) -> MetricsAddress:
+    """Where a part of `up` answers /healthz, /readyz and /metrics."""
+    return MetricsAddress(path=run_dir(state_dir) / f"{part}-metrics.sock")
+
+
+def url_command(state_dir: Path, usual: Path | None) -> str:
+    """What prints a link to the `up` of a state directory, to be typed where commands look into `usual` (None: not known)."""
+    if state_dir == usual:
+        return "fleetprof url"
+    return f"FLEETPROF_STATE_DIR={shlex.quote(str(state_dir.absolute()))} fleetprof url"
+
+
+@contextmanager
+def lock_state_dir(state_dir: Path, usual: Path | None = None) -> Iterator[None]:
+    """Be the only `up` of this state directory while inside; `usual` is the one of commands that are told nothing.
+
+    Raises AlreadyRunning with the other's process id and address, CannotStart for a folder that cannot
+    be used.
+    """
+    make_folder(state_dir)
+    if os.geteuid() == 0 and (owner := state_dir.stat().st_uid) != 0:
+        raise CannotStart(
+            f"The state directory {state_dir} belongs to user {owner}, who could redirect root's files: "
+            "run as that user, or set FLEETPROF_STATE_DIR to a folder that belongs to root."
+        )
+    folder = run_dir(state_dir)
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        descriptor = os.open(folder / "up.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise CannotStart(
+            f"Cannot write to the state directory {state_dir}: {error.strerror}. Run as its owner, "
+            "or set FLEETPROF_STATE_DIR."
+        ) from error
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            other = _read(state_dir)
+            where = f" (process {other.pid}, {other.api_url})" if other else ""
+            raise AlreadyRunning(
+                f"`fleetprof up` already runs with {state_dir}{where}. "
+                f"To print a link to it: {url_command(state_dir, usual)}. A second one needs its own state directory "
+                "(--state-dir) or size (--simulate)."
+            ) from error
+        (folder / "up.json").unlink(missing_ok=True)
+        try:
+            yield
+        finally:
+            (folder / "up.json").unlink(missing_ok=True)
+    finally:
+        os.close(descriptor)
+
+
+def publish_deployment(state_dir: Path, deployment: RunningDeployment) -> None:
+    """Write down where the parts are; call while holding the lock."""
+    target = run_dir(state_dir) / "up.json"
+    fresh = target.with_suffix(".new")
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        json.dump(asdict(deployment), file)
+    fresh.replace(target)
+
+
+def find_running_deployment(state_dir: Path) -> RunningDeployment | None:
+    """The `up` that runs with this state directory now; None when there is none, or it is not up yet."""
+    return _read(state_dir) if _held(state_dir) else None  # what a killed one wrote is not looked at
+
+
+def not_running_reason(state_dir: Path) -> str:
+    """Reason for which `find_running_deployment` found none, in a sentence, and which simulated fleet may be meant instead."""
+    if _held(state_dir):
+        return f"The `fleetprof up` of {state_dir} is still starting: retry when it has printed its URL."
+    sentence = f"No `fleetprof up` runs with the state directory {state_dir}."
+    homes = filter(_held, sorted(state_dir.glob("simulated/*")))  # see services.deployment.simulated_fleet
+    if home := next(homes, None):
+        sentence += f" One with a simulated fleet runs: to use it, set FLEETPROF_STATE_DIR={home}."
+    return sentence
+
+
+def _held(state_dir: Path) -> bool:
+    try:
+        descriptor = os.open(run_dir(state_dir) / "up.lock", os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    else:
+        return False
+    finally:
+        os.close(descriptor)
+
+
+def _read(state_dir: Path) -> RunningDeployment | None:
+    try:
+        return RunningDeployment(**json.loads((run_dir(state_dir) / "up.json").read_text()))
+    except (OSError, ValueError, TypeError):
+        return None

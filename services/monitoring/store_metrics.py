@@ -1,0 +1,128 @@
+"""The store's state as Prometheus sees it: of the whole fleet, so every API process says the same.
+
+Take `max by (…)` over processes. Read from the database at each scrape.
+"""
+
+from collections.abc import Callable, Iterator
+
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from storage.errors import DatabaseError
+from storage.query.shapes.operations import Operations
+from storage.query.shapes.status import IngestionStatus
+
+_STATES = ("running", "paused", "stopped")
+
+
+class StoreState(Collector):
+    """Reads the database when it is scraped."""
+
+    def __init__(
+        self, ingestion: Callable[[], IngestionStatus], operations: Callable[[], Operations]
+    ) -> None:
+        """Both raise DatabaseError while it does not answer."""
+        self._ingestion = ingestion
+        self._operations = operations
+
+    def describe(self) -> Iterator[Metric]:
+        """Nothing: registering must not ask the database."""
+        return iter(())
+
+    def collect(self) -> Iterator[Metric]:
+        """The gauges, or only that the database does not answer."""
+        try:
+            ingestion, operations = self._ingestion(), self._operations()
+        except DatabaseError:
+            yield GaugeMetricFamily("fleetprof_database_up", "1 while the database answers.", 0)
+            return
+        yield GaugeMetricFamily("fleetprof_database_up", "1 while the database answers.", 1)
+        yield from _ingestion(ingestion)
+        yield from _campaigns(operations)
+        yield from _store(operations)
+
+
+def _ingestion(found: IngestionStatus) -> Iterator[Metric]:
+    captures = found.captures
+    yield GaugeMetricFamily(
+        "fleetprof_captures_waiting", "Captures archived and not ingested.", captures.waiting
+    )
+    yield GaugeMetricFamily(
+        "fleetprof_ingestion_lag_seconds",
+        "Age of the oldest capture that waits.",
+        captures.oldest_waiting_s or 0.0,
+    )
+    yield GaugeMetricFamily(
+        "fleetprof_captures_again", "Captures to be ingested once more with better symbols.", captures.again
+    )
+    yield GaugeMetricFamily(
+        "fleetprof_captures_set_aside",
+        "Captures that failed too often to be tried again, or never can ingest.",
+        captures.quarantined,
+    )
+    yield GaugeMetricFamily(
+        "fleetprof_days_without_daily_rollup",
+        "Days over for an hour and still not merged into cells of their own; one that stays is damaged.",
+        found.days_without_daily_rollup,
+    )
+
+
+def _campaigns(found: Operations) -> Iterator[Metric]:
+    states = GaugeMetricFamily(
+        "fleetprof_campaign_state",
+        "1 for the state a campaign is in; its failure brake makes it stopped.",
+        labels=["campaign", "state"],
+    )
+    periods = GaugeMetricFamily(
+        "fleetprof_campaign_period_seconds", "Length of a round.", labels=["campaign"]
+    )
+    drawn = GaugeMetricFamily(
+        "fleetprof_campaign_last_round_timestamp_seconds",
+        "When the last round that was drawn began, seconds since 1970.",
+        labels=["campaign"],
+    )
+    for campaign in found.campaigns:
+        for state in _STATES:
+            states.add_metric([campaign.name, state], campaign.state == state)
+        periods.add_metric([campaign.name], campaign.period_s)
+        if campaign.last_round_began is not None:
+            drawn.add_metric([campaign.name], campaign.last_round_began)
+    yield from (states, periods, drawn)
+    visits = GaugeMetricFamily(
+        "fleetprof_visits_last_hour", "Visits drawn for the last hour, by outcome.", labels=["outcome"]
+    )
+    for outcome, count in sorted(found.visits_last_hour.items()):
+        visits.add_metric([outcome], count)
+    yield visits
+
+
+def _store(found: Operations) -> Iterator[Metric]:
+    for name, text, value in (
+        ("machines_enabled", "Machines of the inventory that may be visited.", found.machines_enabled),
+        ("roll_queue_visits", "Ingested visits that wait to be merged into cells.", found.rollup_queue),
+        (
+            "partition_days_ahead",
+            "Days after today that facts can be ingested in; -1: not even today.",
+            found.partition_days_ahead,
+        ),
+        (
+            "reprocessings",
+            "Binaries whose better symbols have not reached every capture.",
+            found.reprocessings,
+        ),
+        ("symbol_builds_under_way", "Symbol files being built.", found.builds_under_way),
+        ("symbol_builds_broken", "Symbol files whose last build failed.", found.builds_failed),
+        (
+            "symbols_disputed",
+            "Binaries of which gateways of two machines gave different symbols.",
+            found.symbols_disputed,
+        ),
+        ("database_bytes", "Size of the database.", found.database_bytes),
+    ):
+        yield GaugeMetricFamily(f"fleetprof_{name}", text, value)
+    if found.oldest_partition is not None:
+        yield GaugeMetricFamily(
+            "fleetprof_oldest_day_timestamp_seconds",
+            "The oldest day with facts, seconds since 1970: what retention has left.",
+            found.oldest_partition,
+        )

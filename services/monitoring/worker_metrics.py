@@ -1,0 +1,178 @@
+"""What a worker tells Prometheus, and when it is ready: the parent answers, its pool's processes count."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from resource import getpagesize
+from typing import Any
+
+from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+from redis import RedisError
+
+from services.monitoring import queue_lengths
+from services.monitoring.readiness import Check
+from services.monitoring.shared_counters import CounterFamily, HistogramFamily, SharedCounters
+from storage.errors import ArchiveError, BadCapture, BlobTooLarge, DatabaseError
+from storage.ingest.errors import FormatTooNew
+from symbolizer.worker import events
+from symbolizer.worker.broker import BUILD_SYMCACHE, INGEST_CAPTURE, NAME_FUNCTIONS
+
+_TASKS = {
+    INGEST_CAPTURE: "ingest_capture",
+    BUILD_SYMCACHE: "build_symcache",
+    NAME_FUNCTIONS: "name_functions",
+}
+_ERRORS: tuple[tuple[type[Exception], str], ...] = (
+    (FormatTooNew, "newer_format"),
+    (BadCapture, "bad_capture"),
+    (BlobTooLarge, "bad_capture"),
+    (ArchiveError, "archive"),
+    (DatabaseError, "database"),
+    (MemoryError, "memory"),
+)
+_SECONDS = (0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800)
+_SPARE_SLOTS = 8
+"""A dead process's place may be taken while it is still being buried, and a pool may be told to grow."""
+
+_FAMILIES = (
+    HistogramFamily("fleetprof_task_seconds", "Time of a task, however it ended.", "task", tuple(_TASKS.values()), _SECONDS),
+    CounterFamily("fleetprof_task_failures", "Tasks that raised.", "task", tuple(_TASKS.values())),
+    HistogramFamily(
+        "fleetprof_ingestion_seconds",
+        "From the lease to the commit of captures that were ingested together.",
+        "generation",
+        ("first", "reprocessed"),
+        _SECONDS,
+    ),
+    CounterFamily(
+        "fleetprof_captures_ingested",
+        "Captures by what came of their ingestion; already: another worker was faster, expired: their day was dropped.",
+        "outcome",
+        ("ingested", "already", "expired"),
+    ),
+    CounterFamily(
+        "fleetprof_capture_failures",
+        "Ingestions of a capture that failed, by what failed.",
+        "error",
+        ("newer_format", "bad_capture", "archive", "database", "memory", "other"),
+    ),
+    CounterFamily("fleetprof_facts_ingested", "Facts ingested: (profile, stack, samples)."),
+    CounterFamily("fleetprof_samples_ingested", "Samples ingested."),
+    CounterFamily("fleetprof_captures_given_up", "Captures quarantined at once: they can never ingest."),
+    CounterFamily("fleetprof_functions_named", "Functions that had ingested without a name and got one in place."),
+    CounterFamily(
+        "fleetprof_symbol_builds",
+        "Debug files looked at; pending: another worker builds it.",
+        "outcome",
+        ("built", "pending", "failed"),
+    ),
+)  # fmt: skip
+
+
+class WorkerMetrics(Collector):
+    """Of one worker; make it before its pool forks.
+
+    `watch` counts in whichever process calls it, once that has taken its place by `use_slot`.
+    """
+
+    def __init__(self, processes: int, broker_url: str) -> None:
+        self._counters = SharedCounters(_FAMILIES, processes + _SPARE_SLOTS)
+        self._broker_url = broker_url
+        self._wanted = processes
+        self._pool: Any = None
+        self._registry = CollectorRegistry()
+        self._registry.register(self)
+        ProcessCollector(registry=self._registry)
+
+    def use_slot(self, place: int) -> None:
+        """This process has that place in the pool, from 0."""
+        self._counters.use_slot(place)
+
+    def has_pool(self, pool: Any) -> None:
+        """The worker takes tasks from now on; `pool` is Celery's."""
+        self._pool = pool
+
+    def watch(self, event: events.Event) -> None:
+        """Count an event of this process."""
+        match event:
+            case events.TaskEnded():
+                task = _TASKS.get(event.task, event.task)
+                self._counters.observe("fleetprof_task_seconds", task, event.seconds)
+                if event.failed:
+                    self._counters.add("fleetprof_task_failures", task)
+            case events.CapturesIngested():
+                generation = "reprocessed" if event.reprocessed * 2 > len(event.outcomes) else "first"
+                self._counters.observe("fleetprof_ingestion_seconds", generation, event.seconds)
+                for outcome in event.outcomes:
+                    self._counters.add("fleetprof_captures_ingested", outcome)
+                self._counters.add("fleetprof_facts_ingested", amount=event.facts)
+                self._counters.add("fleetprof_samples_ingested", amount=event.samples)
+            case events.CaptureFailed():
+                kind = next((kind for error, kind in _ERRORS if isinstance(event.error, error)), "other")
+                self._counters.add("fleetprof_capture_failures", kind)
+                if event.quarantined:
+                    self._counters.add("fleetprof_captures_given_up")
+            case events.SymbolsBuilt():
+                self._counters.add("fleetprof_symbol_builds", event.outcome)
+            case events.FunctionsNamed():
+                self._counters.add("fleetprof_functions_named", amount=event.functions)
+
+    def text(self) -> bytes:
+        """All of it in Prometheus' text format; asks the broker."""
+        return generate_latest(self._registry)
+
+    def describe(self) -> Iterator[Metric]:
+        """Nothing: registering must not ask the broker."""
+        return iter(())
+
+    def collect(self) -> Iterator[Metric]:
+        """What the processes counted, the pool, and the broker's queues."""
+        yield from self._counters.collect()
+        pids = self._pids()
+        yield GaugeMetricFamily("fleetprof_pool_processes", "Processes of the pool that live.", len(pids))
+        yield GaugeMetricFamily("fleetprof_pool_processes_wanted", "Processes it should have.", self._wanted)
+        yield GaugeMetricFamily(
+            "fleetprof_pool_resident_bytes",
+            "Resident memory of the pool's processes, what they share counted in each.",
+            sum(map(_resident, pids)),
+        )
+        try:
+            waiting = queue_lengths.lengths(self._broker_url)
+        except (RedisError, OSError):
+            yield GaugeMetricFamily("fleetprof_broker_up", "1 while the broker answers.", 0)
+            return
+        yield GaugeMetricFamily("fleetprof_broker_up", "1 while the broker answers.", 1)
+        depth = GaugeMetricFamily(
+            "fleetprof_queue_messages",
+            "Messages that no worker has taken, by kind of work.",
+            labels=["queue"],
+        )
+        for kind in queue_lengths.KINDS:
+            depth.add_metric([kind], waiting[kind])
+        yield depth
+
+    @property
+    def has_workers(self) -> Check:
+        """The pool has been started, and processes of it live."""
+
+        def check() -> str | None:
+            if self._pool is None:
+                return "It does not take tasks yet."
+            return None if self._pids() else "No process of its pool lives."
+
+        return check
+
+    def _pids(self) -> list[int]:
+        """Of the pool's processes that live; they come and go while we look."""
+        if self._pool is None:
+            return []
+        found = list(self._pool.info["processes"])
+        return [pid for pid in found if pid and Path(f"/proc/{pid}").exists()]
+
+
+def _resident(pid: int) -> int:
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * getpagesize()
+    except (OSError, IndexError, ValueError):
+        return 0  # it has gone meanwhile

@@ -1,0 +1,1 @@
+"""Questions of commands, answered by an API or by the store itself."""

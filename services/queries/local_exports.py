@@ -1,0 +1,45 @@
+"""Selections in the forms that the API answers in, straight from the store or the lake."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import DownloadColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from services.api.formats.documents import Document
+from services.api.formats.forms import Forms
+from services.api.profiles import stacks as of_stacks
+from services.api.profiles import table as of_table
+from services.api.profiles.stacks import StacksRequest
+from services.queries.local_queries import Json, Queries
+from storage.query.selections.selection import Selection
+from storage.query.shapes.row_order import Page, Sort
+from storage.query.shapes.table import MOST_ROWS, TableQuestion
+
+
+def stacks(request: StacksRequest, form: str) -> bytes | Iterator[bytes]:
+    """What `/api/v1/stacks?format=` would answer. Asked when it is called; large ones part by part."""
+    return of_stacks.FORMS.named(form).write(request)
+
+
+def table(
+    queries: Queries, selection: Selection, by: tuple[str, ...], form: str, limit: int | None
+) -> bytes | Iterator[bytes]:
+    """What `/api/v1/table?format=` would answer."""
+    page = Page(Sort.SELF_DESC, min(limit or MOST_ROWS, MOST_ROWS), 0, "")
+
+    def document() -> Json:
+        return of_table.table_document(selection, queries.ask(TableQuestion(selection, by, page)))
+
+    forms: Forms[Document] = of_table.FORMS
+    return forms.named(form).write(document)
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[int], None]]:
+    """On a terminal's standard error: that something is being done, and how many bytes are written."""
+    console = Console(stderr=True)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), DownloadColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as shown:
+        task = shown.add_task("exporting", total=None)
+        yield lambda size: shown.advance(task, size)

@@ -1,0 +1,84 @@
+"""Answers straight from the store or the lake, in the shape the API answers."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol, TypeVar
+
+from services.api.profiles.diff import diff_document
+from services.api.profiles.reliability import reliability_document
+from services.api.profiles.table import table_document
+from storage.database import open_engine
+from storage.query.query_engine import OlderDays, QueryEngine
+from storage.query.reading import Question
+from storage.query.selections.selection import Selection, parse_selection
+from storage.query.shapes.diff import DiffQuestion
+from storage.query.shapes.reliability import ReliabilityQuestion
+from storage.query.shapes.row_order import Page, Sort
+from storage.query.shapes.table import TableQuestion
+from storage.query.store_reading import StoreQuestion
+
+Json = dict[str, Any]
+_Answer = TypeVar("_Answer")
+
+
+class Queries(Protocol):
+    """Whoever answers questions."""
+
+    def ask(self, question: Question[_Answer]) -> _Answer:
+        """The question's answer."""
+        ...
+
+
+class StoreQueries(Protocol):
+    """As `Queries`, for questions of what only PostgreSQL keeps too."""
+
+    def ask(self, question: StoreQuestion[_Answer]) -> _Answer:
+        """The question's answer."""
+        ...
+
+
+def hottest_functions(
+    database_url: str,
+    *,
+    event: str,
+    since: str,
+    until: str,
+    select: str,
+    campaign: str,
+    rows: int,
+) -> Json:
+    """What `/api/v1/table?by=function` would answer. Raises `BadSelection`, and what the database raises."""
+    selection = parse_selection(event=event, start=since, end=until, select=select, campaign=campaign)
+    with postgres(database_url) as queries:
+        return table(queries, selection, ("function",), rows)
+
+
+def table(queries: Queries, selection: Selection, by: tuple[str, ...], rows: int) -> Json:
+    """What `/api/v1/table` would answer."""
+    return table_document(
+        selection, queries.ask(TableQuestion(selection, by, Page(Sort.SELF_DESC, rows, 0, "")))
+    )
+
+
+def diff(queries: Queries, selection: Selection, base: Selection, by: tuple[str, ...], rows: int) -> Json:
+    """What `/api/v1/diff` would answer, of self shares."""
+    return diff_document(
+        selection, base, queries.ask(DiffQuestion(selection, base, by, limit=rows, own=True))
+    )
+
+
+def reliability(queries: Queries, selection: Selection, by: tuple[str, ...]) -> Json:
+    """What `/api/v1/reliability` would answer."""
+    return reliability_document(selection, queries.ask(ReliabilityQuestion(selection, by)))
+
+
+@contextmanager
+def postgres(database_url: str, older: Callable[[], OlderDays] | None = None) -> Iterator[StoreQueries]:
+    """PostgreSQL's answers; `older` as of `QueryEngine`."""
+    engine = open_engine(database_url, application="query", pool_size=2)
+    queries = QueryEngine(engine, older=older)
+    try:
+        yield queries
+    finally:
+        queries.close()
+        engine.dispose()

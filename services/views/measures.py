@@ -1,0 +1,91 @@
+"""The units a person may want a table in: all of them follow from the API's answer."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+AnswerJson = Mapping[str, Any]
+EVERYTHING = "{}"
+"""A selection without matchers, as answers write it."""
+_HOUR_S = 3600
+_NOTHING = 1e-6
+_NARROW = 0.002
+
+
+class Measure(StrEnum):
+    """What a table's numbers say."""
+
+    SHARE = "share"
+    SAMPLES = "samples"
+    CORE_SECONDS = "core-seconds"
+    CORES = "cores"
+    MACHINES = "machines"
+    MONEY = "money"
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A number and, where it is an estimate, its interval; None: not known."""
+
+    value: float | None
+    lo: float | None = None
+    hi: float | None = None
+
+    def text(self, measure: Measure) -> tuple[str, str]:
+        """The number and its interval as people read them, the interval without a unit."""
+        if self.value is None:
+            return "–", ""
+        bounds = [self.value] if self.lo is None or self.hi is None else [self.value, self.lo, self.hi]
+        if measure is Measure.SHARE:
+            # An interval that both ends round alike in would say that nothing is left to chance.
+            digits = 2 if len(bounds) > 1 and bounds[2] - bounds[1] < _NARROW else 1
+            value, *interval = (f"{100 * bound:.{digits}f}" for bound in bounds)
+            return f"{value} %", "–".join(interval)
+        value, *interval = (_plain(bound, measure) for bound in bounds)
+        return value, "–".join(interval)
+
+
+def figure(
+    row: AnswerJson, part: str, measure: Measure, answer: AnswerJson, price_per_core_hour: float | None
+) -> Figure:
+    """A row's `part` ("self" or "total") in a measure; without a random design what was observed.
+
+    Machines are not known where label matchers make shares those of a part of the fleet: nobody has
+    counted that part's machines.
+    """
+    totals = answer["totals"]
+    share = Figure(row[f"{part}_share"], row.get(f"{part}_lo"), row.get(f"{part}_hi"))
+    match measure:
+        case Measure.SHARE:
+            return share
+        case Measure.SAMPLES:
+            return Figure(row.get(f"{part}_samples"))
+        case Measure.MACHINES:
+            everything = answer["selection"]["select"] == EVERYTHING
+            return _scaled(share, (totals["population"] or None) if everything else None)
+        case _:
+            estimate = row.get(f"{part}_core_seconds")
+            seconds = Figure(estimate["value"], estimate["lo"], estimate["hi"]) if estimate else Figure(None)
+    if measure is Measure.CORE_SECONDS:
+        return seconds if estimate else Figure(row[f"{part}_seconds"])
+    if measure is Measure.CORES:
+        return _scaled(seconds, 1 / totals["weighed_seconds"] if totals["weighed_seconds"] else None)
+    return _scaled(seconds, None if price_per_core_hour is None else price_per_core_hour / _HOUR_S)
+
+
+def _scaled(figure: Figure, factor: float | None) -> Figure:
+    if factor is None or figure.value is None:
+        return Figure(None)
+    lo, hi = (None if bound is None else bound * factor for bound in (figure.lo, figure.hi))
+    return Figure(figure.value * factor, lo, hi)
+
+
+def _plain(value: float, measure: Measure) -> str:
+    if measure is Measure.SAMPLES:
+        return f"{value:,.0f}"
+    if value >= 100:
+        return f"{value:,.0f}"
+    if value < _NOTHING:
+        return "0"  # the lower end of one visit's interval was printed as 1.2e-39
+    return f"{value:.1f}" if value >= 10 else f"{value:.3g}"

@@ -1,0 +1,115 @@
+"""What stands around every report: what was asked, what it is made of, what is missing, and why there is no answer."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from services.views.measures import EVERYTHING
+from services.views.terminal import totals_line
+
+AnswerJson = Mapping[str, Any]
+_PREFIXES = ("", "k", "M", "G", "T", "P", "E")
+
+
+def render_report(answer: AnswerJson, body: Callable[[], RenderableType]) -> RenderableType:
+    """A report: its heading, then its body or why there is none, then what it is made of."""
+    because = answer["because"]
+    middle = body() if because is None else unavailable(because)
+    return Group(heading(answer), middle, *_made_of(answer))
+
+
+def unavailable(because: AnswerJson) -> Text:
+    """Why there is no answer."""
+    return Text(f"Cannot say, {because['reason']}: {because['detail']}", "yellow")
+
+
+def heading(answer: AnswerJson) -> Text:
+    """Times, matchers and campaign."""
+    asked = answer["asked"] if "asked" in answer else answer["selection"]
+    start, end = (asked[name][:16].replace("T", " ") for name in ("from", "to"))
+    parts = [f"{start} – {end} UTC"]
+    if asked["select"] != EVERYTHING:
+        parts.append(asked["select"])
+    parts.append(f"campaign {asked['campaign']}")
+    return Text(" · ".join(parts), "dim")
+
+
+def _made_of(answer: AnswerJson) -> Sequence[Text]:
+    if "inputs" not in answer:
+        return [totals_line(answer)]
+    if not answer["inputs"]["visits"] and answer.get("source", {}).get("trained_by") == "experiments":
+        return []  # none was looked at, which the source says
+    return inputs(answer["inputs"])
+
+
+def inputs(of: AnswerJson) -> list[Text]:
+    """The visits that a report is made of, and the counters that are missing in others, and why."""
+    drawn = f"of {of['population']:,.0f} machines" if of["design"] == "random" else "by hand"
+    lines = [
+        Text(
+            f"made of {of['used']:,} of {of['visits']:,} ingested visits {drawn}, {of['covered_seconds'] / 3600:,.1f} h covered",
+            "dim",
+        )
+    ]
+    same: dict[tuple[str, str, int, int], list[str]] = {}
+    for one in of["missing"]:
+        same.setdefault((one["platform"], one["status"], one["errno"], one["visits"]), []).append(one["name"])
+    for (platform, status, errno, visits), names in same.items():
+        where = f"in {visits:,} visits of {platform or 'an unknown platform'}"
+        number = f" (errno {errno})" if errno else ""
+        lines.append(Text(f"missing: {', '.join(names)}, {status.replace('_', ' ')} {where}{number}", "dim"))
+    return lines
+
+
+def left_out(reasons: Sequence[AnswerJson]) -> list[Text]:
+    """Visits that a model cannot use, by why."""
+    return [Text(f"left out: {each['visits']:,} visits, {each['why']}", "dim") for each in reasons]
+
+
+def columns(*names: str, wide: Sequence[str] = ()) -> Table:
+    """A table without lines: numbers to the right, `wide` names to the left with the room that is left."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in names:
+        if name in wide:
+            table.add_column(name, overflow="fold")
+        else:
+            table.add_column(name, justify="right", no_wrap=True)
+    return table
+
+
+def amount(value: float) -> str:
+    """A number as people read it, with three digits: `1.23`, `45.6 k`, `7.89 G`."""
+    size, prefix = abs(value), 0
+    while size >= 999.5 and prefix < len(_PREFIXES) - 1:
+        size, prefix = size / 1000, prefix + 1
+    text = f"{value / 1000**prefix:#.3g}".rstrip(".")
+    return f"{text} {_PREFIXES[prefix]}" if prefix else text
+
+
+def figure(
+    found: AnswerJson | None, show: Callable[[float], str] = amount, *, low_confidence: bool = False
+) -> str:
+    """A figure and its interval: `1.23 (1.20–1.26)`; an open end is `…`, a figure that nobody has a dash."""
+    if found is None:
+        return "–"
+    lo, hi = ("…" if found[end] is None else show(found[end]).removesuffix(" %") for end in ("lo", "hi"))
+    mark = " ?" if low_confidence else ""
+    return f"{show(found['value'])} ({lo}–{hi}){mark}"
+
+
+def few_note(rows: Sequence[AnswerJson]) -> list[Text]:
+    """What a question mark means, if there is one."""
+    return (
+        [Text("? few visits contribute: the interval is wide", "dim")]
+        if any(r["low_confidence"] for r in rows)
+        else []
+    )
+
+
+def more(answer: AnswerJson) -> list[Text]:
+    """How many rows are not shown."""
+    left = answer["rows_total"] - len(answer["rows"])
+    return [Text(f"{left:,} more rows", "dim")] if left > 0 else []

@@ -1,0 +1,393 @@
+"""How answers of the API look in a terminal.
+
+Input is what `/api/v1/table` and `/api/v1/status` answer, so that terminal and browser show the
+same figures.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from services.views.measures import EVERYTHING, Figure, Measure, figure
+
+AnswerJson = Mapping[str, Any]
+_WELL_COVERED = 0.95
+"""Share of time or machine-time above which a gap is not worth a word."""
+
+_STRAIGHT = -0.45
+"""Slope up to which distances fall nearly as 1/√samples."""
+_TAIL = "many rows have few samples: more samples bring less than their root"
+
+FIRST = Text(
+    "The first captures are being taken; the first of a new machine ingests after about 20 s …", style="dim"
+)
+
+
+def top_table(
+    answer: AnswerJson,
+    *,
+    rows: int = 20,
+    measure: Measure = Measure.SHARE,
+    price_per_core_hour: float | None = None,
+) -> RenderableType:
+    """Table of the top_table rows, most self first, with what is not shown as the last line.
+
+    An interval stands beside each number that is an estimate; a question mark says that few visits
+    contribute to it.
+    """
+    totals = answer["totals"]
+    estimated = totals.get("design") == "random" and measure is not Measure.SAMPLES
+    # Fixed widths: left to itself, rich gives a long name the room of the numbers.
+    table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
+    table.add_column("self", justify="right", no_wrap=True, width=7)
+    table.add_column(
+        "95 %" if estimated else "self s",
+        justify="right",
+        no_wrap=True,
+        width=13 if estimated else 7,
+        style="dim",
+    )
+    table.add_column("total", justify="right", no_wrap=True, width=7)
+    functions = all("function" in row["key"] for row in answer["rows"])
+    table.add_column(
+        "function" if functions else ", ".join(answer["by"]), no_wrap=True, overflow="ellipsis", ratio=3
+    )
+    table.add_column("binary" if functions else "", no_wrap=True, overflow="ellipsis", ratio=1, style="dim")
+    shown = answer["rows"][:rows]
+    low_confidence = False
+    for row in shown:
+        own, interval = figure(row, "self", measure, answer, price_per_core_hour).text(measure)
+        total, _ = figure(row, "total", measure, answer, price_per_core_hour).text(measure)
+        if row.get("low_confidence") and estimated:
+            low_confidence, interval = True, f"{interval} ?"
+        table.add_row(own, interval if estimated else seconds(row["self_seconds"]), total, *_name(row["key"]))
+    left = answer["rows_total"] - len(shown)
+    if left > 0:
+        rest = 1.0 - sum(row["self_share"] for row in shown)
+        what = "functions" if functions else "rows"
+        rest_share = share(max(rest, 0.0)) if measure is Measure.SHARE else ""
+        table.add_row(rest_share, "", "", Text(f"{left:,} more {what}", style="dim"), "")
+    if not low_confidence:
+        return table
+    return Group(table, Text("? few visits contribute: the interval is wide", style="dim"))
+
+
+def sides(answer: AnswerJson) -> RenderableType:
+    """What stands behind each of two selections that are compared: its times, matchers and totals."""
+    return Group(
+        Text.assemble(f"now   {_of(answer['selection'])}: ", totals_line(answer)),
+        Text.assemble(f"base  {_of(answer['base'])}: ", _totals(answer["base_totals"])),
+    )
+
+
+def level_of(answer: AnswerJson) -> str:
+    """Of a comparison's intervals: `95 %`, `99.98 %`."""
+    level = answer["interval_level"]
+    return "" if level is None else f"{100 * level:.4g} %"
+
+
+def differences(answer: AnswerJson, *, rows: int = 20) -> RenderableType:
+    """Table of two selections' self shares compared; what chance explains is grey.
+
+    Without samples on one side every row would seem to come or go, so there is no table then.
+    """
+    for what, totals in (("selection", answer["totals"]), ("base", answer["base_totals"])):
+        if not totals["samples"]:
+            return Text(
+                f"There are no samples to compare{' with' if what == 'base' else ''}: nothing was sampled in "
+                f"{_of(answer[what])}."
+            )
+    table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
+    table.add_column("change", justify="right", no_wrap=True, width=9)
+    table.add_column(level_of(answer), justify="right", no_wrap=True, width=15, style="dim")
+    table.add_column("self, now", justify="right", no_wrap=True, width=9)
+    table.add_column("base", justify="right", no_wrap=True, width=7)
+    table.add_column(", ".join(answer["by"]), no_wrap=True, overflow="ellipsis", ratio=3)
+    table.add_column("", no_wrap=True, overflow="ellipsis", ratio=1, style="dim")
+    for row in answer["rows"][:rows]:
+        interval = "" if row["lo"] is None else f"{100 * row['lo']:+.2f}…{100 * row['hi']:+.2f}"
+        table.add_row(
+            f"{100 * row['delta']:+.2f} pp",
+            f"{interval} ?" if row["low_confidence"] else interval,
+            share(row["a_share"]),
+            share(row["b_share"]),
+            *_name(row["key"]),
+            style="" if row["significant"] else "dim",
+        )
+    significant = sum(row["significant"] for row in answer["rows"])
+    lines = [
+        Text(f"{significant} of {len(answer['rows'])} rows differ by more than chance; others are grey.")
+    ]
+    if answer["power"] is None:
+        lines = [Text("Not drawn at random: what chance explains is not known.", style="dim")]
+    else:
+        power = answer["power"]
+        lines.append(
+            Text(
+                f"A row of {share(power['share'])} that became {power['factor']:g} times as large would be found "
+                f"with probability {share(power['power'])}.",
+                style="dim",
+            )
+        )
+    if answer["part"] < 1:
+        lines.append(
+            Text(f"Chance was judged by a random {share(answer['part'])} of the visits.", style="dim")
+        )
+    return Group(table, *lines)
+
+
+def trust(answer: AnswerJson) -> RenderableType:
+    """How far the profile can be trusted as a whole."""
+    if answer["entropy"] is None:
+        return Text("Too few visits, or not drawn at random: nothing can be said.")
+
+    def measured(name: str) -> str:
+        found = answer[name]
+        return f"{found['value']:.3g} ({found['lo']:.3g}–{found['hi']:.3g})"
+
+    lines = [
+        Text(f"entropy of {answer['rows_total']:,} rows: {measured('entropy')} nats"),
+        Text(f"two random halves of the visits differ by {measured('manhattan')} of 2"),
+    ]
+    fit = answer["fit"]
+    if fit is None:
+        lines.append(Text("Too few visits have the selection to say how many more would do.", style="dim"))
+    elif not fit["constant"]["value"] > 0:
+        lines.append(Text(f"all {fit['visits']:,} visits that have the selection show the same"))
+    else:
+        from analysis.convergence import Curve  # noqa: PLC0415 - NumPy, 0.2 s and 10 MB; `up` shows no curve
+
+        ingested = answer["totals"]["visits_ingested"]
+        curve = Curve(fit["scale"], fit["bend"])
+        now = curve.distance(fit["visits"] * fit["samples_per_visit"])
+        lines.append(
+            Text(f"distance from the fleet now ≈ {now:.2g} of 2, ≈ {fit['constant']['value']:.3g}/√samples")
+        )
+        if fit["exponent"] > _STRAIGHT:
+            lines.append(Text(f"{_TAIL} (slope {fit['exponent']:.2f}, not -0.5)", style="dim"))
+        for distance in (0.2, 0.1, 0.05):
+            samples = curve.samples(distance)
+            visits = samples / fit["samples_per_visit"]
+            needed = f"  within {distance:g}: {samples:,.0f} samples, about {visits:,.0f} visits"
+            if fit["visits"] < ingested:
+                # Visits to come will have the selection as rarely as those that came.
+                needed += (
+                    f" that have the selection, {visits * ingested / fit['visits']:,.0f} of the campaign"
+                )
+            lines.append(Text(needed, style="dim"))
+        if fit["visits"] < ingested:
+            lines.append(
+                Text(f"{fit['visits']:,} of {ingested:,} ingested visits have the selection", style="dim")
+            )
+    return Group(*lines)
+
+
+def totals_line(answer: AnswerJson) -> Text:
+    """One line: how much was sampled, what it says of the fleet, and how much has names and whole stacks."""
+    return _totals(answer["totals"])
+
+
+def _totals(totals: AnswerJson) -> Text:
+    if not totals["samples"]:
+        return _nothing_seen(totals)
+    parts = [f"{totals['samples']:,} samples"]
+    if totals.get("design") == "random":
+        cores = totals["cores"]
+        if cores is not None:
+            value, interval = Figure(cores["value"], cores["lo"], cores["hi"]).text(Measure.CORES)
+            parts.append(f"{value} cores busy ({interval})")
+        parts.append(
+            f"{_counted(totals['visits_ingested'], 'visit')} of {_counted(totals['population'], 'machine')}"
+        )
+        if totals.get("visits_waiting"):
+            parts.append(f"{_counted(totals['visits_waiting'], 'visit')} not ingested yet")
+        if totals["covered_seconds"] < _WELL_COVERED * totals["asked_seconds"]:
+            parts.append(f"{share(totals['covered_seconds'] / totals['asked_seconds'])} of the time covered")
+        parts += [
+            f"nothing is kept of {span['begin']} to {span['end']}" for span in totals.get("missing", ())
+        ]
+        if totals["uncovered_share"] > 1 - _WELL_COVERED:
+            parts.append(f"{share(totals['uncovered_share'])} of machine-time unseen")
+    else:
+        visits = "–" if totals["visits"] is None else f"{totals['visits']:,}"
+        message = (
+            f"{totals['units']:,} events"
+            if totals["seconds"] is None
+            else f"{seconds(totals['seconds'])} core-seconds"
+        )
+        parts += [message, f"{visits} visits"]
+    if totals.get("approximate"):
+        parts.append("only a random part of the visits was read")
+    parts += [f"{share(totals['symbolized'])} symbolized", f"{share(totals['complete'])} of stacks complete"]
+    return Text(" · ".join(parts))
+
+
+def _nothing_seen(totals: AnswerJson) -> Text:
+    """Who looked in vain, and what there may be all the same: that nobody saw it is no proof that it is nowhere."""
+    ingested = totals.get("visits_ingested")
+    if not ingested:
+        return Text("No samples have ingested yet.")
+    who = (
+        "The only ingested visit saw none of it"
+        if ingested == 1
+        else f"None of {ingested:,} ingested visits saw any of it"
+    )
+    cores = totals["cores"]
+    if cores is None:
+        return Text(f"{who}.")
+    most, _ = Figure(cores["hi"]).text(Measure.CORES)
+    return Text(f"{who}: with 95 % confidence it is below {most} {'core' if most == '1' else 'cores'}.")
+
+
+def _counted(number: float, noun: str) -> str:
+    return f"{number:,.0f} {noun}{'' if round(number) == 1 else 's'}"
+
+
+def status_lines(status: AnswerJson, *, why_follows: bool = False) -> list[Text]:
+    """What a person should know of the running stack; empty while all is well.
+
+    `why_follows`: why visits failed is said below, nobody has to ask `fleetprof status` for it.
+    """
+    lines = [
+        Text(f"campaign {campaign['name']} is {campaign['state']}: {campaign['why']}", style="bold red")
+        for campaign in status["campaigns"]
+        if campaign["state"] == "stopped"
+    ]
+    lines += [
+        Text(
+            f"campaign {campaign['name']} draws {share(campaign['drawn_share'])} of its visits: captures wait too long to be "
+            "ingested. Run more workers.",
+            style="yellow",
+        )
+        for campaign in status["campaigns"]
+        if campaign["drawn_share"] < 1
+    ]
+    if status["captures"]["quarantined"]:
+        lines.append(
+            Text(
+                f"{status['captures']['quarantined']} captures could not be ingested and were quarantined: fleetprof captures list",
+                style="red",
+            )
+        )
+    failed = {
+        k: v for k, v in status["visits"]["last_hour"].items() if k not in {"answered", "drawn", "lost"} and v
+    }
+    if failed:
+        lines.append(
+            Text(
+                "visits that failed in the last hour: "
+                + ", ".join(f"{v} {k}" for k, v in failed.items())
+                + ("" if why_follows else "; `fleetprof status` says why"),
+                style="yellow",
+            )
+        )
+    return lines
+
+
+def fleet_lines(status: AnswerJson) -> list[Text]:
+    """How the fleet is covered, and all that is wrong."""
+    captures, machines = status["captures"], status["machines"]
+    hour = ", ".join(f"{count} {outcome}" for outcome, count in sorted(status["visits"]["last_hour"].items()))
+    oldest = captures["oldest_waiting_s"]
+    waits = f", the oldest for {oldest:.0f} s" if oldest is not None else ""
+    return [
+        Text(f"{machines['enabled']} of {machines['total']} machines may be visited"),
+        *(
+            Text(f"campaign {each['name']} is {each['state']}, a round every {each['period_s']:g} s")
+            for each in status["campaigns"]
+        ),
+        Text(f"visits of the last hour: {hour or 'none'}"),
+        Text(
+            f"captures waiting to ingest: {captures['waiting']}{waits}; once more, with better symbols: {captures['again']}"
+        ),
+        *status_lines(status, why_follows=True),
+        *failure_lines(status),
+        *nameless_lines(status),
+    ]
+
+
+def failure_lines(status: AnswerJson, *, most: int = 10) -> list[Text]:
+    """Why visits failed in the last day, most frequent first."""
+    failures = status["visits"]["failures"][:most]
+    if not failures:
+        return []
+    return [Text("Visits that failed in the last day:"), *map(_failure, failures)]
+
+
+def _failure(failure: AnswerJson) -> Text:
+    machines = "1 machine" if failure["machines"] == 1 else f"{failure['machines']:,} machines"
+    where = f"{machines}, latest {failure['example']} at {failure['latest']}"
+    return Text.assemble(
+        (f"  {failure['visits']:>6} {failure['outcome']:<12}", "yellow"),
+        f" {failure['detail'] or '(nothing was said)'}",
+        (f"  {failure['visits_last_hour']} in the last hour, {where}", "dim"),
+    )
+
+
+def nameless_lines(status: AnswerJson, *, least: float = 0.02, most: int = 4) -> list[Text]:
+    """Which binaries' code has no names, and why, those first that hide most; none below `least`."""
+    missing = [entry for entry in status["symbols"]["missing"] if entry["share"] >= least][:most]
+    lines = [
+        Text(
+            f"  {share(entry['share'])} of samples pass through {entry['binary']}. {entry['reason']}",
+            style="dim",
+        )
+        for entry in missing
+    ]
+    return [Text("Functions without names:", style="dim"), *lines] if lines else []
+
+
+def live(answer: AnswerJson, status: AnswerJson, *, rows: int) -> RenderableType:
+    """What `fleetprof up` shows while it runs."""
+    waiting = status["captures"]["waiting"]
+    head = totals_line(answer)
+    if waiting:
+        head.append(f" · {waiting} captures waiting to ingest", style="yellow")
+    body: RenderableType = (
+        top_table(answer, rows=rows)
+        if answer["rows"]
+        else Text("The first captures are being taken and ingested …", style="dim")
+    )
+    return Group(head, *status_lines(status), Text(""), body)
+
+
+def share(value: float | None) -> str:
+    """A share as a percentage with one digit, or a dash where it is not known."""
+    return "–" if value is None else f"{value:.1%}".replace("%", " %")
+
+
+def seconds(value: float | None) -> str:
+    """Seconds with a precision that fits their size, or a dash where the event does not count time."""
+    if value is None:
+        return "–"
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.2f}"
+
+
+def _of(selection: AnswerJson) -> str:
+    """A selection's times, to the minute, and its matchers: `2026-11-21 04:00–05:00 UTC {version="2"}`."""
+    start, end = (selection[name][:16].replace("T", " ") for name in ("from", "to"))
+    day, _ = start.split()
+    times = f"{start}–{end.removeprefix(day).strip()} UTC"
+    return times if selection["select"] == EVERYTHING else f"{times} {selection['select']}"
+
+
+def _name(key: Mapping[str, str]) -> tuple[Text, Text]:
+    """What a row is called: its function and binary, or its labels; a line stands behind what it is of."""
+    line = key.get("line", "0")
+    of_line = f":{line}" if line != "0" else ""
+    if "function" not in key:
+        names = [value or "(none)" for name, value in key.items() if name != "line"]
+        if "line" in key:  # behind the file
+            place = [name for name in key if name != "line"].index("file")
+            names[place] += of_line
+        return Text(", ".join(names)), Text("")
+    named = key.get("status") in {"full", "symtab"}
+    labels = [value for name, value in key.items() if name not in _OF_FUNCTIONS]
+    text = Text(" · ".join([key["function"] + of_line, *labels]), style="" if named else "italic dim")
+    return text, Text(key.get("binary", ""))  # "[kernel]" is a name, not rich's markup
+
+
+_OF_FUNCTIONS = frozenset({"function", "file", "line", "binary", "status", "kind"})

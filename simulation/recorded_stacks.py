@@ -1,0 +1,131 @@
+"""Recorded stacks: of programs that a profiler was pointed at, in the collapsed form that flame graphs are made from.
+
+A line is one stack, the outermost function first, and in how many samples it was:
+
+    libc.so.6`__libc_start_call_main;main;PostgresMain;[kernel]`do_syscall_64 17
+
+A frame is a function's symbol as the linker has it; one of another file than the program's own has the file's base name
+and a backtick before it (DTrace's form), one of the kernel `[kernel]`. `infra/fold.py` makes such files of what
+`perf script` prints; `recordings/README.md` says what was recorded.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from gzip import decompress
+from importlib.resources import files
+from types import MappingProxyType
+from typing import Final
+
+from simulation.calls import KERNEL, MAIN, Function
+
+MAX_BYTES: Final = 4 << 20
+MAX_STACKS: Final = 50_000
+MAX_DEPTH: Final = 256
+MAX_NAME: Final = 512
+"""Characters of one frame."""
+MAX_COUNT: Final = 10**12
+_DIGITS: Final = len(str(MAX_COUNT))
+_KERNEL_BINARY: Final = "[kernel]"
+_FOLDER_OF_LIBRARIES: Final = "/usr/lib/x86_64-linux-gnu"
+
+RECORDINGS: Final[Mapping[str, str]] = MappingProxyType(
+    {"postgres": "postgres.folded.gz", "redis-server": "redis-server.folded.gz"}
+)
+"""Files in `recordings/` by the executable whose stacks they hold."""
+
+
+class BadRecording(ValueError):
+    """The file is no recording; the sentence says which line is wrong and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A function by the base name of its file ("" is the program's own executable) and its symbol."""
+
+    binary: str
+    symbol: str
+
+
+Stacks = Mapping[tuple[Frame, ...], int]
+"""Samples by stack, the outermost frame first."""
+
+
+def read_recording(data: bytes) -> Stacks:
+    """The stacks of a file, in its order; lines of the same stack are added up.
+
+    Raises BadRecording for a file that is too large, holds no stack, or has a wrong line.
+    """
+    if len(data) > MAX_BYTES:
+        raise BadRecording(f"The recording has {len(data):,} bytes; at most {MAX_BYTES:,} are read.")
+    lines = data.removesuffix(b"\n").split(b"\n") if data else []
+    if not lines:
+        raise BadRecording("The recording holds no stack.")
+    if len(lines) > MAX_STACKS:
+        raise BadRecording(f"The recording has {len(lines):,} lines; at most {MAX_STACKS:,} are read.")
+    found: dict[tuple[Frame, ...], int] = {}
+    for number, line in enumerate(lines, 1):
+        try:
+            stack, count = _stack(line)
+        except ValueError as error:
+            raise BadRecording(f"Line {number}: {error}") from None
+        found[stack] = found.get(stack, 0) + count
+    return MappingProxyType(found)
+
+
+@lru_cache(maxsize=len(RECORDINGS))
+def stacks_of_program(program: str) -> Mapping[tuple[Function, ...], int]:
+    """Samples by stack, outermost first, of a program of `RECORDINGS`. Raises KeyError for another one."""
+    data = files(__package__).joinpath("recordings", RECORDINGS[program]).read_bytes()
+    return functions_of(read_recording(decompress(data)), program)
+
+
+def functions_of(stacks: Stacks, program: str) -> Mapping[tuple[Function, ...], int]:
+    """The same with the simulator's functions: frames that name the program as their file are its own, too."""
+    found: dict[tuple[Function, ...], int] = {}
+    for frames, count in stacks.items():
+        stack = tuple(Function(_image(frame.binary, program), frame.symbol) for frame in frames)
+        found[stack] = found.get(stack, 0) + count
+    return MappingProxyType(found)
+
+
+def _image(binary: str, program: str) -> str:
+    if binary in {"", program}:
+        return MAIN
+    return KERNEL if binary == _KERNEL_BINARY else f"{_FOLDER_OF_LIBRARIES}/{binary}"
+
+
+def _stack(line: bytes) -> tuple[tuple[Frame, ...], int]:
+    try:
+        text = line.decode()
+    except UnicodeDecodeError:
+        raise ValueError("it is not UTF-8.") from None
+    names, _, digits = text.rpartition(" ")
+    if not names:
+        raise ValueError("a stack, a space and a number of samples are expected.")
+    if not (digits.isascii() and digits.isdecimal() and len(digits) <= _DIGITS):
+        raise ValueError(f"the number of samples is none from 1 to {MAX_COUNT:,}.")
+    if not 1 <= (count := int(digits)) <= MAX_COUNT:
+        raise ValueError(f"the number of samples is none from 1 to {MAX_COUNT:,}.")
+    if (depth := names.count(";") + 1) > MAX_DEPTH:
+        raise ValueError(f"the stack is {depth:,} frames deep; at most {MAX_DEPTH} are read.")
+    stack = tuple(_frame(name) for name in names.split(";"))
+    in_kernel = [frame.binary == _KERNEL_BINARY for frame in stack]
+    if in_kernel != sorted(in_kernel):
+        raise ValueError("a function of the program lies inside one of the kernel.")
+    return stack, count
+
+
+def _frame(name: str) -> Frame:
+    if len(name) > MAX_NAME:
+        raise ValueError(f"a frame has {len(name):,} characters; at most {MAX_NAME} are read.")
+    if not name.isprintable():
+        raise ValueError("a frame has characters that cannot be printed.")
+    binary, tick, symbol = name.partition("`")
+    if not tick:
+        binary, symbol = "", name
+    if not symbol.strip() or "`" in symbol or (tick and not binary.strip()):
+        raise ValueError(f"{name!r} names no function: FUNCTION or FILE`FUNCTION is expected.")
+    if binary != _KERNEL_BINARY and ("/" in binary or binary.startswith(("[", "."))):
+        raise ValueError(f"{binary!r} is neither the base name of a file nor {_KERNEL_BINARY}.")
+    return Frame(binary, symbol)

@@ -1,0 +1,123 @@
+"""Raw captures in the order of their visits' draws, or as they are archived. Nothing is held while a caller reads."""
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from sqlalchemy import select
+
+from storage.archive import Archive
+from storage.data.cancellation import Stop
+from storage.data.capture_query import AskedCaptures
+from storage.data.progress import Horizon, horizon, settled
+from storage.data.snapshots import Source
+from storage.data.stream_position import Order, Place
+from storage.data.visit_rows import VisitRow, read_visits
+from storage.data.visit_stream import PAGE_VISITS, POLL_S, Looking
+from storage.errors import BlobMissing, BlobTooLarge
+from storage.schema import capture
+
+
+class Trouble(Enum):
+    """Why a capture is not there."""
+
+    EXPIRED = "It is kept no longer."
+    MISSING = "The archive should have it and has not."
+    CORRUPT = "What the archive has is not what was archived."
+    TOO_LARGE = "It is larger than a record may be."
+
+
+@dataclass(frozen=True, slots=True)
+class RawCapture:
+    """A capture as it was archived, or why it is not there."""
+
+    place: Place
+    visit: VisitRow
+    blob: bytes = b""
+    trouble: Trouble | None = None
+
+
+class CaptureWalker:
+    """Walks for all streams of a process. Safe to share between threads."""
+
+    def __init__(self, source: Source, archive: Archive, *, poll_s: float = POLL_S) -> None:
+        """`poll_s`: between two looks for what has been archived."""
+        self._source = source
+        self._archive = archive
+        self._poll_s = poll_s
+
+    def walk(
+        self, asked: AskedCaptures, after: Place, stop: Stop, *, most_bytes: int
+    ) -> Iterator[RawCapture | Looking]:
+        """The captures behind a place, by their visits' draws; then it ends.
+
+        One of more than `most_bytes` is `TOO_LARGE`. Raises `storage.errors.ArchiveUnavailable`.
+        """
+        if asked.campaign_id is None:
+            return
+        place, last = after, False
+        while not last:
+            with self._source.reading(stop) as connection:
+                conditions = asked.conditions(connection)
+                rows = read_visits(connection, conditions, Order.DRAWN, place, limit=PAGE_VISITS)
+            last = len(rows) < PAGE_VISITS
+            passed = [row for row in rows if asked.passes(row)]
+            for row in passed:
+                stop.check()
+                yield self._fetched(row, row.place(Order.DRAWN), stop, most_bytes)
+            if rows:
+                place = rows[-1].place(Order.DRAWN)
+                if not passed:
+                    yield Looking(place)
+
+    def follow(
+        self, asked: AskedCaptures, after: Place, stop: Stop, *, most_bytes: int
+    ) -> Iterator[RawCapture | Looking]:
+        """The captures that are archived behind a place, in the order in which they are; without an end."""
+        place = after
+        until: Horizon | None = None
+        while True:
+            # In a transaction before that of the rows: its snapshot must see what the writers committed.
+            with self._source.reading(stop) as connection:
+                until = until or horizon(connection)
+                ready = settled(connection, until)
+            rows: list[VisitRow] = []
+            if ready:
+                with self._source.reading(stop) as connection:
+                    archived = (*asked.conditions(connection), capture.c.archived_at < until.moment)
+                    rows = read_visits(connection, archived, Order.ARCHIVED, place, limit=PAGE_VISITS)
+            for row in rows:
+                place = row.place(Order.ARCHIVED)
+                stop.check()
+                if asked.passes(row):
+                    yield self._fetched(row, place, stop, most_bytes)
+            if rows:
+                continue
+            if ready:
+                place, until = max(place, Place(until.moment)), None
+            yield Looking(place)
+            stop.wait(self._poll_s)
+            stop.check()
+
+    def _fetched(self, row: VisitRow, place: Place, stop: Stop, most_bytes: int) -> RawCapture:
+        if not row.capture.blob:
+            return RawCapture(place, row, trouble=Trouble.EXPIRED)
+        if row.capture.size > most_bytes:
+            return RawCapture(place, row, trouble=Trouble.TOO_LARGE)
+        try:
+            blob = self._archive.get(row.capture.blob, limit=max(row.capture.size, 1))
+        except BlobMissing:
+            gone = self._is_gone(row, stop)
+            return RawCapture(place, row, trouble=Trouble.EXPIRED if gone else Trouble.MISSING)
+        except BlobTooLarge:
+            return RawCapture(place, row, trouble=Trouble.CORRUPT)
+        if hashlib.sha256(blob).digest() != row.capture.sha256:
+            return RawCapture(place, row, trouble=Trouble.CORRUPT)
+        return RawCapture(place, row, blob)
+
+    def _is_gone(self, row: VisitRow, stop: Stop) -> bool:
+        """Retention deletes the blob, then says so in the row."""
+        with self._source.reading(stop) as connection:
+            blob = connection.scalar(select(capture.c.blob).where(capture.c.visit_id == row.id))
+        return not blob

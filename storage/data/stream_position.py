@@ -1,0 +1,57 @@
+"""How far a stream has come: the moment and the visit of the last record, in the order of the stream."""
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from enum import Enum
+from uuid import UUID
+
+from sqlalchemy import Column, Uuid, cast, literal, tuple_
+from sqlalchemy.sql.elements import ColumnElement
+
+from storage.schema import capture, visit
+
+_NOBODY = UUID(int=0)
+"""Before every visit of the same moment."""
+
+
+class Order(Enum):
+    """What a stream goes by; ties go by the visit's id."""
+
+    DRAWN = "drawn"
+    INGESTED = "ingested"
+    ARCHIVED = "archived"
+
+    @property
+    def moment(self) -> Column[datetime]:
+        """The column that has the moment."""
+        if self is Order.DRAWN:
+            return visit.c.drawn_at
+        return capture.c.ingested_at if self is Order.INGESTED else capture.c.archived_at
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """Behind everything up to here."""
+
+    moment: datetime
+    visit_id: UUID = _NOBODY
+
+    def before(self, order: Order) -> ColumnElement[bool]:
+        """The condition for rows that come behind."""
+        key = tuple_(order.moment, visit.c.visit_id)
+        return key > tuple_(literal(self.moment, order.moment.type), cast(str(self.visit_id), Uuid))
+
+
+def day_of(moment: datetime) -> date:
+    """The UTC day."""
+    return moment.astimezone(UTC).date()
+
+
+def midnight(day: date) -> datetime:
+    """When the UTC day begins."""
+    return datetime.combine(day, time(), UTC)
+
+
+def end_of(day: date) -> Place:
+    """Behind the whole day."""
+    return Place(midnight(day + timedelta(days=1)))

@@ -1,0 +1,90 @@
+"""What a stream was asked for, found out once at its beginning and the same to its end."""
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Connection, select
+from sqlalchemy.sql.elements import ColumnElement
+
+from storage.data.stream_position import Order, day_of
+from storage.errors import BadSelection
+from storage.query.facts.visit_scan import SampleType, campaign_of, sample_type_of
+from storage.query.selections import label_names
+from storage.query.selections.selection import Selection
+from storage.schema import capture_segment, profile, visit
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A selection of profiles, as it was understood."""
+
+    selection: Selection
+    campaign_id: int | None
+    """None: the standing campaign has not begun."""
+    kind: SampleType
+    stacks: bool
+    """Which depth is streamed: samples with stacks, or leaves only where there are no others."""
+    order: Order = Order.DRAWN
+
+    @property
+    def drawn(self) -> tuple[ColumnElement[bool], ...]:
+        """The conditions for visits of the selection's campaign and time."""
+        return (
+            visit.c.campaign_id == self.campaign_id,
+            visit.c.drawn_at >= self.selection.start,
+            visit.c.drawn_at < self.selection.end,
+        )
+
+
+def ask(connection: Connection, selection: Selection, *, stacks: bool | None = None) -> Asked:
+    """Understand a selection; `stacks` is what an earlier part of the stream found for the depth.
+
+    Raises `BadSelection`, `UnknownCampaign`.
+    """
+    kind = sample_type_of(connection, selection)
+    campaign_id = campaign_of(connection, selection)
+    matching = [label_names.condition(connection, matcher) for matcher in selection.matchers]
+    asked = Asked(selection, campaign_id, kind, stacks=True if stacks is None else stacks)
+    if stacks is not None or campaign_id is None or kind.id is None:
+        return asked
+    return replace(asked, stacks=_depth(connection, asked, matching))
+
+
+def ended(selection: Selection, now: datetime) -> Selection:
+    """The selection without the future: what is drawn from now on is no part of a stream that begins now."""
+    if selection.end <= now:
+        return selection
+    if selection.start >= now:
+        raise BadSelection("The time range has not begun.", hint="Give a `from` that lies in the past.")
+    return replace(selection, end=now.astimezone(UTC))
+
+
+def _depth(connection: Connection, asked: Asked, matching: list[ColumnElement[bool]]) -> bool:
+    """As the query engine decides it: with stacks if any profile that matches has them."""
+    profiles = (
+        select(profile.c.stacks)
+        .join(visit, visit.c.visit_id == profile.c.visit_id)
+        .where(
+            profile.c.day >= day_of(asked.selection.start),
+            profile.c.day <= day_of(asked.selection.end),
+            profile.c.sample_type_id == asked.kind.id,
+            *asked.drawn,
+            *matching,
+        )
+    )
+    if _exists(connection, profiles.where(profile.c.stacks)):
+        return True
+    if _exists(connection, profiles):
+        return False
+    # Nobody saw anything: visits that watched with stacks count, or those that watched without.
+    segments = (
+        select(capture_segment.c.stacks)
+        .join(visit, visit.c.visit_id == capture_segment.c.visit_id)
+        .where(capture_segment.c.sample_type_id == asked.kind.id, *asked.drawn)
+    )
+    return _exists(connection, segments.where(capture_segment.c.stacks)) or not _exists(connection, segments)
+
+
+def _exists(connection: Connection, statement: Any) -> bool:
+    return bool(connection.scalar(select(statement.exists())))

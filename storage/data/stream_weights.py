@@ -1,0 +1,135 @@
+"""What the visits of one UTC day stand for, all of it of one snapshot.
+
+A weight depends on nothing but its own day (docs/numbers.md), so a stream of a month is weighed day by day:
+the sum over its records is what a table of the month says.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from hashlib import blake2b
+
+import numpy as np
+from sqlalchemy import Connection, Integer, column, select, values
+
+from analysis.weights import Weights, weigh
+from storage.arrays import Float, Int64
+from storage.data.stream_position import midnight
+from storage.data.stream_query import Asked
+from storage.query.estimation.covered_time import facts_horizon
+from storage.query.estimation.sampling_design import Watched, read_watched
+from storage.query.estimation.strata import Strata, read_strata
+from storage.schema import BY_HAND, capture_segment, visit
+from storage.schema.base import utc
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class VisitWeight:
+    """Of one visit."""
+
+    weight: float
+    utilisation_class: int
+    group: int
+
+
+@dataclass(frozen=True, slots=True)
+class DayWeights:
+    """A day of a random design."""
+
+    day: date
+    strata: Strata
+    """One row a stratum."""
+    weights: Weights
+    watched: Watched
+    """The visits that were weighed, by ascending id."""
+    weight: Float
+    """By visit, like `group`."""
+    group: Int64
+    number: int
+    """Names these weights, 1…2⁶⁴−1: equal numbers, equal weights of equal visits."""
+
+    def of(self, visit_id: bytes) -> VisitWeight | None:
+        """What a visit stands for; None: it was not weighed."""
+        ids = self.watched.id
+        key = np.array([visit_id], "S16")
+        place = int(np.searchsorted(ids, key)[0])
+        if place == len(ids) or ids[place] != key[0]:
+            return None
+        return VisitWeight(
+            float(self.weight[place]), int(self.watched.utilisation_class[place]), int(self.group[place])
+        )
+
+    @property
+    def cells(self) -> tuple[Float, Float]:
+        """Visits and watched seconds by stratum and class; shapes (k, CLASSES)."""
+        row = self.strata.row(self.watched.stratum, self.watched.day)
+        inside = row >= 0
+        frame = self.strata.frame(
+            row[inside],
+            self.watched.utilisation_class[inside],
+            np.ones(int(inside.sum())),
+            self.watched.seconds[inside],
+        )
+        return frame.visits, frame.watched_s
+
+
+def read_day(connection: Connection, asked: Asked, day: date) -> DayWeights | None:
+    """The weights of a day's part of the selection; None: nobody was drawn at random, or its facts are gone."""
+    selection = asked.selection
+    kept = max(selection.start, facts_horizon(connection))
+    start, end = max(kept, midnight(day)), min(selection.end, midnight(day + timedelta(days=1)))
+    if asked.campaign_id is None or start >= end:
+        return None
+    strata = read_strata(connection, asked.campaign_id, start, end)
+    if strata is None:
+        return None
+    watched = read_watched(connection, (start, end), asked.campaign_id, asked.kind.id, stacks=asked.stacks)
+    row = strata.row(watched.stratum, watched.day)
+    inside = row >= 0
+    at, klass = row[inside], watched.utilisation_class[inside]
+    weights = weigh(strata.frame(at, klass, np.ones(len(at)), watched.seconds[inside]))
+    weight = np.zeros(len(watched))
+    weight[inside] = weights.weight[at, klass]
+    group = np.full(len(watched), -1, np.int64)
+    group[inside] = weights.group[at, klass]
+    if asked.kind.gauge:
+        # A level is not accumulated over the time it stands for, which is the whole selection's.
+        whole = read_strata(connection, asked.campaign_id, kept, selection.end)
+        weighed_s = 0.0 if whole is None else whole.seconds_of(_ingested(connection, asked, kept, whole))
+        weight *= watched.seconds / weighed_s if weighed_s > 0 else 0.0
+    return DayWeights(day, strata, weights, watched, weight, group, _number(strata, weights, watched))
+
+
+def _ingested(connection: Connection, asked: Asked, start: datetime, whole: Strata) -> Int64:
+    """The days of the selection, from `start` on, on which a visit watched the event: the others weigh nothing."""
+    rows = []
+    for number in np.unique(whole.day).tolist():
+        begins = _EPOCH + timedelta(days=number)
+        rows.append((number, max(start, begins), min(asked.selection.end, begins + timedelta(days=1))))
+    if not rows:
+        return np.zeros(0, np.int64)
+    c = visit.c
+    of = values(column("day", Integer), column("low", utc), column("high", utc), name="of").data(rows)
+    seen = (
+        select(c.visit_id)
+        .join(capture_segment, capture_segment.c.visit_id == c.visit_id)
+        .where(
+            c.campaign_id == asked.campaign_id,
+            c.drawn_at >= of.c.low,
+            c.drawn_at < of.c.high,
+            c.round != BY_HAND,
+            capture_segment.c.sample_type_id == asked.kind.id,
+            capture_segment.c.stacks == asked.stacks,
+            capture_segment.c.seconds > 0,
+        )
+        .correlate(of)
+    )
+    return np.array(connection.scalars(select(of.c.day).where(seen.exists())).all(), np.int64)
+
+
+def _number(strata: Strata, weights: Weights, watched: Watched) -> int:
+    digest = blake2b(digest_size=8, person=b"fp-design")
+    for part in (strata.stratum, weights.weight, weights.group, watched.id):
+        digest.update(np.ascontiguousarray(part).tobytes())
+    return int.from_bytes(digest.digest(), "little") or 1

@@ -1,0 +1,207 @@
+"""From an archived blob to a capture that is safe to work with.
+
+Strategy: nothing of a blob is believed. Its size is checked before it is decompressed, the size it
+claims before memory is taken for it, the number of its parts before it is parsed, its format before its
+fields, and every index in it before anything follows one. What passes can be ingested without another check.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import zstandard
+from google.protobuf.message import DecodeError
+
+from fleetpb import capture_pb2
+from storage.errors import BadCapture
+from storage.ingest.counter_rows import is_scale
+from storage.ingest.errors import FormatTooNew
+from storage.ingest.wire_size import check_size
+
+NEWEST_FORMAT = 1
+MAX_BLOB_BYTES = 64 << 20
+MAX_RAW_BYTES = 512 << 20
+"""A minute at 999 Hz on 512 logical CPUs is under a tenth of this."""
+_MAX_STRING = 8192
+_MAX_ITEMS = 1 << 20
+_MAX_SAMPLES = 1 << 40
+MAX_UNITS = 1 << 50
+"""Units of an event in one capture, fewer than this: 13 days of CPU time in nanoseconds, a pebibyte of heap.
+A minute of 512 CPUs that retire six instructions a cycle at 5 GHz stays below. The cells of a day add up
+fourth powers of it (`storage.rollup.moments`) and their reader takes a sum beyond 1e75 for damage: a
+million such visits come to 2e66, where one visit of 2^62 units was enough to spoil its cells for good.
+"""
+MAX_DURATION_NS = 3600 * 10**9
+"""A visit watches for seconds. The weight of its class is divided by the seconds watched: a capture that
+claimed centuries would weigh all others down to nothing."""
+_MAX_SEGMENTS = 512
+_MAX_PACKAGES = 1 << 12
+_MAX_EVENTS = 64
+"""Distinct events of a capture, twice what a gateway samples in a visit: they become rows of `sample_type`,
+whose ids have 15 bits and are never used again."""
+_NO_MEMORY = "alloc failed"
+"""What protobuf's parser says of an allocation that a limit of the process refused."""
+_STEP = 1 << 20
+_MAX_WINDOW = 32 << 20
+"""Bytes of zstd window: what a frame may ask for whatever its content is."""
+
+
+def decode_capture(
+    blob: bytes, *, max_blob_bytes: int = MAX_BLOB_BYTES, max_raw_bytes: int = MAX_RAW_BYTES
+) -> capture_pb2.Capture:
+    """The capture in a zstd blob. Raises `BadCapture`, and `FormatTooNew` for one of a newer program."""
+    if len(blob) > max_blob_bytes:
+        raise BadCapture(f"The capture has {len(blob)} bytes; {max_blob_bytes} is the limit.")
+    capture = capture_pb2.Capture()
+    raw = _decompress(blob, max_raw_bytes)
+    check_size(raw, capture_pb2.Capture)
+    try:
+        capture.ParseFromString(raw)  # type: ignore[arg-type]  # of its stubs; any buffer will do
+    except DecodeError as error:
+        if _NO_MEMORY in str(error):
+            raise MemoryError(str(error)) from error  # of this process, which says nothing about the capture
+        raise BadCapture("The capture is not a message of ours.") from error
+    if capture.format > NEWEST_FORMAT:
+        raise FormatTooNew(capture.format, NEWEST_FORMAT)
+    if capture.format < 1:
+        raise BadCapture("The message does not say that it is a capture.")
+    _check(capture)
+    return capture
+
+
+def _decompress(blob: bytes, limit: int) -> bytearray:
+    try:
+        claimed = zstandard.frame_content_size(blob)
+        if claimed > limit:
+            raise BadCapture(f"The capture would have {claimed} bytes unpacked; {limit} is the limit.")
+        # Read as a stream, in steps: a frame may claim less than it holds, or nothing at all, and `read` takes the memory
+        # for all it is asked for at once, which a process near its limit has not.
+        raw = bytearray()
+        decompressor = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW)
+        with decompressor.stream_reader(blob) as reader:
+            while len(raw) <= limit and (piece := reader.read(_STEP)):
+                raw += piece
+    except zstandard.ZstdError as error:
+        raise BadCapture(f"The capture does not decompress: {error}.") from error
+    if len(raw) > limit or claimed > len(raw):
+        raise BadCapture(f"The capture is cut short, or larger unpacked than {limit} bytes.")
+    return raw
+
+
+def _check(capture: capture_pb2.Capture) -> None:
+    """Every index points at something, columns are equally long, counts are positive and bounded."""
+    _require(len(capture.visit_id) == 16, "visit_id is not 16 bytes")
+    strings = capture.strings
+    _require(len(strings) > 0 and strings[0] == "", "strings[0] is not empty")
+    _require(all(len(s) <= _MAX_STRING for s in strings), "a string is too long")
+    for name, items in (("mappings", capture.mappings), ("groups", capture.groups)):
+        _require(len(items) <= _MAX_ITEMS, f"too many {name}")
+    _require(len(capture.segments) <= _MAX_SEGMENTS, "too many segments")
+    _require(len(capture.counters) < 1 << 15, "too many counters")
+
+    texts = _Within(len(strings), "a text index")
+    for mapping in capture.mappings:
+        texts.check_few((mapping.path, mapping.content_key))
+        _require(len(mapping.build_id) <= 64, "a build-id is too long")
+    for group in capture.groups:
+        texts.check_few(
+            (group.comm, group.exe, group.script, group.cgroup, group.container, group.unit, *group.labels)
+        )
+        _require(len(group.labels) % 2 == 0, "a label has no value")
+        _require(group.main_mapping <= len(capture.mappings), "a main mapping is not there")
+
+    frames, stacks = capture.frames, capture.stacks
+    n = len(frames.mapping)
+    _require(
+        len(frames.offset) == n == len(frames.into_function) == len(frames.flags),
+        "frame columns differ in length",
+    )
+    _Within(len(capture.mappings), "a frame's mapping").check(frames.mapping)
+    _ints(frames.offset)
+    _Within(n, "a stack's frame").check(stacks.frames)
+    _require(len(stacks.length) == len(stacks.end), "stack columns differ in length")
+    _require(int(_ints(stacks.length).sum()) == len(stacks.frames), "stack lengths do not add up")
+
+    units: dict[tuple[str, str], int] = {}
+    for segment in capture.segments:
+        texts.check_few((segment.event, segment.source, segment.unit, segment.thinned_why))
+        sampled = segment.support == capture_pb2.SUPPORT_OK
+        _require(sampled or not segment.profiles, "samples of an event that was not sampled")
+        _require(not segment.profiles or segment.period > 0, "samples without a period")
+        total = _samples(segment.profiles, len(capture.groups), len(stacks.length))
+        _require(total == segment.samples, "a segment's samples do not add up")
+        _require(segment.duration_ns <= MAX_DURATION_NS, "a segment lasts longer than an hour")
+        event = strings[segment.event], strings[segment.unit]
+        units[event] = units.get(event, 0) + total * segment.period
+    _require(len(units) <= _MAX_EVENTS, "too many events")
+    _require(max(units.values(), default=0) < MAX_UNITS, "an event's units are absurd")
+
+    for reading in capture.counters:
+        _require(reading.group <= len(capture.groups), "a counter's group is not there")
+        _require(reading.package <= _MAX_PACKAGES, "a counter's socket is absurd")
+        texts.check_few((reading.cgroup,))
+        for counter in reading.counters:
+            texts.check_few((counter.name, counter.unit, counter.source))
+            _require(is_scale(counter.scale), "a counter's scale is absurd")
+        names = [counter.name for counter in reading.counters]
+        _require(len(set(names)) == len(names), "a counter was read twice in one group")
+    for excerpt in capture.excerpts:
+        _require(excerpt.group < len(capture.groups), "an excerpt's group is not there")
+        _require(len(excerpt.frame) == len(excerpt.name), "excerpt columns differ in length")
+        _Within(n, "an excerpt's frame").check(excerpt.frame)
+        texts.check_few((*excerpt.name, excerpt.source))
+    cpus = [usage.cpu for usage in capture.cpus]
+    _require(max(cpus, default=0) < _MAX_ITEMS, "a CPU's number is absurd")
+    _require(len(set(cpus)) == len(cpus), "a CPU is there twice")
+
+
+def _samples(profiles: Sequence[capture_pb2.GroupProfile], groups: int, stacks: int) -> int:
+    """The samples of a segment's profiles, all looked at together: a capture has a hundred short ones."""
+    _require(all(profile.group < groups for profile in profiles), "a profile's group is not there")
+    sizes = [len(profile.count) for profile in profiles]
+    _require(sizes == [len(profile.stack_delta) for profile in profiles], "profile columns differ in length")
+    filled = [profile for profile, size in zip(profiles, sizes, strict=True) if size]
+    if not filled:
+        return 0
+    # protobuf hands its numbers to numpy as one array, a hundred times faster than one by one.
+    delta = np.concatenate([np.array(profile.stack_delta, np.uint64) for profile in filled])
+    count = np.concatenate([np.array(profile.count, np.uint64) for profile in filled])
+    _require(int(delta.max()) < stacks, "a profile's stack is not there")
+    lengths = np.array([size for size in sizes if size])
+    first = np.cumsum(lengths) - lengths
+    _require(int(np.add.reduceat(delta, first).max()) < stacks, "a profile's stack is not there")
+    ascends = delta > 0
+    ascends[first] = True
+    _require(bool(ascends.all()), "a profile's stacks do not ascend")
+    _require(int(count.min()) > 0 and int(count.max()) <= _MAX_SAMPLES, "a count is 0 or absurd")
+    # Hundreds of millions of counts may be absurd together: then their sum would come round to a small one.
+    _require(float(count.sum(dtype=np.float64)) < MAX_UNITS, "a segment's samples are absurd")
+    return int(count.sum())
+
+
+class _Within:
+    """Checks that indexes lie in 0 ≤ i < size."""
+
+    def __init__(self, size: int, what: str) -> None:
+        self._size = size
+        self._what = what
+
+    def check(self, indexes: Sequence[int]) -> None:
+        largest = int(np.array(indexes, np.uint64).max()) if len(indexes) else -1
+        _require(largest < self._size, f"{self._what} is out of range")
+
+    def check_few(self, indexes: Iterable[int]) -> None:
+        _require(max(indexes, default=-1) < self._size, f"{self._what} is out of range")
+
+
+def _ints(values: Sequence[int]) -> npt.NDArray[np.int64]:
+    """The numbers as an array; refuses those beyond 63 bits."""
+    # protobuf hands its numbers to numpy as one array, a hundred times faster than one by one.
+    numbers = np.array(values, np.uint64)
+    _require(not len(numbers) or int(numbers.max()) < 1 << 63, "a number is beyond 63 bits")
+    return numbers.astype(np.int64)
+
+
+def _require(condition: bool, why: str) -> None:
+    if not condition:
+        raise BadCapture(f"The capture contradicts itself: {why}.")

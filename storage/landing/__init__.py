@@ -1,1 +1,0 @@
-"""From resolved captures to rows, exactly once per (capture, generation) (storage/landing/README.md)."""

@@ -1,0 +1,263 @@
+"""What a selection's samples stand for: the weight of each visit, and which visits vary together.
+
+Every ingested visit that watched the event counts, also one that brought no sample: machines that were
+idle are part of the fleet. Source: docs/numbers.md; DIGEST G1, G2.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import numpy as np
+import numpy.typing as npt
+from sqlalchemy import Connection, bindparam, func, select
+from sqlalchemy.sql.elements import ColumnElement
+
+from analysis.weights import Weights, weigh
+from storage.arrays import Bool, Float, Int64
+from storage.query.estimation.covered_time import HOURS, Span, facts_horizon, not_kept
+from storage.query.estimation.strata import NOT_KNOWN, Strata, class_of, read_strata
+from storage.query.selections.selection import Selection
+from storage.schema import BY_HAND, capture_segment, visit
+from storage.snapshots.copy_binary import Rows, read_fixed
+
+# All columns shown are grouped by, though the id says them all: not every database knows that.
+_OF_VISITS = (
+    visit.c.visit_id,
+    visit.c.stratum_id,
+    visit.c.hour,
+    visit.c.utilisation,
+    capture_segment.c.stacks,
+)
+_WATCHED = (
+    select(
+        visit.c.visit_id,
+        visit.c.stratum_id,
+        visit.c.hour,
+        func.coalesce(visit.c.utilisation, NOT_KNOWN).label("utilisation"),
+        capture_segment.c.stacks,
+        func.sum(capture_segment.c.seconds).label("seconds"),
+    )
+    .join(capture_segment, capture_segment.c.visit_id == visit.c.visit_id)
+    .where(
+        visit.c.campaign_id == bindparam("campaign"),
+        visit.c.drawn_at >= bindparam("start"),
+        visit.c.drawn_at < bindparam("end"),
+        visit.c.round != BY_HAND,
+        capture_segment.c.sample_type_id == bindparam("sample_type"),
+        capture_segment.c.seconds > 0,
+    )
+    .group_by(*_OF_VISITS)
+)
+
+Ids = npt.NDArray[np.bytes_]
+"""Visit ids of 16 bytes each."""
+_MAX_BYTES = 256 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """Columns over the ingested visits of a selection's time that watched its event, by ascending id."""
+
+    id: Ids
+    stratum: Int64
+    day: Int64
+    utilisation_class: Int64
+    """0: not known, 1…4: its quarter."""
+    seconds: Float
+
+    def __len__(self) -> int:
+        return len(self.id)
+
+    def of(self, keep: Bool) -> "Watched":
+        """Those of them where `keep` is set."""
+        return Watched(
+            self.id[keep],
+            self.stratum[keep],
+            self.day[keep],
+            self.utilisation_class[keep],
+            self.seconds[keep],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How much of what was asked the campaign saw."""
+
+    random: bool
+    """Visits were drawn at random, so there are estimates; else observations only, each of weight 1."""
+    asked_s: float
+    covered_s: float = 0.0
+    """Seconds in which the campaign drew visits; 0 for one that never draws."""
+    weighed_s: float = 0.0
+    """Of those, seconds of days on which something ingested: what estimates are sums over, and a mean divides by."""
+    population: float = 0.0
+    """Machines, a mean over the covered seconds."""
+    uncovered: float = 0.0
+    """Share of the covered machine-time in days on which nothing ingested, 0…1."""
+    drawn: int = 0
+    ingested: int = 0
+    """Visits that watched the event, idle machines too."""
+    waiting: int = 0
+    """Drawn visits that have not come to an end: under way, or archived and not ingested yet."""
+    approximate: bool = False
+    """There was more than is read for one answer: these are a random part of the visits."""
+    missing: tuple[Span, ...] = ()
+    """Parts of the time asked of which nothing is kept, ascending: they are not covered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """How the visits behind an answer were chosen, and what they stand for."""
+
+    coverage: Coverage
+    weights: Weights | None
+    """None: visits were not drawn at random; each weighs 1 and there is no variance."""
+    days: Int64
+    """Since 1970 UTC, ascending: those on which something ingested, whose seconds are `coverage.weighed_s`."""
+    behind: "Behind | None" = None
+    """None: cells were read, or visits were not drawn at random."""
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """What the weights of visits were made of, for who weighs them by shorter times than days."""
+
+    strata: Strata
+    watched: Watched
+    gauge: bool
+
+
+@dataclass(frozen=True, slots=True)
+class VisitWeights:
+    """Columns over ingested visits, by ascending id."""
+
+    id: Ids
+    weight: Float
+    """Units of the fleet for each unit observed; of a gauge, its mean level."""
+    group: Int64
+    """Group of `analysis.weights.Weights`; -1: it weighs nothing."""
+    stratum: Int64
+    """Of machines that are alike: the same for hours whose visits were thinned."""
+
+    def of(self, visits: Ids) -> tuple[Float, Int64, Int64]:
+        """Weight, group and stratum of these visits; 0, -1 and -1 for others."""
+        nowhere = np.full(len(visits), -1, np.int64)
+        if not len(self.id):
+            return np.zeros(len(visits)), nowhere, nowhere
+        place = np.minimum(np.searchsorted(self.id, visits), len(self.id) - 1)
+        known = self.id[place] == visits
+        return (
+            np.where(known, self.weight[place], 0.0),
+            np.where(known, self.group[place], -1),
+            np.where(known, self.stratum[place], -1),
+        )
+
+
+def read_design(
+    connection: Connection,
+    selection: Selection,
+    campaign_id: int | None,
+    sample_type_id: int | None,
+    *,
+    stacks: bool | None,
+    gauge: bool,
+    only: ColumnElement[bool] | None = None,
+) -> tuple[Design, VisitWeights | None]:
+    """The design behind a selection's samples of one depth; `stacks` None: the depth that was watched.
+
+    `only` leaves a random part of the visits, which then stand for all of them.
+    """
+    strata = None
+    asked = (selection.end - selection.start).total_seconds()
+    start = min(max(selection.start, facts_horizon(connection)), selection.end)
+    if campaign_id is not None:
+        strata = read_strata(connection, campaign_id, start, selection.end)
+    if strata is None or campaign_id is None:
+        return Design(Coverage(random=False, asked_s=asked), None, np.zeros(0, np.int64)), None
+    # Facts are gone before the visits that brought them: these would look like idle machines.
+    missing = not_kept(selection.start, selection.end, start)
+    strata = replace(strata, asked_s=asked, missing=missing)
+    watched = read_watched(
+        connection, (start, selection.end), campaign_id, sample_type_id, stacks=stacks, only=only
+    )
+    return random_design(strata, watched, approximate=only is not None, gauge=gauge)
+
+
+def random_design(
+    strata: Strata, watched: Watched, *, approximate: bool, gauge: bool
+) -> tuple[Design, VisitWeights]:
+    """The design of visits drawn at random from these strata; `approximate`: `watched` are a random part of them."""
+    row = strata.row(watched.stratum, watched.day)
+    inside = row >= 0
+    at, klass = row[inside], watched.utilisation_class[inside]
+    weights = weigh(strata.frame(at, klass, np.ones(len(at)), watched.seconds[inside]))
+    weight = np.zeros(len(watched))
+    weight[inside] = weights.weight[at, klass]
+    group = np.full(len(watched), -1, np.int64)
+    group[inside] = weights.group[at, klass]
+    design = design_of(strata, weights, ingested=len(watched), approximate=approximate)
+    if gauge:  # a level is not accumulated over the time it stands for
+        weighed_s = design.coverage.weighed_s
+        weight *= watched.seconds / weighed_s if weighed_s > 0 else 0.0
+    alike = watched.stratum.copy()
+    alike[inside] = strata.alike[at]
+    design = replace(design, behind=Behind(strata, watched, gauge))
+    return design, VisitWeights(watched.id, weight, group, alike)
+
+
+def design_of(strata: Strata, weights: Weights, *, ingested: int, approximate: bool = False) -> Design:
+    """The random design of these strata, weighed."""
+    days = np.unique(strata.day[(weights.group >= 0).any(axis=1)])
+    coverage = Coverage(
+        random=True,
+        asked_s=strata.asked_s,
+        covered_s=strata.total_covered_s,
+        weighed_s=strata.seconds_of(days),
+        population=strata.machines,
+        uncovered=weights.uncovered,
+        drawn=int(strata.drawn.sum()),
+        ingested=ingested,
+        waiting=strata.waiting,
+        approximate=approximate,
+        missing=strata.missing,
+    )
+    return Design(coverage, weights, days)
+
+
+def read_watched(
+    connection: Connection,
+    time: tuple[datetime, datetime],
+    campaign_id: int,
+    sample_type_id: int | None,
+    *,
+    stacks: bool | None,
+    only: ColumnElement[bool] | None = None,
+) -> Watched:
+    """The ingested visits of [start, end) and how long each watched the sample type."""
+    rows = read_fixed(
+        connection,
+        _WATCHED if only is None else _WATCHED.where(only),
+        {
+            "campaign": campaign_id,
+            "start": time[0],
+            "end": time[1],
+            "sample_type": -1 if sample_type_id is None else sample_type_id,
+        },
+        limit=_MAX_BYTES,
+    )
+    return watched_of(rows, stacks=stacks)
+
+
+def watched_of(rows: Rows, *, stacks: bool | None) -> Watched:
+    """The visits of rows with the columns of `_WATCHED`, of one depth; `stacks` as for `read_design`."""
+    deep = np.array(rows.values("stacks"), np.bool_)
+    keep: Bool = deep == (bool(deep.any()) if stacks is None else stacks)
+    ids = rows.uuids("visit_id")[keep]
+    order = np.argsort(ids)
+    return Watched(
+        id=ids[order],
+        stratum=rows.ints("stratum_id")[keep][order],
+        day=rows.ints("hour")[keep][order] // HOURS,
+        utilisation_class=class_of(rows.floats("utilisation")[keep][order]),
+        seconds=rows.floats("seconds")[keep][order],
+    )

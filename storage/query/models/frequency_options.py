@@ -1,0 +1,87 @@
+"""What every question about frequencies asks for: which frequencies, which performance, which memory."""
+
+from dataclasses import dataclass
+
+from analysis.dvfs.memory import MemoryChange
+from analysis.dvfs.sensitivity import FleetSensitivity
+from analysis.errors import NotEstimable
+from analysis.measured import Measured
+from storage.errors import BadSelection
+from storage.query.models.no_answer import Unavailable
+
+MOST_FREQUENCIES = 50
+_MOST_MHZ = 100_000
+_STEPS = tuple(tenths / 10 for tenths in range(10, 4, -1))
+"""Of the base frequency, where no others are asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The same of every application; raises `BadSelection` for what is out of range."""
+
+    base_mhz: float | None = None
+    """What slowdowns are against; None: what the answer is made of ran at on average."""
+    frequencies_mhz: tuple[float, ...] = ()
+    """(): from the base down to half of it."""
+    performance: float = 0.9
+    """Of that at the base frequency, to be kept."""
+    memory: MemoryChange | None = None
+    """Another frequency of the memory."""
+
+    def __post_init__(self) -> None:
+        mhz = [*self.frequencies_mhz, *([] if self.base_mhz is None else [self.base_mhz])]
+        if any(not 1 <= each <= _MOST_MHZ for each in mhz):
+            raise BadSelection(f"A frequency lies between 1 and {_MOST_MHZ} MHz.")
+        if len(self.frequencies_mhz) > MOST_FREQUENCIES:
+            raise BadSelection(f"There are more than {MOST_FREQUENCIES} frequencies.")
+        if not 0 < self.performance <= 1:
+            raise BadSelection(
+                "The wanted performance is a share of that at the base frequency, above 0, at most 1."
+            )
+
+    def grid(self, base_mhz: float) -> tuple[float, ...]:
+        """The frequencies to be shown, in MHz."""
+        return self.frequencies_mhz or tuple(base_mhz * step for step in _STEPS)
+
+    def lowest(
+        self, model: FleetSensitivity, waiting: float = 1.0
+    ) -> tuple[Measured | None, Unavailable | None]:
+        """Lowest frequency in MHz that keeps the performance, or why there is none."""
+        try:
+            found = model.lowest_frequency(self.performance, waiting)
+        except NotEstimable as error:
+            return None, Unavailable(error.reason, str(error))
+        return Measured(found.value / 1e6, found.lo / 1e6, found.hi / 1e6), None
+
+    def lowest_at_memory(self, model: FleetSensitivity) -> tuple[Measured | None, Unavailable | None]:
+        """The same with the asked frequency of the memory; neither where none was asked for."""
+        return (None, None) if self.memory is None else self.lowest(model, self.memory.waiting)
+
+
+USUAL = Wanted()
+"""What is asked for where nobody says anything."""
+
+
+def memory_change(
+    measured_mhz: float | None, target_mhz: float | None, part: float = 1.0
+) -> MemoryChange | None:
+    """The change that these mean, None where no other frequency of the memory is asked for. Raises `BadSelection`.
+
+    `part`: of the time that waits, what goes with the memory's clock, 0…1.
+    """
+    for name, mhz in (("memory_mhz", measured_mhz), ("memory_target_mhz", target_mhz)):
+        if mhz is not None and not 1 <= mhz <= _MOST_MHZ:
+            raise BadSelection(f"A frequency lies between 1 and {_MOST_MHZ} MHz.", parameter=name)
+    if not 0 <= part <= 1:
+        raise BadSelection(
+            "The part of a miss that goes with the memory's clock is 0 to 1.", parameter="memory_part"
+        )
+    if target_mhz is None:
+        return None
+    if measured_mhz is None:
+        raise BadSelection(
+            "Another frequency of the memory means something beside the one that was measured with.",
+            hint="memory_mhz=3200",
+            parameter="memory_mhz",
+        )
+    return MemoryChange(measured_mhz * 1e6, target_mhz * 1e6, part)

@@ -1,0 +1,210 @@
+"""The reading of PostgreSQL: merged cells where they can tell, else the chunks of every visit."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Protocol, TypeVar
+
+from sqlalchemy import Connection
+
+from storage.arrays import Int64
+from storage.errors import BudgetExceeded
+from storage.query.access_path import Access, CellPlan, Shape
+from storage.query.binary_builds import Builds, read_builds
+from storage.query.cells.rollup_scan import NotInRollup
+from storage.query.estimation.sampling_design import VisitWeights, read_design
+from storage.query.estimation.visit_evidence import Visits
+from storage.query.estimation.visit_times import DrawnVisits, VisitTimes, read_drawn, read_visit_times
+from storage.query.facts.visit_scan import Profiles, SampleType, campaign_of, sample_type_of, scan_profiles
+from storage.query.function_samples import (
+    ApplicationSamples,
+    FunctionSamples,
+    read_applications,
+    read_functions,
+)
+from storage.query.line_samples import LinedSamples, read_lined
+from storage.query.samples import Samples, SampleSource
+from storage.query.selections import label_names
+from storage.query.selections.selection import Selection
+from storage.query.stacks.definitions import Definition, build_ids, definitions
+from storage.query.stacks.function_names import Functions
+from storage.query.zero_count_bounds import read_event
+from storage.rollup.cubes import APPLICATION
+from storage.snapshots import query_budget
+from storage.snapshots.copy_binary import TooMuch
+from storage.symbols.sources import read_contents
+
+_Answer_co = TypeVar("_Answer_co", covariant=True)
+_Found = TypeVar("_Found")
+_Cells = TypeVar("_Cells")
+_Make = Callable[[_Cells], _Found]
+"""What an answer is made by of what cells tell."""
+_BySums = Callable[[SampleSource, Connection, Selection, SampleType, CellPlan], _Found | None]
+
+FUNCTIONS = Shape(frame="function", stacks=False)
+APPLICATIONS = Shape(APPLICATION.keys, stacks=False)
+
+
+def _by_stack(
+    source: SampleSource, connection: Connection, selection: Selection, kind: SampleType, plan: CellPlan
+) -> Samples | None:
+    return source.read_merged(connection, selection, kind, plan)
+
+
+@dataclass(frozen=True, slots=True)
+class StoreReading:
+    """A snapshot of PostgreSQL, and what its answer is made by from beginning to end; a `storage.query.reading.Reading`."""
+
+    connection: Connection
+    source: SampleSource
+
+    @property
+    def functions(self) -> Functions:
+        """What the functions of the samples read here are called."""
+        return self.source.functions
+
+    @property
+    def cells(self) -> "StoreReading":
+        """This one."""
+        return self
+
+    def sample_type(self, selection: Selection) -> SampleType:
+        """The sample type that a selection means. Raises `BadSelection` for an event that was never sampled."""
+        return sample_type_of(self.connection, selection)
+
+    def samples(
+        self, selection: Selection, labels: tuple[str, ...] = (), frame: str | None = None
+    ) -> Samples:
+        """The selection's samples for rows by these labels and this frame key.
+
+        By the cheapest access path that can tell. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`.
+        """
+        return self._answer(selection, Shape(labels, frame), _by_stack)
+
+    def functions_of(self, selection: Selection, make: _Make[FunctionSamples, _Found]) -> _Found | Samples:
+        """What is made of the selection by function if cells' sums can tell, for rows that are functions and go by no label.
+
+        Else its samples, also where making it turns out to be too much. Raises as `samples` does.
+        """
+        return self._answer(selection, FUNCTIONS, partial(read_functions, make=make))
+
+    def functions_of_cells(self, selection: Selection, make: _Make[FunctionSamples, _Found]) -> _Found | None:
+        """As `functions_of`; None where the functions' sums do not say it. Raises `NotInRollup`, `TooMuch`, `BudgetExceeded` besides."""
+        return self._by_sums(selection, FUNCTIONS, partial(read_functions, make=make))
+
+    def applications_of(
+        self, selection: Selection, make: _Make[ApplicationSamples, _Found]
+    ) -> _Found | Samples:
+        """As `functions_of`, for rows that are applications."""
+        return self._answer(selection, APPLICATIONS, partial(read_applications, make=make))
+
+    def applications_of_cells(
+        self, selection: Selection, make: _Make[ApplicationSamples, _Found]
+    ) -> _Found | None:
+        """As `functions_of_cells`, for rows that are applications."""
+        return self._by_sums(selection, APPLICATIONS, partial(read_applications, make=make))
+
+    def _by_sums(self, selection: Selection, shape: Shape, by_sums: _BySums[_Found]) -> _Found | None:
+        kind = sample_type_of(self.connection, selection)
+        plan = self.source.planner.plan(self.connection, selection, kind, shape)
+        if plan.cells is None:
+            return None
+        return by_sums(self.source, self.connection, selection, kind, plan.cells)
+
+    def _answer(self, selection: Selection, shape: Shape, by_sums: _BySums[_Found]) -> _Found | Samples:
+        """By the first access path that can tell; what one took of the question's budget that cannot is free again."""
+        kind = sample_type_of(self.connection, selection)
+        for plan in self.source.planner.plans(self.connection, selection, kind, shape):
+            if plan.cells is None:
+                break
+            read = by_sums if plan.access is Access.FUNCTION_SUMS else _by_stack
+            try:
+                with query_budget.given_back():
+                    found = read(self.source, self.connection, selection, kind, plan.cells)
+            except NotInRollup:
+                continue
+            except TooMuch:  # of chunks a random part can be read
+                break
+            except BudgetExceeded as error:
+                if error.limit != "memory" or shape.stacks:
+                    raise
+                continue
+            if found is None:
+                break
+            return found
+        return self.visits(selection, shape.labels)
+
+    def visits(self, selection: Selection, labels: tuple[str, ...] = ()) -> Samples:
+        """The selection's samples visit by visit, with the ids of these labels. Raises as `samples` does."""
+        return self.source.read(self.connection, selection, labels)
+
+    def by_visit(self, selection: Selection, labels: tuple[str, ...] = ()) -> Samples:
+        """As `visits`."""
+        return self.visits(selection, labels)
+
+    def lined(self, selection: Selection, labels: tuple[str, ...] = ()) -> LinedSamples:
+        """As `visits`, with the samples' source lines. Raises `BadSelection` for a selection that narrows stacks."""
+        return read_lined(self.source, self.connection, selection, labels)
+
+    def profiles(
+        self, selection: Selection, kind: SampleType, labels: tuple[str, ...]
+    ) -> tuple[Profiles, VisitWeights | None]:
+        """The selection's profiles without their samples, and what their visits weigh; None: they were not drawn at random."""
+        profiles = scan_profiles(self.connection, selection, kind, labels)
+        _, weights = read_design(
+            self.connection,
+            selection,
+            campaign_of(self.connection, selection),
+            kind.id,
+            stacks=profiles.stacks,
+            gauge=kind.gauge,
+        )
+        return profiles, weights
+
+    def event_visits(self, event: Selection, kind: SampleType) -> Visits | None:
+        """All visits with what each saw of an event; None: they were not drawn at random."""
+        return read_event(self.connection, event, kind)
+
+    def drawn(self, selection: Selection, start: datetime, end: datetime) -> DrawnVisits:
+        """The visits of the selection's campaign, which has begun, that were drawn at random in [start, end)."""
+        campaign_id = campaign_of(self.connection, selection)
+        assert campaign_id is not None, "a campaign without visits has no steps to weigh"
+        return read_drawn(self.connection, campaign_id, start, end)
+
+    def visit_times(self, selection: Selection) -> VisitTimes:
+        """When the visits of the selection's time and campaign were drawn, and which of its hours are covered. Raises `UnknownCampaign`."""
+        campaign_id = campaign_of(self.connection, selection)
+        return read_visit_times(self.connection, campaign_id, selection.start, selection.end)
+
+    def builds(self, selection: Selection, profiles: Profiles, names: Iterable[str]) -> Builds:
+        """Which builds of the binaries of these names the profiles, read with `builds.LABELS`, are of."""
+        return read_builds(self.connection, selection, profiles, names)
+
+    def contents(self, keys: Sequence[str], paths: Iterable[str]) -> Mapping[tuple[str, str], bytes]:
+        """SHA-256 of the stored sources, by binary key and path."""
+        return read_contents(self.connection, keys, paths)
+
+    def label_values(self, label: str, ids: Int64) -> Sequence[str]:
+        """What the stored ids of a label mean, in their order."""
+        return label_names.values_of(self.connection, label, ids)
+
+    def user_labels(self) -> Sequence[str]:
+        """Names of the labels that label sets have, sorted."""
+        return label_names.user_labels(self.connection)
+
+    def definitions(self, ids: Int64) -> Mapping[int, Definition]:
+        """Names in symbol tables and first lines, by function, of those functions that are there."""
+        return definitions(self.connection, ids)
+
+    def build_ids(self, names: Sequence[str]) -> Mapping[str, str]:
+        """Build-ids in hex by base name, of binaries that are the only ones of their name."""
+        return build_ids(self.connection, names)
+
+
+class StoreQuestion(Protocol[_Answer_co]):
+    """What can be asked of PostgreSQL: as `storage.query.reading.Question`, or of what only PostgreSQL keeps."""
+
+    def answer(self, reading: StoreReading) -> _Answer_co:
+        """The answer, all of it of one snapshot."""
+        ...

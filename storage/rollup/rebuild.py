@@ -1,0 +1,135 @@
+"""Making a day's cells again from its chunks, when something is suspected wrong with them.
+
+What comes out is what incremental rolling gives, because both follow from the same facts: visits without
+a waiting +1 are in the cells as they are now, those with a waiting −1 as they were before. The queue is
+left alone.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date
+from uuid import UUID
+
+import numpy as np
+from sqlalchemy import Connection, Engine, delete, exists, select, union
+from sqlalchemy.sql.elements import ColumnElement
+
+from storage import partitions
+from storage.arrays import distinct
+from storage.rollup import cell_store, exposures, queue_entries, rollup_days
+from storage.rollup.cubes import CUBES, DAY, HOUR, HOURS_A_DAY, day_number
+from storage.rollup.day_locks import locked_snapshot
+from storage.rollup.errors import DayGone, UnknownApplication
+from storage.rollup.hourly_retention import without_hours
+from storage.rollup.merge import KEY, Gains, gains
+from storage.rollup.queue_entries import Entry
+from storage.rollup.stack_functions import StackFunctions
+from storage.schema import capture_segment, dim_value, exposure, profile, rollup, rollup_queue
+
+_BATCH = 400
+_BY_APPLICATION = [cube for cube in CUBES if "application" in cube.keys]
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilt:
+    """What a day's cells were made of."""
+
+    visits: int
+    facts: int
+
+
+def rebuild(
+    engine: Engine,
+    day: date,
+    application: int | None = None,
+    *,
+    stack_functions: StackFunctions | None = None,
+) -> Rebuilt:
+    """Make all cells of its hours, and of the day if it has a daily rollup, again, and the exposure behind them; in one transaction.
+
+    Hours whose cells were dropped as old stay without.
+
+    With an application (`dim_value` id) only the cells it is a key of; the event's, which hold all
+    applications, and the exposure stay. Rollers of the day wait meanwhile. Raises `DayGone` when the
+    day's facts were dropped, `CorruptChunk` when one of them is damaged.
+    """
+    functions = stack_functions or StackFunctions()
+    number = day_number(day)
+    facts = visits = 0
+    with locked_snapshot(engine, [number]) as connection:
+        partitions.keep(connection)  # or cells of a day that goes meanwhile would be made of nothing
+        if day not in partitions.existing(connection):
+            raise DayGone(f"The facts of {day} are not kept any more.")
+        with_daily_rollup = rollup_days.with_daily_rollup(connection, [number])
+        hourless = without_hours(connection, with_daily_rollup)
+        rollup_days.change(connection, [number])
+        _remove(connection, number, application)
+        for part in _merged_visits(connection, day):
+            batch = queue_entries.read_batch(connection, part)
+            functions.load(connection, distinct(batch.stack)[0])
+            gained = gains(batch, functions, with_daily_rollup, hourless)
+            if application is None:
+                exposures.add(connection, batch)
+            else:
+                gained = [g for g in (_of_application(g, application) for g in gained) if len(g)]
+            cell_store.add(connection, gained)
+            visits += len(part)
+            facts += len(batch.stack)
+    return Rebuilt(visits, facts)
+
+
+def application_id(engine: Engine, name: str) -> int:
+    """The id that `rebuild` takes. Raises `UnknownApplication`."""
+    found = select(dim_value.c.value_id).where(dim_value.c.dim == "application", dim_value.c.value == name)
+    with engine.connect() as connection:
+        id_ = connection.scalar(found)
+    if id_ is None:
+        raise UnknownApplication(f"Nobody has sampled an application {name!r}.")
+    return int(id_)
+
+
+def _of_application(gains: Gains, application: int) -> Gains:
+    """Its cells; the visits' other applications were read too, as moments hold products with the whole event."""
+    cube, k1 = (gains.key[:, KEY.index(name)] for name in ("cube", "k1"))
+    return gains.of(np.flatnonzero(np.isin(cube, [c.id for c in _BY_APPLICATION]) & (k1 == application)))
+
+
+def _remove(connection: Connection, day: int, application: int | None) -> None:
+    first = day * HOURS_A_DAY
+    for level, buckets in ((DAY, [day]), (HOUR, list(range(first, first + HOURS_A_DAY)))):
+        for cube in CUBES if application is None else _BY_APPLICATION:
+            statement = delete(rollup).where(
+                rollup.c.cube == cube.id, rollup.c.level == level, rollup.c.bucket.in_(buckets)
+            )
+            if application is not None:
+                statement = statement.where(rollup.c.k1 == application)
+            connection.execute(statement)
+    if application is None:
+        connection.execute(
+            delete(exposure).where(exposure.c.hour >= first, exposure.c.hour < first + HOURS_A_DAY)
+        )
+
+
+def _merged_visits(connection: Connection, day: date) -> Iterator[Sequence[Entry]]:
+    """The visits that are in the day's cells, in parts."""
+
+    def in_cells(visit_id: ColumnElement[UUID]) -> ColumnElement[bool]:
+        return ~exists().where(rollup_queue.c.visit_id == visit_id, rollup_queue.c.sign == 1)
+
+    as_now = connection.scalars(
+        union(
+            *(
+                select(table.c.visit_id).where(table.c.day == day, in_cells(table.c.visit_id))
+                for table in (capture_segment, profile)
+            )
+        )
+    )
+    found = [Entry(day, visit_id, 1, None) for visit_id in sorted(as_now)]
+    before = connection.execute(
+        select(rollup_queue.c.visit_id, rollup_queue.c.entry_id)
+        .where(rollup_queue.c.day == day, rollup_queue.c.sign == -1)
+        .order_by(rollup_queue.c.entry_id)
+    )
+    found += [Entry(day, row.visit_id, 1, row.entry_id) for row in before]
+    for start in range(0, len(found), _BATCH):
+        yield from queue_entries.portions(connection, found[start : start + _BATCH])

@@ -1,0 +1,172 @@
+"""What is merged from the facts, and what waits to be."""
+
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    Date,
+    Double,
+    Identity,
+    Index,
+    Integer,
+    LargeBinary,
+    SmallInteger,
+    Table,
+    Uuid,
+    text,
+)
+
+from storage.schema.base import metadata, now, utc
+from storage.schema.facts import profile_columns
+
+rollup_queue = Table(
+    "rollup_queue",
+    metadata,
+    Column("entry_id", BigInteger, Identity(always=True), primary_key=True),
+    Column("day", Date, nullable=False),
+    Column("visit_id", Uuid, nullable=False),
+    Column(
+        "sign",
+        SmallInteger,
+        nullable=False,
+        comment="+1: add the visit's profiles; -1: take the rollup_retraction rows of this entry out",
+    ),
+    Index("uq_rollup_queue_visit_id", "visit_id", unique=True, postgresql_where=text("sign = 1")),
+    CheckConstraint("sign in (-1, 1)", name="sign"),
+    comment="visits ingested but not yet merged into cells; whole visits, because variances are between visits",
+)
+
+rollup_retraction = Table(
+    "rollup_retraction",
+    metadata,
+    Column("entry_id", BigInteger, primary_key=True, autoincrement=False, comment="rollup_queue's"),
+    Column("profile_id", BigInteger, primary_key=True, autoincrement=False),
+    *profile_columns(),
+    Column("data", LargeBinary, nullable=False),
+    comment="profiles and chunks that a newer generation replaced, until they are taken out of the cells",
+)
+
+
+def _cell_key() -> list[Column[Any]]:
+    """What every merged cell is keyed by, whatever its level."""
+    return [
+        Column("cube", SmallInteger, primary_key=True, autoincrement=False),
+        Column("campaign_id", SmallInteger, primary_key=True, autoincrement=False),
+        Column("stacks", Boolean, primary_key=True),
+        Column("sample_type_id", SmallInteger, primary_key=True, autoincrement=False),
+    ]
+
+
+rollup = Table(
+    "rollup",
+    metadata,
+    *_cell_key(),
+    Column("stratum_id", Integer, primary_key=True, autoincrement=False),
+    Column(
+        "utilisation_class",
+        SmallInteger,
+        primary_key=True,
+        autoincrement=False,
+        comment="of the visits, as in `coverage`: their weights differ",
+    ),
+    Column("level", SmallInteger, primary_key=True, autoincrement=False, comment="-1 hour, 0 day"),
+    Column("bucket", Integer, primary_key=True, autoincrement=False, comment="hours or days since 1970 UTC"),
+    Column("k1", Integer, primary_key=True, autoincrement=False, comment="first key of the cube; 0: none"),
+    Column("k2", Integer, primary_key=True, autoincrement=False),
+    Column("facts", Integer, nullable=False, comment="pairs in data"),
+    Column("profiles", Integer, nullable=False),
+    Column("visits", Integer, nullable=False, comment="with at least one sample here"),
+    Column("samples", BigInteger, nullable=False),
+    Column("total", BigInteger, nullable=False, comment="in units of the sample type: Σ samples × period"),
+    Column("data", LargeBinary, nullable=False, comment="(stack id, units) pairs"),
+    Column(
+        "moments",
+        LargeBinary,
+        comment="what each visit has of each function, or Σy, Σy², Σxy, Σy⁴ of each for self and total (storage/rollup/moments_codec.py); always there",
+    ),
+    comment="cells of an hour or a day: raw integers, weighted when a question is asked",
+)
+
+rollup_long = Table(
+    "rollup_long",
+    metadata,
+    *_cell_key(),
+    Column("level", SmallInteger, primary_key=True, autoincrement=False, comment="1…3: 4^level days"),
+    Column(
+        "bucket",
+        Integer,
+        primary_key=True,
+        autoincrement=False,
+        comment="days since 1970 UTC ÷ 4^level, rounded down",
+    ),
+    Column("k1", Integer, primary_key=True, autoincrement=False),
+    Column("k2", Integer, primary_key=True, autoincrement=False),
+    Column("facts", Integer, nullable=False, comment="pairs in data"),
+    Column("profiles", Integer, nullable=False),
+    Column("visits", Integer, nullable=False, comment="with at least one sample here"),
+    Column("samples", BigInteger, nullable=False),
+    Column("total", BigInteger, nullable=False, comment="raw, as in `rollup`"),
+    Column("weighted_total", Double, nullable=False, comment="estimate of the whole fleet's, in units"),
+    Column("data", LargeBinary, nullable=False, comment="(stack id, units) pairs, raw, as in `rollup`"),
+    Column("weighted", LargeBinary, nullable=False, comment="the fleet's units of the same stacks, doubles"),
+    Column("moments", LargeBinary, comment="per function the parts of its variance; NULL: not known"),
+    comment="closed days merged over strata, with the weights of their final coverage",
+)
+
+rollup_long_built = Table(
+    "rollup_long_built",
+    metadata,
+    *_cell_key(),
+    Column("level", SmallInteger, primary_key=True, autoincrement=False, comment="1…3"),
+    Column("bucket", Integer, primary_key=True, autoincrement=False),
+    Column(
+        "made_of",
+        BigInteger,
+        nullable=False,
+        comment="fingerprint of its days' cells and weights; it answers while they have the same one",
+    ),
+    Column(
+        "merged",
+        Boolean,
+        nullable=False,
+        comment="it is in rollup_long; false: it would have more than half of the rows of what it is made of",
+    ),
+    Column("built_at", utc, nullable=False, server_default=now),
+    comment="buckets of rollup_long, and what they were made of",
+)
+
+rollup_day = Table(
+    "rollup_day",
+    metadata,
+    Column("day", Date, primary_key=True),
+    Column(
+        "rolled_up_at",
+        utc,
+        comment="it has cells of the whole day since then; NULL: those of its hours are all",
+    ),
+    Column(
+        "changes", BigInteger, nullable=False, server_default="0", comment="how often its cells were written"
+    ),
+    comment="days that have cells",
+)
+
+exposure = Table(
+    "exposure",
+    metadata,
+    Column("campaign_id", SmallInteger, primary_key=True, autoincrement=False),
+    Column("sample_type_id", SmallInteger, primary_key=True, autoincrement=False),
+    Column("stacks", Boolean, primary_key=True),
+    Column("stratum_id", Integer, primary_key=True, autoincrement=False),
+    Column("hour", Integer, primary_key=True, autoincrement=False, comment="hours since 1970 UTC"),
+    Column(
+        "utilisation_class", SmallInteger, primary_key=True, autoincrement=False, comment="as in coverage"
+    ),
+    Column("day", Date, nullable=False),
+    Column("visits", Integer, nullable=False, comment="merged into cells, those without any sample too"),
+    Column("seconds", Double, nullable=False, comment="they watched this event"),
+    Index(None, "day"),
+    comment="what the cells of an hour were observed in; written with them, so that both always agree",
+)

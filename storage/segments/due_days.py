@@ -1,0 +1,96 @@
+"""Which days are to be exported, which wait for captures to ingest first, and which the lake keeps as they are.
+
+It keeps those of which it has more than PostgreSQL.
+"""
+
+from collections.abc import Mapping
+from dataclasses import astuple, dataclass
+from datetime import date, datetime, timedelta
+
+from sqlalchemy import Connection
+
+from storage import identity
+from storage.identity import DatabaseIdentity
+from storage.segments import ingested_days, manifest
+from storage.segments.errors import LakeDamaged
+from storage.segments.location import Lake
+from storage.segments.manifest import Ingested, Manifest
+
+PATIENCE = timedelta(days=5)
+"""Of a day's export with captures that have not ingested, from when the day is closed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """The closed days of PostgreSQL that are not in the lake as PostgreSQL has them."""
+
+    due: tuple[date, ...]
+    """Ascending: to be exported."""
+    kept: Mapping[date, str]
+    """Why the lake's copy is not replaced unless somebody says so; ascending."""
+    not_ingested: Mapping[date, str]
+    """Why days are not exported yet, though they are not in the lake as they are; ascending."""
+
+
+def look(connection: Connection, lake: Lake, now: datetime, facts_days: int | None = None) -> Waiting:
+    """What is to be done. Raises `LakeUnavailable`, `DatabaseError`.
+
+    A day whose captures wait to be ingested waits for them: exported at once it would be exported again as they ingest, and
+    until then miss them. It waits no longer than `PATIENCE`, nor into the last day on which PostgreSQL, which keeps facts
+    for `facts_days` (None: for ever), has it.
+    """
+    names = identity.known(connection)
+    due: list[date] = []
+    kept: dict[date, str] = {}
+    not_ingested: dict[date, str] = {}
+    captures = ingested_days.waiting(connection)
+    for day in ingested_days.closed(connection, now):
+        there, found = _known(lake, day), ingested_days.ingested(connection, day)
+        if there is not None and (why := _better(there, found, names)):
+            kept[day] = why
+        elif there is None or (there.ingested, there.database) != (found, names.current):
+            until = _patience_ends(day, facts_days)
+            if day in captures and now < until:
+                not_ingested[day] = (
+                    f"{captures[day]:,} captures of {day} are still to be ingested."
+                    f" It is exported when they are, or else after {until:%Y-%m-%d %H:%M} UTC."
+                )
+            else:
+                due.append(day)
+    return Waiting(tuple(due), kept, not_ingested)
+
+
+def _patience_ends(day: date, facts_days: int | None) -> datetime:
+    closed = ingested_days.closed_at(day)
+    until = closed + PATIENCE
+    if facts_days is not None:
+        last = closed - ingested_days.CLOSED_AFTER + timedelta(days=facts_days - 1)
+        until = min(until, last)
+    return until
+
+
+def reason_to_keep(connection: Connection, lake: Lake, day: date) -> str | None:
+    """Why the lake's copy of a day must not be replaced; None: it may be, or there is none. Raises `LakeUnavailable`."""
+    there = _known(lake, day)
+    if there is None:
+        return None
+    return _better(there, ingested_days.ingested(connection, day), identity.known(connection))
+
+
+def _known(lake: Lake, day: date) -> Manifest | None:
+    try:
+        return manifest.read(lake, day)
+    except LakeDamaged:
+        return None
+
+
+def _better(there: Manifest, found: Ingested, names: DatabaseIdentity) -> str | None:
+    """A database that was restored from an old dump, or begun anew, has less of a day, or another one's."""
+    if any(kept > have for kept, have in zip(astuple(there.ingested), astuple(found), strict=True)):
+        return (
+            f"The lake has {there.ingested.captures:,} captures of {there.ingested.ended:,} ended visits of {there.day},"
+            f" PostgreSQL {found.captures:,} of {found.ended:,}."
+        )
+    if there.database != names.current and there.database not in names.former:
+        return f"The lake's {there.day} is of another database."
+    return None

@@ -1,0 +1,116 @@
+"""Answers out of the lake: the same questions as PostgreSQL's engine takes, the same answers."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, timedelta
+from itertools import groupby
+from typing import Generic, TypeVar
+
+from storage.errors import BadSelection
+from storage.query.reading import Question
+from storage.query.selections.selection import Selection, selections_of
+from storage.segments import manifest
+from storage.segments.duck import DEFAULT, DuckStatements, Limits
+from storage.segments.errors import LakeChanged
+from storage.segments.location import Lake
+from storage.segments.manifest import Manifest
+from storage.segments.open_days import KnownDays, OpenEngine
+from storage.segments.segment_reading import SegmentReading
+
+_Answer = TypeVar("_Answer")
+_TRIES = 3
+"""Of an answer whose files are replaced while it is made."""
+_RUNS_TOLD = 6
+
+
+@dataclass(frozen=True, slots=True)
+class LakeAnswer(Generic[_Answer]):
+    """An answer, and which days of its selections it knows nothing of."""
+
+    answer: _Answer
+    days: tuple[date, ...]
+    """That it was read from, ascending."""
+    missing: tuple[date, ...]
+    """Days of the selections that the lake does not have, between its first and its last; they are not covered."""
+    first: date
+    """Of the whole lake."""
+    last: date
+
+
+class LakeEngine:
+    """Answers selections out of a lake; each answer is of the files that counted when it began.
+
+    Between answers it remembers stacks and functions. Safe to share between threads.
+    """
+
+    def __init__(
+        self, lake: Lake, limits: Limits = DEFAULT, open_engine: OpenEngine = DuckStatements
+    ) -> None:
+        """`limits` bound the engine that `open_engine` opens; what is made of its rows takes as much memory as with PostgreSQL."""
+        self._lake = lake
+        self._known = KnownDays(lake, limits, open_engine)
+
+    def ask(self, question: Question[_Answer]) -> LakeAnswer[_Answer]:
+        """The question's answer. Raises `BadSelection` also where the lake has none of its days, `UnknownCampaign`, `LakeError`.
+
+        A day that is exported again meanwhile is read again, from the new files.
+        """
+        for tried in range(_TRIES):
+            try:
+                return self._ask(question)
+            except LakeChanged:
+                if tried == _TRIES - 1:
+                    raise
+        raise AssertionError("the last try raises")
+
+    def close(self) -> None:
+        """Close the engine that waits for the next question; a later question opens a new one."""
+        self._known.close()
+
+    def _ask(self, question: Question[_Answer]) -> LakeAnswer[_Answer]:
+        there = manifest.days(self._lake)
+        if not there:
+            raise BadSelection(
+                "The lake has no day yet.", hint="`fleetprof lake export` exports closed days."
+            )
+        ranges = [_days_of(selection) for selection in selections_of(question)]
+        wanted = [day for day in there if any(first <= day <= last for first, last in ranges)]
+        known = [found for day in wanted if (found := manifest.read(self._lake, day)) is not None]
+        if not known:
+            raise BadSelection(
+                f"The lake has nothing of that time: it has {there[0]} to {there[-1]}.",
+                hint="A day is exported when it is over for 48 hours; ask PostgreSQL for later ones.",
+            )
+        _check_database(known)
+        files = self._known.of(known)
+        with files.session() as session:
+            answer = question.answer(SegmentReading(session, known, files.dictionary))
+        days = tuple(found.day for found in known)
+        return LakeAnswer(answer, days, tuple(_missing(ranges, there, days)), there[0], there[-1])
+
+
+def _check_database(known: Sequence[Manifest]) -> None:
+    """Raises `BadSelection` for days of several databases, whose ids mean different things."""
+    runs = [list(days) for _, days in groupby(known, key=lambda found: found.database)]
+    if len({found.database for found in known}) > 1:
+        spelled = [f"{run[0].day} to {run[-1].day}" if len(run) > 1 else str(run[0].day) for run in runs]
+        told = ", ".join(spelled[:_RUNS_TOLD]) + (" …" if len(spelled) > _RUNS_TOLD else "")
+        raise BadSelection(
+            "The lake has these days of several databases, or of one before and after it was restored, and their numbers"
+            f" of functions, stacks and machines differ: {told}.",
+            hint="Ask for the days of one. SQL over the lake's `samples`, which goes by names, may have them all.",
+        )
+
+
+def _days_of(selection: Selection) -> tuple[date, date]:
+    """First and last UTC day that a selection has a moment of."""
+    last = selection.end.astimezone(UTC) - timedelta(microseconds=1)
+    return selection.start.astimezone(UTC).date(), last.date()
+
+
+def _missing(ranges: list[tuple[date, date]], there: list[date], read: tuple[date, ...]) -> Iterator[date]:
+    day = there[0]
+    while day <= there[-1]:
+        if day not in read and any(first <= day <= last for first, last in ranges):
+            yield day
+        day += timedelta(days=1)

@@ -1,0 +1,46 @@
+"""Which binaries' symbols changed lately: a worker that remembers images asks before it ingests.
+
+Without it a worker would go on with what it found before an upload until it looks again by itself,
+and a reprocessing would ingest the old names once more.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from sqlalchemy import Connection, func, select, union_all
+
+from storage.schema import debug_file, reprocessing, symcache
+
+OVERLAP: Final = timedelta(minutes=1)
+"""A change becomes visible when its transaction ends, later than the moment it is noted with."""
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """What changed since some moment."""
+
+    changed: Mapping[str, datetime]
+    """By binary the moment of its last change: new or rejected files, new caches, and reprocessings asked for.
+    Some may be known already."""
+    until: datetime
+    """Ask from here on next time."""
+
+
+def changed_since(connection: Connection, since: datetime | None) -> News:
+    """The binaries whose symbols changed since a `News.until`; None: none, just the moment to ask from."""
+    now = connection.execute(select(func.clock_timestamp())).scalar_one()
+    if since is None:
+        return News({}, now)
+    after = since - OVERLAP
+    changes = union_all(
+        *(
+            select(moment.table.c.binary_key, moment.label("at")).where(moment > after)
+            for moment in (debug_file.c.changed_at, symcache.c.built_at, reprocessing.c.asked_at)
+        )
+    ).subquery()
+    rows = connection.execute(
+        select(changes.c.binary_key, func.max(changes.c.at).label("at")).group_by(changes.c.binary_key)
+    )
+    return News({row.binary_key: row.at for row in rows}, now)

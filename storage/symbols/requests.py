@@ -1,0 +1,369 @@
+"""Whom the collector asks for symbols that nobody has: one gateway at a time, in the whole fleet.
+
+Nobody is asked for a binary that has names, or has candidates with some. What another machine gave and
+none has confirmed is asked for first (`storage.symbols.answers`), then what hides the most samples, of a
+machine that ran it lately. Asks are few: the limit is the fleet's, whatever the number of collectors, and a
+machine is left alone for an hour afterwards.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any, Final
+from uuid import UUID
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    DateTime,
+    Integer,
+    Row,
+    Select,
+    TableValuedAlias,
+    and_,
+    case,
+    column,
+    func,
+    literal,
+    not_,
+    or_,
+    select,
+    text,
+    true,
+    update,
+)
+from sqlalchemy.dialects.postgresql import array, insert
+
+from storage.schema import binary, capture_binary, debug_file, machine, symbol_ask, visit
+from storage.symbols.keys import sentence
+from storage.symbols.kinds import FileKind, Quality
+
+LOOK_BACK: Final = timedelta(hours=24)
+"""Machines and samples of this time count."""
+MACHINE_REST: Final = timedelta(hours=1)
+ANSWER_WITHIN: Final = timedelta(hours=1)
+"""An ask whose collector died counts as failed after this; no less, since asks of the last hour are counted."""
+ATTEMPTS_LIMIT: Final = 4
+"""Machines asked for one binary, before it is given up: two must give the same, and two may fail."""
+FIRST_REST: Final = timedelta(hours=1)
+_LOCK: Final = 0x666C_7961_7300
+
+WANTS: Final[Mapping[str, FileKind]] = {
+    "file": FileKind.SYMBOLS,
+    "vdso": FileKind.EXECUTABLE,
+    "kernel": FileKind.KALLSYMS,
+    "module": FileKind.KALLSYMS,
+}
+"""What a gateway is asked for, by the kind of binary."""
+
+
+class AskOutcome(StrEnum):
+    """How an ask ended; the texts are stored."""
+
+    ASKED = "asked"
+    """Not answered yet."""
+    GOT = "got"
+    """What it gave is used."""
+    UNCONFIRMED = "unconfirmed"
+    """It gave what it has, which is used once another machine gives the same."""
+    DISPUTED = "disputed"
+    """It gave something else than another machine: neither is used."""
+    ABSENT = "absent"
+    """It is not there any more."""
+    REFUSED = "refused"
+    """This gateway does not give symbols away."""
+    FAILED = "failed"
+    """No answer, or one that was no use."""
+
+
+@dataclass(frozen=True, slots=True)
+class WantedBinary:
+    """A binary that has no names and no candidate with some."""
+
+    binary_key: str
+    name: str
+    path: str
+    """Where it was first seen."""
+    binary_kind: str
+    """file, kernel, module, vdso."""
+    unresolved: int
+    """Samples of the last day that have a nameless frame in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """The right to ask one gateway for one binary, once."""
+
+    binary_key: str
+    kind: FileKind
+    """What to ask for."""
+    name: str
+    path: str
+    visit_id: UUID
+    """The latest visit of that machine that saw the binary."""
+    machine_id: int
+    machine: str
+    """Its name."""
+    address: str
+    attempt: int
+    """From 1: machines asked for it."""
+
+
+def wanted(connection: Connection, *, limit: int = 100, askable: bool = False) -> list[WantedBinary]:
+    """Binaries that nobody has symbols for, those that hide the most samples of the last day first.
+
+    `askable`: only those a gateway may be asked for now, and first those that one was asked for and another
+    must confirm. A file without a build-id or content key is
+    none: nobody could tell that what comes is it.
+    """
+    hidden = func.sum(capture_binary.c.unresolved)
+    named = select(debug_file.c.debug_file_id).where(
+        debug_file.c.binary_key == binary.c.key,
+        debug_file.c.rejected.is_(None),
+        debug_file.c.quality >= int(Quality.SYMTAB),
+        # A kernel's table names nothing of a program, whatever build-ids it lists.
+        or_(
+            debug_file.c.kind != FileKind.KALLSYMS.value,
+            binary.c.kind.in_([kind for kind, wants in WANTS.items() if wants is FileKind.KALLSYMS]),
+        ),
+    )
+    unconfirmed = select(symbol_ask.c.binary_key).where(
+        symbol_ask.c.binary_key == binary.c.key, symbol_ask.c.outcome == AskOutcome.UNCONFIRMED.value
+    )
+    conditions = []
+    if askable:
+        rests = select(symbol_ask.c.binary_key).where(
+            symbol_ask.c.binary_key == binary.c.key,
+            or_(
+                symbol_ask.c.again_at.is_(None),
+                symbol_ask.c.again_at > func.clock_timestamp(),
+                symbol_ask.c.attempts >= ATTEMPTS_LIMIT,
+            ),
+        )
+        unnamed = and_(binary.c.key.startswith("path:"), binary.c.kind.in_(["file", "vdso"]))
+        conditions = [~rests.exists(), not_(unnamed)]
+    rows = connection.execute(
+        select(binary.c.key, binary.c.name, binary.c.path, binary.c.kind, hidden.label("unresolved"))
+        .join(capture_binary, capture_binary.c.binary_id == binary.c.binary_id)
+        .where(
+            capture_binary.c.day >= func.date(func.now() - LOOK_BACK),
+            capture_binary.c.unresolved > 0,
+            binary.c.kind.in_(list(WANTS)),
+            binary.c.status.in_(["unknown", "binary_only"]),
+            ~named.exists(),
+            *conditions,
+        )
+        .group_by(binary.c.binary_id)
+        .order_by(*([unconfirmed.exists().desc()] if askable else []), hidden.desc(), binary.c.key)
+        .limit(limit)
+    )
+    return [WantedBinary(row.key, row.name, row.path, row.kind, int(row.unresolved)) for row in rows]
+
+
+def claim_ask(
+    connection: Connection,
+    *,
+    per_hour: int,
+    wants: Mapping[str, FileKind] = WANTS,
+    machine_rest: timedelta = MACHINE_REST,
+) -> Ask | None:
+    """Take the next ask; None: nothing to ask for, or `per_hour` asks were made in the last hour.
+
+    A machine is asked once in `machine_rest`.
+
+    Commit before asking, and say what became of it (`note_answer`). Any number of collectors may claim.
+    """
+    connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
+    hour_ago = func.clock_timestamp() - timedelta(hours=1)
+    if _asks_since(connection, hour_ago) >= per_hour:
+        return None
+    for want in wanted(connection, askable=True):
+        kind = wants.get(want.binary_kind)
+        if kind is None:
+            continue
+        before = connection.execute(
+            select(symbol_ask).where(
+                symbol_ask.c.binary_key == want.binary_key, symbol_ask.c.kind == kind.value
+            )
+        ).one_or_none()
+        attempts = 0 if before is None else before.attempts
+        but = [] if before is None else before.asked
+        times = [] if before is None else before.asked_times
+        found = _machine_with(connection, want.binary_key, but=but, rest=machine_rest)
+        if found is None:
+            continue
+        row = {
+            "machine_id": found.machine_id,
+            "asked_at": func.clock_timestamp(),
+            "outcome": AskOutcome.ASKED.value,
+            "detail": "",
+            "attempts": attempts + 1,
+            "asked": [*but, found.machine_id],
+            "asked_times": array([*map(literal, times), func.clock_timestamp()]),
+            "again_at": func.clock_timestamp() + ANSWER_WITHIN,
+        }
+        connection.execute(
+            insert(symbol_ask)
+            .values(binary_key=want.binary_key, kind=kind.value, **row)
+            .on_conflict_do_update(index_elements=["binary_key", "kind"], set_=row)
+        )
+        return Ask(
+            binary_key=want.binary_key,
+            kind=kind,
+            name=want.name,
+            path=want.path,
+            visit_id=found.visit_id,
+            machine_id=found.machine_id,
+            machine=found.name,
+            address=found.address,
+            attempt=attempts + 1,
+        )
+    return None
+
+
+def note_answer(connection: Connection, ask: Ask, outcome: AskOutcome, detail: str = "") -> bool:
+    """Note how the ask ended; False: it is not this one's any more, another machine was asked since.
+
+    After `GOT` and `DISPUTED` nobody else is asked. Else another machine may be, `ATTEMPTS_LIMIT` in all: at once
+    after `UNCONFIRMED`, an hour later after anything else, then two hours, and so on.
+    """
+    rest = timedelta() if outcome == AskOutcome.UNCONFIRMED else FIRST_REST * 2 ** (ask.attempt - 1)
+    over = outcome in {AskOutcome.GOT, AskOutcome.DISPUTED} or ask.attempt >= ATTEMPTS_LIMIT
+    return bool(
+        connection.execute(
+            update(symbol_ask)
+            .where(
+                symbol_ask.c.binary_key == ask.binary_key,
+                symbol_ask.c.kind == ask.kind.value,
+                symbol_ask.c.attempts == ask.attempt,
+                symbol_ask.c.outcome == AskOutcome.ASKED.value,
+            )
+            .values(
+                outcome=outcome.value,
+                detail=sentence(detail),
+                again_at=None if over else func.clock_timestamp() + rest,
+            )
+        ).rowcount
+    )
+
+
+def reopen(connection: Connection, binary_key: str, why: str) -> None:
+    """What was got is used no more: ask the next machine for it, if there is one that was not asked."""
+    connection.execute(
+        update(symbol_ask)
+        .where(symbol_ask.c.binary_key == binary_key, symbol_ask.c.outcome == AskOutcome.GOT.value)
+        .values(
+            outcome=AskOutcome.UNCONFIRMED.value,
+            detail=sentence(why),
+            again_at=case((symbol_ask.c.attempts < ATTEMPTS_LIMIT, func.clock_timestamp())),
+        )
+    )
+
+
+def disputed() -> Select[Any]:
+    """Keys of binaries whose machines gave different symbols, and that nobody else has brought symbols of."""
+    return select(symbol_ask.c.binary_key).where(
+        symbol_ask.c.outcome == AskOutcome.DISPUTED.value,
+        ~select(debug_file.c.debug_file_id)
+        .where(
+            debug_file.c.binary_key == symbol_ask.c.binary_key,
+            debug_file.c.rejected.is_(None),
+            debug_file.c.quality >= int(Quality.SYMTAB),
+        )
+        .exists(),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class AskState:
+    """What became of asking for a binary."""
+
+    kind: FileKind
+    machine: str
+    asked_at: datetime
+    outcome: AskOutcome
+    detail: str
+    attempts: int
+    again_at: datetime | None
+    """Another machine may be asked from then on; None: no more."""
+
+
+def asked(connection: Connection, binary_key: str) -> list[AskState]:
+    """What was asked for a binary, for a person."""
+    return asked_for(connection, [binary_key]).get(binary_key, [])
+
+
+def asked_for(connection: Connection, binary_keys: Iterable[str]) -> dict[str, list[AskState]]:
+    """As `asked`, of these binaries, by key."""
+    rows = connection.execute(
+        select(symbol_ask, machine.c.name)
+        .join(machine, machine.c.machine_id == symbol_ask.c.machine_id)
+        .where(symbol_ask.c.binary_key.in_(list(binary_keys)))
+        .order_by(symbol_ask.c.kind)
+    )
+    found: dict[str, list[AskState]] = {}
+    for row in rows:
+        state = AskState(
+            kind=FileKind(row.kind),
+            machine=row.name,
+            asked_at=row.asked_at,
+            outcome=AskOutcome(row.outcome),
+            detail=row.detail,
+            attempts=row.attempts,
+            again_at=row.again_at,
+        )
+        found.setdefault(row.binary_key, []).append(state)
+    return found
+
+
+def _asks() -> TableValuedAlias:
+    """(machine_id, at): the asks that a row of `symbol_ask` stands for."""
+    pairs = func.unnest(symbol_ask.c.asked, symbol_ask.c.asked_times)
+    return pairs.table_valued(
+        column("machine_id", Integer), column("at", DateTime(timezone=True))
+    ).render_derived()
+
+
+def _asks_since(connection: Connection, moment: ColumnElement[datetime]) -> int:
+    asks = _asks()
+    found = (
+        select(func.count())
+        .select_from(symbol_ask.join(asks, true()))
+        .where(symbol_ask.c.asked_at > moment, asks.c.at > moment)
+    )
+    return connection.execute(found).scalar_one()
+
+
+def _machine_with(
+    connection: Connection, binary_key: str, *, but: Sequence[int], rest: timedelta
+) -> Row[int, str, str, UUID] | None:
+    """The machine that ran the binary last, is still of the fleet, and was left alone for a while."""
+    asks = _asks()
+    rests = (
+        select(asks.c.machine_id)
+        .select_from(symbol_ask.join(asks, true()))
+        .where(
+            symbol_ask.c.asked_at > func.clock_timestamp() - rest,
+            asks.c.at > func.clock_timestamp() - rest,
+        )
+    )
+    known = machine.alias("known")
+    return connection.execute(
+        select(machine.c.machine_id, machine.c.name, machine.c.address, visit.c.visit_id)
+        .select_from(binary)
+        .join(capture_binary, capture_binary.c.binary_id == binary.c.binary_id)
+        .join(visit, visit.c.visit_id == capture_binary.c.visit_id)
+        .join(machine, machine.c.machine_id == visit.c.machine_id)
+        .where(
+            binary.c.key == binary_key,
+            capture_binary.c.day >= func.date(func.now() - LOOK_BACK),
+            machine.c.enabled,
+            machine.c.removed_at.is_(None),
+            machine.c.machine_id.not_in(rests),
+            # Another name of an address that was asked is the same gateway.
+            machine.c.address.not_in(select(known.c.address).where(known.c.machine_id.in_(list(but)))),
+        )
+        .order_by(visit.c.drawn_at.desc())
+        .limit(1)
+    ).one_or_none()

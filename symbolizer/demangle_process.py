@@ -1,0 +1,117 @@
+"""Names demangled in a child process: those that the demangler might take all memory for, or crash at."""
+
+import atexit
+import logging
+import os
+import select
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from symbolizer import demangle_child
+
+log = logging.getLogger(__name__)
+
+_PACKAGE_ROOT: Final = Path(__file__).resolve().parents[1]
+_MEMORY_BYTES: Final = 128 << 20
+_SECONDS: Final = 2.0
+"""For one name, the start of the child included; one of 64 KiB takes a millisecond."""
+MOST_FAILURES: Final = 32
+REST_S: Final = 600.0
+
+
+class DemanglerProcess:
+    """Asks one child, which is started when first needed and again when it died. Threads may share it; forks make their own.
+
+    After `MOST_FAILURES` failures nothing is asked for `REST_S`: each may take a second, and a hostile file has thousands.
+    """
+
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._child: subprocess.Popen[bytes] | None = None
+        self._owner = 0
+        self._failures = 0
+        self._resting_until = float("-inf")
+
+    def demangle(self, name: str) -> str:
+        """The plain name; '' if it has none, or the child failed at it. `name` has no line feed."""
+        with self._lock:
+            if self._clock() < self._resting_until:
+                return ""
+            plain = self._ask(name.encode("utf-8", "replace"))
+            if plain is None:
+                self._failed(name)
+            return plain or ""
+
+    def close(self) -> None:
+        """End the child; it is started again when needed."""
+        child, self._child = self._child, None
+        if child is None or self._owner != os.getpid():
+            return
+        child.kill()
+        child.communicate()
+
+    def _failed(self, name: str) -> None:
+        self.close()
+        self._failures += 1
+        log.warning("not demangled, its demangler crashed or took too long: name=%.80s", name)
+        if self._failures >= MOST_FAILURES:
+            self._failures = 0
+            self._resting_until = self._clock() + REST_S
+
+    def _ask(self, name: bytes) -> str | None:
+        """What the child answers; None: nothing, and it is dead or of no more use."""
+        child = self._asked(name)
+        if child is None:
+            return None
+        assert child.stdout is not None
+        deadline = time.monotonic() + _SECONDS
+        answer = b""
+        while not answer.endswith(b"\n"):
+            readable, _, _ = select.select([child.stdout], [], [], max(deadline - time.monotonic(), 0))
+            part = os.read(child.stdout.fileno(), 1 << 16) if readable else b""
+            if not part:
+                return None
+            answer += part
+        return answer[:-1].decode()
+
+    def _asked(self, name: bytes) -> "subprocess.Popen[bytes] | None":
+        """A child that has this question; None: two died at once.
+
+        One that died since its last answer has failed at no name: it dies with the thread that started it (PR_SET_PDEATHSIG in
+        prctl(2)).
+        """
+        for _ in range(2):
+            child = self._running()
+            assert child.stdin is not None
+            try:
+                child.stdin.write(name + b"\n")
+            except BrokenPipeError:
+                self.close()
+            else:
+                return child
+        return None
+
+    def _running(self) -> "subprocess.Popen[bytes]":
+        if self._owner == os.getpid() and self._child is not None and self._child.poll() is not None:
+            self.close()
+        if self._owner != os.getpid():
+            self._child = None
+            self._owner = os.getpid()
+            atexit.register(self.close)
+        if self._child is None:
+            self._child = subprocess.Popen(
+                [sys.executable, "-m", demangle_child.__name__, str(_MEMORY_BYTES)],
+                bufsize=0,
+                cwd=_PACKAGE_ROOT,  # `-m` finds the package there, installed or not
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env={},
+            )
+        return self._child

@@ -1,0 +1,251 @@
+"""Captures' way from the archive into the store: lease, read, resolve, ingest.
+
+A worker that is told of one capture takes others that wait along and ingests them in one transaction:
+what a transaction and a dictionary's new rows cost is then paid once. When nothing waits it ingests the one.
+
+Whatever fails, PostgreSQL still says what remains to be done: a failure gives the lease back with its
+reason and the collector's sweep sends the capture again; one that can never ingest is quarantined.
+"""
+
+import hashlib
+import logging
+import time
+from collections.abc import Callable, Iterable
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+from sqlalchemy import Connection, Engine
+
+from storage import captures
+from storage.archive import Archive
+from storage.binaries import note_symbols
+from storage.errors import ArchiveUnavailable, BadCapture, BlobTooLarge, DatabaseError, StorageError
+from storage.ingest.decode_capture import decode_capture
+from storage.ingest.errors import FormatTooNew
+from storage.ingest.ingest import Ingested, ToIngest, ingest_many
+from storage.ingest.interning import DEFAULT_STACK_BYTES, Interner
+from storage.ingest.symbolized import BinaryReport, Status
+from storage.leases import Lease, lease_first, lease_waiting, release
+from storage.symbols import reprocessing
+from storage.symbols.improved_binaries import is_answered
+from symbolizer.images.resolve import Resolver
+from symbolizer.worker.events import CaptureFailed, CapturesIngested, Watcher, ignore_event
+from symbolizer.worker.lease_renewal import LeaseRenewal
+from symbolizer.worker.symbol_invalidation import SymbolInvalidation
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseTerms:
+    """How long a capture is a worker's, and how often one is tried."""
+
+    seconds: float = 30.0
+    """After a worker died this long passes before another may take its capture; one that lives renews it."""
+    attempts_limit: int = 5
+    """A capture that failed this often is quarantined with its last reason."""
+    batch: int = 16
+    """Captures ingested in one transaction, at most."""
+    batch_bytes: int = 64 << 20
+    """Of them unpacked, but for the one that was asked for."""
+
+
+DEFAULT_TERMS: Final = LeaseTerms()
+TRANSIENT_ERRORS: Final = (ArchiveUnavailable, DatabaseError)
+"""Failures that say nothing about the capture: it may wait for them to pass, however long that takes."""
+MAX_REREADS: Final = 3
+"""Symbols that change all the time do not keep captures from ingestion."""
+MAX_NOTED: Final = 10_000
+"""Binaries a process remembers to have reported on."""
+
+
+class Ingester:
+    """Ingests captures. For one thread: what it remembers is its own."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        archive: Archive,
+        resolver: Resolver,
+        *,
+        terms: LeaseTerms = DEFAULT_TERMS,
+        stack_bytes: int = DEFAULT_STACK_BYTES,
+        announce_better: Callable[[str], None] = lambda _: None,
+        watcher: Watcher = ignore_event,
+    ) -> None:
+        """`announce_better` is told of a binary with better symbols than captures were ingested with before; best effort.
+
+        `stack_bytes` is how much memory the ids of stacks may take.
+        """
+        self._engine = engine
+        self._archive = archive
+        self._resolver = resolver
+        self._interner = Interner(engine, stack_bytes=stack_bytes)
+        self._terms = terms
+        self._has_better = announce_better
+        self._watcher = watcher
+        self._noted: dict[str, BinaryReport] = {}
+        self._invalidation = SymbolInvalidation(engine, resolver.forget)
+
+    def ingest(self, visit_id: UUID) -> Ingested | None:
+        """Ingest the capture, with others that wait; None: there was nothing to do, or it failed and that is noted.
+
+        Raises `DatabaseError` only when a failure itself could not be noted; the lease then runs out.
+        """
+        leases = self._lease(visit_id)
+        if not leases:
+            log.info("nothing to ingest: visit=%s", visit_id)
+            return None
+        started = time.monotonic()
+        waiting, read = leases, dict[Lease, ToIngest]()
+        with LeaseRenewal(self._engine, leases, seconds=self._terms.seconds) as held:
+            try:
+                self._invalidation.poll()
+                read = self._read_all(leases, held)
+                waiting = list(read)
+                # Reading may have taken minutes: what became better meanwhile would be ingested as it was.
+                # So may reading anew: a reprocessing looks for no ingestion that ends later than `LATE` after it began.
+                for _ in range(MAX_REREADS):
+                    changed = self._invalidation.poll()
+                    stale = {lease for lease in waiting if _holds(read[lease], changed)}
+                    if not stale:
+                        break
+                    anew = self._read_all(stale, held)
+                    read = {lease: read[lease] for lease in waiting if lease not in stale} | anew
+                    waiting = list(read)
+                results = ingest_many(self._engine, self._interner, list(read.values()))
+            except DatabaseError as error:
+                results = [Ingested("failed", error=error)] * len(waiting)
+        took = time.monotonic() - started
+        ingested = {}
+        for lease, result in zip(waiting, results, strict=True):
+            if result.error is not None:
+                self._failed(lease, result.error)
+                continue
+            ingested[lease.visit_id] = result
+            log.info(
+                "%s: visit=%s generation=%d samples=%d seconds=%.3f together=%d",
+                result.outcome, lease.visit_id, lease.generation, result.samples, took, len(waiting),
+            )  # fmt: skip
+        if ingested:
+            self._watcher(
+                CapturesIngested(
+                    outcomes=tuple(result.outcome for result in ingested.values()),
+                    reprocessed=sum(lease.generation > 1 for lease in waiting if lease.visit_id in ingested),
+                    samples=sum(result.samples for result in ingested.values()),
+                    facts=sum(result.facts for result in ingested.values()),
+                    seconds=took,
+                )
+            )
+        self._note_binaries(
+            report
+            for lease, item in read.items()
+            if lease.visit_id in ingested
+            for report in item.resolved.binaries
+        )
+        return ingested.get(visit_id)
+
+    def _lease(self, visit_id: UUID) -> list[Lease]:
+        """The lease of the capture, if it is to be had, and those of others that wait."""
+        terms = self._terms
+        with self._engine.begin() as connection:
+            first = lease_first(
+                connection, visit_id, seconds=terms.seconds, attempts_limit=terms.attempts_limit
+            )
+            if first is None:
+                return []
+            if first.attempt > 1 or terms.batch < 2:
+                return [first]  # it may be the one that ended its worker: nobody else shall share that
+            others = lease_waiting(
+                connection,
+                first,
+                seconds=terms.seconds,
+                limit=terms.batch - 1,
+                raw_bytes=terms.batch_bytes,
+            )
+        return [first, *others]
+
+    def _read_all(self, leases: Iterable[Lease], held: LeaseRenewal) -> dict[Lease, ToIngest]:
+        """The captures with names for their frames, but for those that failed: that is noted."""
+        read = {}
+        for lease in leases:
+            try:
+                capture = decode_capture(self._blob(lease))
+                resolved = self._resolver.resolve(capture)
+                read[lease] = ToIngest(lease.visit_id, lease.generation, capture, resolved)
+            except Exception as error:  # noqa: BLE001 - whatever it is, it is noted and the others go on
+                held.stop_renewing(lease)
+                self._failed(lease, error)
+        return read
+
+    def _blob(self, lease: Lease) -> bytes:
+        blob = self._archive.get(lease.blob, limit=lease.bytes)
+        if hashlib.sha256(blob).digest() != lease.sha256:
+            raise BadCapture(f"The blob {lease.blob} is not the one that was archived: its SHA-256 differs.")
+        return blob
+
+    def _failed(self, lease: Lease, error: Exception) -> None:
+        """Set the capture aside, or give it back with the reason."""
+        visit_id = lease.visit_id
+        hopeless = isinstance(error, BadCapture | BlobTooLarge)
+        self._watcher(CaptureFailed(error, quarantined=hopeless))
+        if hopeless:
+            why = str(error)
+            log.warning("quarantined: visit=%s why=%s", visit_id, why)
+            newer = error.found if isinstance(error, FormatTooNew) else None
+            self._note(lambda connection: captures.quarantined(connection, visit_id, why, newer_format=newer))
+            return
+        why = _sentence(error)
+        log.warning("failed: visit=%s attempt=%d why=%s", visit_id, lease.attempt, why, exc_info=error)
+        counts = not isinstance(error, TRANSIENT_ERRORS)
+        self._note(
+            lambda connection: release(connection, visit_id, why=why, attempt=lease.attempt, counts=counts)
+        )
+
+    def _note_binaries(self, reports: Iterable[BinaryReport]) -> None:
+        """Tell the store what is new about binaries' symbols, and have captures reprocessed that had worse ones."""
+        news = [report for report in reports if self._noted.get(report.key) != report]
+        if not news:
+            return
+        try:
+            with self._engine.begin() as connection:
+                better = note_symbols(connection, news)
+                _ingest_again(connection, better)
+        except DatabaseError as error:
+            log.warning("not noted: binaries=%d why=%s", len(news), error)
+            return
+        for report in better:
+            self._has_better(report.key)
+        if len(self._noted) > MAX_NOTED:
+            self._noted.clear()
+        self._noted.update((report.key, report) for report in news)
+
+    def _note(self, write: Callable[[Connection], None]) -> None:
+        with self._engine.begin() as connection:
+            write(connection)
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, StorageError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return (
+            "To ingest it takes more memory than a worker's process may have (FLEETPROF_WORKER_MEMORY_BYTES)."
+        )
+    return f"{type(error).__name__}: {error}"
+
+
+def _holds(item: ToIngest, binary_keys: AbstractSet[str]) -> bool:
+    return any(report.key in binary_keys for report in item.resolved.binaries)
+
+
+def _ingest_again(connection: Connection, better: Iterable[BinaryReport]) -> None:
+    """Begin the reprocessings of what only this ingestion found out about: a package installed here, a build."""
+    for report in better:
+        full = report.status == Status.FULL
+        if not is_answered(connection, report.key, with_lines=full):
+            reprocessing.begin(
+                connection, report.key, why="Better symbols of it were found.", nameless=not full
+            )
