@@ -1,7 +1,7 @@
 """The fleet as a model: which machines there are, what runs on them, and how much of it at any moment.
 
 Strategy: everything is a pure function of (seed, machine, application, time). Demand is constant within slots of five
-minutes, so integrals over time are sums and the truth is exact (`truth.py`). At slot k machine i spends on
+minutes, so integrals over time are sums and the truth is exact (`ground_truth.py`). At slot k machine i spends on
 application a
 
     d[i,a,k] = base[i,a] · rhythm[a](k, datacenter) · burst[i,k] · cost[a, release parity]    cores,

@@ -11,7 +11,7 @@ from benchmarks.store.database import bytes_by_table, growth
 from benchmarks.store.load_phase import MICRO
 from storage.dictionary_sweep.seal_stacks import seal_stacks
 from storage.rollup.compact import compact
-from storage.rollup.daily import fold
+from storage.rollup.daily import roll_up_days
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -33,8 +33,8 @@ def weigh_merged(run: Run) -> None:
 def fold_days(run: Run) -> None:
     """Fold as the collector does when days are over, and measure bytes."""
     facts = run.loaded.facts
-    run.say(f"fold: {facts:,} facts")
-    _step(run, "fold", lambda: fold(run.engine, run.loaded.calendar.closed_at))
+    run.say(f"roll_up_days: {facts:,} facts")
+    _step(run, "roll_up_days", lambda: roll_up_days(run.engine, run.loaded.calendar.closed_at))
     run.add("bytes_per_fact_folded", sum(grown(run).values()) / facts, "with cells of whole days")
 
 

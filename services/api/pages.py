@@ -2,7 +2,7 @@
 
 The UI's files hold nothing secret and go to anyone, so that a link into the UI from elsewhere works
 although browsers keep back a SameSite=Strict cookie on such a first request; its data do not. No page has
-data in it: a page is probe for with the cookie alone, which proves nothing.
+data in it: a page is requested with the cookie alone, which proves nothing.
 """
 
 import gzip

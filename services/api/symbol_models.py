@@ -57,7 +57,7 @@ class ReprocessingAnswer(Answer):
     id: int
     key: str = Field(description="The binary's.")
     why: str = Field(description="A sentence.")
-    queried_at: str
+    asked_at: str
     finished_at: str | None = Field(description="Null: it is under way.")
     renamed: int = Field(description="Functions that were named at once, in place.")
     captures: int = Field(description="To be reprocessed, for lines and inlined calls.")
@@ -167,7 +167,7 @@ class SymbolRequestAnswer(Answer):
 
     kind: FileKindName
     machine: str
-    queried_at: str
+    asked_at: str
     outcome: Literal["asked", "got", "unconfirmed", "disputed", "absent", "refused", "failed"] = Field(
         description="unconfirmed: it is used once another machine gives the same; disputed: another gave something else."
     )

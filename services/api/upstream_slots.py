@@ -1,4 +1,4 @@
-"""UpstreamSlots for requests that wait for another server: few, and no caller holds all of them."""
+"""Slots for requests that wait for another server: few, and no caller holds all of them."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager

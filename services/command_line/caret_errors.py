@@ -25,7 +25,7 @@ class Typed:
 
 @contextmanager
 def caret_on_error(typed: Mapping[str, Typed]) -> Iterator[None]:
-    """Within it a mistake in one of these texts, by parameter, ends the command with status 1, and is with_caret at."""
+    """Within it a mistake in one of these texts, by parameter, ends the command with status 1, and is marked by a caret."""
     try:
         yield
     except BadSelection as error:

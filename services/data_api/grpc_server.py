@@ -48,7 +48,7 @@ class DataListen:
     tls_cert: Path | None = None
     tls_key: Path | None = None
     client_ca: Path | None = None
-    """Authority of auth' certificates: with it auth must have one."""
+    """Authority of callers' certificates: with it callers must have one."""
 
     @property
     def path(self) -> Path | None:
@@ -138,7 +138,7 @@ class DataServer:
         log.info("listening", address=where, tls=self._listen.secure)
 
     def stop(self) -> None:
-        """End all streams; their auth go on elsewhere by their cursors."""
+        """End all streams; their callers go on elsewhere by their cursors."""
         ended = self._server.stop(_GRACE_S)
         self._service.slots.end_all()
         ended.wait()

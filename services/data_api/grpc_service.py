@@ -34,7 +34,7 @@ log = structlog.get_logger("fleetprof.data")
 
 
 class DataService(data_pb2_grpc.DataApiServicer):
-    """Streams to auth of one address; each stream has a thread of the server's."""
+    """Streams to callers of one address; each stream has a thread of the server's."""
 
     def __init__(self, service: StreamService, auth: GrpcAuth) -> None:
         self._service = service

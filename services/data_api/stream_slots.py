@@ -61,7 +61,7 @@ class StreamSlots:
         following: int = FOLLOWING,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """StreamSlots in all, for one caller, and for streams that follow; `clock` tells seconds."""
+        """Slots in all, for one caller, and for streams that follow; `clock` tells seconds."""
         self._most = streams
         self._of_one = of_one
         self._following = following

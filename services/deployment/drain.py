@@ -42,7 +42,7 @@ def ingest_last(
     with showing_progress(console, "Ending the visits that are under way …"):
         deployment.stop_sampling()
     left: int | None = None
-    with showing_progress(console, "Ingestion the last captures …") as show:
+    with showing_progress(console, "Ingesting the last captures …") as show:
         begun = last_report = now()
         while now() - begun < LONGEST_S:
             deployment.tend()
@@ -52,7 +52,7 @@ def ingest_last(
                 break
             if console.is_terminal or now() - last_report >= REPORT_INTERVAL_S:
                 last_report = now()
-                show(f"Ingestion the last captures: {_wait(left)} …")
+                show(f"Ingesting the last captures: {_wait(left)} …")
             pause(_POLL_S)
     if left != 0:
         console.print(

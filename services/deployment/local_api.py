@@ -11,21 +11,21 @@ from services.errors import NotRunning
 
 
 class LocalApi:
-    """This run's API, query over loopback like any client would."""
+    """This run's API, called over loopback like any client would."""
 
     def __init__(self, url: str, token: str) -> None:
         self._url = url
         self._token = token
 
     def get(self, route: str, *, uncached: bool = False, **query: str) -> dict[str, Any]:
-        """Answer of a route of /api/v1, `uncached`: none that was headers_of_cache; raises NotRunning when there is none."""
-        headers_of_cache = {"Cache-Control": "no-cache"} if uncached else {}
+        """Answer of a route of /api/v1, `uncached`: none from the response cache; raises NotRunning when there is none."""
+        cache_headers = {"Cache-Control": "no-cache"} if uncached else {}
         request = urllib.request.Request(  # noqa: S310 - always http to loopback
             f"{self._url}/api/v1/{route}?{urllib.parse.urlencode(query)}",
             headers={
                 "Authorization": f"Bearer {self._token}",
                 "Accept": "application/json",
-                **headers_of_cache,
+                **cache_headers,
             },
         )
         try:

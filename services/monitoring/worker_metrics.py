@@ -59,8 +59,8 @@ _FAMILIES = (
     ),
     CounterFamily("fleetprof_facts_ingested", "Facts ingested: (profile, stack, samples)."),
     CounterFamily("fleetprof_samples_ingested", "Samples ingested."),
-    CounterFamily("fleetprof_captures_given_up", "Captures quarantined at once: they can never ingest."),
-    CounterFamily("fleetprof_functions_named", "Functions that had ingested without a name and got one in place."),
+    CounterFamily("fleetprof_captures_given_up", "Captures quarantined at once: they can never be ingested."),
+    CounterFamily("fleetprof_functions_named", "Functions that were ingested without a name and got one in place."),
     CounterFamily(
         "fleetprof_symbol_builds",
         "Debug files looked at; pending: another worker builds it.",

@@ -10,7 +10,7 @@ from anyio import CapacityLimiter
 from fastapi import FastAPI, Request, Response
 
 from services.api.formats.forms import Form, Forms
-from services.api.profiles.query_handler import Asker
+from services.api.profiles.query_handler import QueryHandler
 from services.api.response_cache import ResponseCache
 from storage.query.query_engine import QueryEngine
 from storage.snapshots.query_budget import Budget, Limits
@@ -45,12 +45,14 @@ def asking(port: int, megabytes: int, encoding: str) -> http.client.HTTPConnecti
 @pytest.mark.parametrize("encoding", ["identity", "gzip"])
 def test_who_takes_nothing_is_cut_off(encoding: str):
     app = FastAPI()
-    asker = Asker(Idle(), CapacityLimiter(4), lambda: None, ResponseCache(0, ttl_s=0.0), unread_s=0.2)
+    handler = QueryHandler(
+        Idle(), CapacityLimiter(4), lambda: None, ResponseCache(0, ttl_s=0.0), unread_s=0.2
+    )
     forms = Forms((Form("file", "text/plain", "txt", parts, in_parts=True),))
 
     @app.get("/file")
     async def file(request: Request, megabytes: int) -> Response:
-        return await asker.answer(request, forms, megabytes)
+        return await handler.answer(request, forms, megabytes)
 
     with listening(app) as port:
         slow = [asking(port, 10_000, encoding) for _ in range(_FILES)]

@@ -485,7 +485,7 @@ def test_the_sweep_calls_a_worker_for_what_nobody_was_told_of(bench: Bench) -> N
     assert sweep.announce_improved(bench.engine, announcing) == 1
     assert sweep.announce_improved(bench.engine, announcing) == 0, "not again at once"
     assert called == [bench.program.key]
-    assert sweep.ingest_again(bench.engine) == 0
+    assert sweep.reprocess_improved(bench.engine) == 0
     namer.name_functions(called[0])
-    assert sweep.ingest_again(bench.engine) == len(ids)
-    assert sweep.ingest_again(bench.engine) == 0
+    assert sweep.reprocess_improved(bench.engine) == len(ids)
+    assert sweep.reprocess_improved(bench.engine) == 0

@@ -35,7 +35,7 @@ from storage.rollup.daily import roll_up_days
 from storage.schema import (
     capture,
     coverage,
-    roll,
+    rollup,
     rollup_long,
     rollup_queue,
     rollup_retraction,
@@ -280,9 +280,9 @@ def cells_by_day(connection: Connection, level: int) -> Counter[int]:
     """Units of the fleet's cells of hours, or of days."""
     found: Counter[int] = Counter()
     for row in connection.execute(
-        select(roll.c.bucket, roll.c.total)
-        .join(sample_type, sample_type.c.sample_type_id == roll.c.sample_type_id)
-        .where(roll.c.cube == EVENT.id, roll.c.level == level, sample_type.c.event == "cpu")
+        select(rollup.c.bucket, rollup.c.total)
+        .join(sample_type, sample_type.c.sample_type_id == rollup.c.sample_type_id)
+        .where(rollup.c.cube == EVENT.id, rollup.c.level == level, sample_type.c.event == "cpu")
     ):
         found[row.bucket // HOURS_A_DAY if level == HOUR else row.bucket] += row.total
     return found

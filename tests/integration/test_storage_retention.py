@@ -28,7 +28,7 @@ from storage.schema import (
     covered_time,
     exposure,
     profile,
-    roll,
+    rollup,
     rollup_long,
     rollup_long_built,
     rollup_queue,
@@ -284,7 +284,7 @@ class TestHistory:
                 )
                 for level, bucket in ((0, number), (-1, number * 24)):
                     cell = {"level": level, "bucket": bucket, "stratum_id": 1, "utilisation_class": -1}
-                    connection.execute(insert(roll).values(key | sums | cell))
+                    connection.execute(insert(rollup).values(key | sums | cell))
                 for level in (1, 2, 3):
                     if number % 4**level == 0:
                         merged = {"level": level, "bucket": number // 4**level}
@@ -305,7 +305,7 @@ class TestHistory:
         with engine.connect() as connection:
             return [
                 count(connection, table)
-                for table in (coverage, exposure, roll, rollup_long, rollup_long_built)
+                for table in (coverage, exposure, rollup, rollup_long, rollup_long_built)
             ]
 
     def test_cells_of_a_bucket_go_with_their_coverage_and_not_before(

@@ -9,7 +9,7 @@ from sqlalchemy import Engine, text
 from benchmarks.store.bulk import Loader
 from benchmarks.store.calendar import latest
 from benchmarks.store.database import bytes_by_table, growth
-from benchmarks.store.load_phase import roll
+from benchmarks.store.load_phase import rollup
 from benchmarks.store.synthetic_store import make
 from storage.rollup.compact import compact
 
@@ -34,7 +34,7 @@ def test_every_table_index_and_toast_is_listed(database_url: str, engine: Engine
     loader = Loader(database_url, made.ids, processes=1)
     loader.load([replace(visit, hour=calendar.end_hour - 1) for visit in made.visits(50_000)])
     loader.close()
-    roll(database_url)
+    rollup(database_url)
     compact(engine, calendar.closed_at)
     with engine.begin() as connection:
         connection.execute(text(ANOTHER))

@@ -13,7 +13,6 @@ from uuid import UUID
 import pytest
 import structlog
 from rich.console import Console, RenderableType
-from services.symbols.executor import ListingQuery, SymbolService
 from sqlalchemy import Engine, delete, insert, select, update
 
 from collector import sweep
@@ -23,6 +22,7 @@ from fleetpb import capture_pb2, gateway_pb2
 from gateway.process.images import own_vdso
 from services.symbols import symbol_documents, terminal_tables
 from services.symbols.gateway_uploads import acceptor
+from services.symbols.symbol_service import ListingQuery, SymbolService
 from simulation.elf_writer import Symbol, elf_file
 from storage import inventory
 from storage.archive import Archive
@@ -371,19 +371,17 @@ def test_what_machines_dispute_is_said_until_a_person_brings_symbols(
         ("info", "unconfirmed"),
         ("warning", "disputed"),
     ]
-    executor = SymbolService(engine, archive)
+    service = SymbolService(engine, archive)
 
     def told() -> tuple[bool, bool, int]:
         """In the answer about the binary, in the list, and as a metric."""
-        details = symbol_documents.details(executor, *executor.show(PROGRAM.hex()), allowed=True)
+        details = symbol_documents.details(service, *service.show(PROGRAM.hex()), allowed=True)
         [ask] = details["asks"]
         assert (ask["outcome"], ask["machine"]) == ("disputed", "m")
         assert "received, but it differs from that of another machine (m gave other" in plain(
             terminal_tables.details(details)
         )
-        page = symbol_documents.listing(
-            executor, executor.listing(ListingQuery(which=Which.ALL)), allowed=True
-        )
+        page = symbol_documents.listing(service, service.listing(ListingQuery(which=Which.ALL)), allowed=True)
         [row] = [row for row in page["binaries"] if row["key"] == PROGRAM.hex()]
         assert ("different symbols" in plain(terminal_tables.listing(page))) is row["disputed"]
         with engine.connect() as connection:
@@ -395,7 +393,7 @@ def test_what_machines_dispute_is_said_until_a_person_brings_symbols(
 
     assert told() == (True, True, 1)
     (pair.folder / "program").write_bytes(FILE)
-    executor.add(pair.folder / "program", name="program")
+    service.add(pair.folder / "program", name="program")
     assert pair.names()[3] == "serve"
     assert told() == (False, False, 0)
 

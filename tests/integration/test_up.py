@@ -181,7 +181,7 @@ def test_it_profiles_what_runs_prints_the_table_and_exits_with_0(first_run):
     assert "symbolized" in done.stdout
     ending = (
         "Ending the visits",
-        "Ingestion the last captures",
+        "Ingesting the last captures",
         "The last captures have ingested.",
         "Stopping",
     )

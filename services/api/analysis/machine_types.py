@@ -74,7 +74,7 @@ class MachineTypesAnswer(OfMachines):
     step_seconds: int | None = Field(description="Of the means of rates and loads; null without rates.")
     apu_basis: Literal["counters", "operating_system"] | None = Field(
         description="What APU is by, of both types alike. counters: of cycles, where both types have them in nine of ten visits. "
-        "operating_system: times of logical CPUs, as if threads were busy independently of each other. Null: nothing is advice_by_method."
+        "operating_system: times of logical CPUs, as if threads were busy independently of each other. Null: nothing is said."
     )
     price_ratio: float | None = Field(description="new ÷ old. Null: `because` says why.")
     utilisation_ratio: Figure | None = Field(

@@ -76,7 +76,7 @@ class MoverAnswer(DiffRow):
     """A row that changed by more than chance and by enough to act on."""
 
     cause: CauseAnswer | None = Field(description="Null where nothing can be said of it.")
-    unavailable: UnavailableAnswer | None = Field(description="Why there is no cause; null if there is one.")
+    unsaid: UnavailableAnswer | None = Field(description="Why there is no cause; null if there is one.")
 
 
 class MoversAnswer(Answer):
@@ -116,7 +116,7 @@ class MoversAnswer(Answer):
     part: float = Field(
         description="Share of the visits that causes were looked for in: a random part of many.", ge=0, le=1
     )
-    unavailable: UnavailableAnswer | None = Field(
+    unsaid: UnavailableAnswer | None = Field(
         description="Why nothing can be said to have moved; null where it can."
     )
 

@@ -23,7 +23,7 @@ from storage.schema import (
     dim_value,
     function,
     line_chunk,
-    roll,
+    rollup,
     rollup_long,
     rollup_queue,
     rollup_retraction,
@@ -89,7 +89,7 @@ class TestWhatStays:
             place = {"level": 0, "stratum_id": 1, "utilisation_class": 0}
             key = {"k1": self.value(connection, "first"), "k2": self.value(connection, "second")}
             data = {"data": encode([id_], [7])}
-            connection.execute(insert(roll).values(CELL | place | key | data))
+            connection.execute(insert(rollup).values(CELL | place | key | data))
         stacks, names, values = self.kept(engine)
         assert id_ in stacks
         assert any(name.startswith("s1") for name in names)
@@ -111,7 +111,7 @@ class TestWhatStays:
             _, function_id = self.ids(connection)
             place = {"level": 0, "stratum_id": 1, "utilisation_class": 0, "k1": 0, "k2": 0, "facts": 0}
             blobs = {"data": encode([], []), "moments": moments_codec.encode(one_row(Sums, function_id))[0]}
-            connection.execute(insert(roll).values(CELL | place | blobs))
+            connection.execute(insert(rollup).values(CELL | place | blobs))
         _, names, _ = self.kept(engine)
         assert "only here" in names
 

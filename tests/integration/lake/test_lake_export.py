@@ -164,7 +164,7 @@ def test_what_does_not_add_up_never_counts(store: Store, monkeypatch: pytest.Mon
     [before] = store.export(0)
     there = files(store)
     totals = ingested_days.totals
-    monkeypatch.setattr(export.ingested, "totals", lambda connection, day: totals(connection, day)[1:])
+    monkeypatch.setattr(export.ingested_days, "totals", lambda connection, day: totals(connection, day)[1:])
     with pytest.raises(LakeDiffers, match="in the files, not in PostgreSQL"):
         store.export(0)
     assert manifest.read(store.lake, DAY) == before

@@ -155,7 +155,7 @@ def test_names_that_are_not_there_are_found(
     store: Store, monkeypatch: pytest.MonkeyPatch, writer: str, missing: str
 ):
     store.ingest([Drawn(9, groups=(("nginx", "red", (3, 2, 0, 1, 0, 0)),))])
-    monkeypatch.setattr(export.dictionaries, writer, lambda *_: None)
+    monkeypatch.setattr(export.export_dictionaries, writer, lambda *_: None)
     with pytest.raises(export.LakeDiffers, match=missing):
         store.export(0)
     assert files(store) == []

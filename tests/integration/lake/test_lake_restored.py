@@ -17,7 +17,7 @@ from storage.query.shapes.table import TableQuestion
 from storage.schema import capture, database_identity
 from storage.segments import manifest
 from storage.segments.duck import Limits
-from storage.segments.due_days import PendingCaptures, look
+from storage.segments.due_days import Waiting, look
 from storage.segments.errors import LakeAhead
 from storage.segments.export import export_day
 from tests.small_lake import DAY, DAYS, LATER, WHOLE, Drawn, Store, minutes
@@ -51,7 +51,7 @@ def begin_anew(store: Store) -> None:
         identity.renew(connection)
 
 
-def waiting(store: Store) -> PendingCaptures:
+def waiting(store: Store) -> Waiting:
     with store.engine.connect() as connection:
         return look(connection, store.lake, LATER)
 
@@ -76,7 +76,7 @@ def test_a_day_of_which_the_lake_has_more_is_kept(store: Store):
     assert manifest.read(store.lake, ALL[0]).facts == before[0].facts
     assert waiting(store).due == ()
     assert export_day(store.engine, store.lake, ALL[1], replace=True).ingested.captures == 0
-    assert waiting(store) == PendingCaptures((), {}, {})
+    assert waiting(store) == Waiting((), {}, {})
 
 
 def test_a_database_begun_anew_replaces_nothing(store: Store):

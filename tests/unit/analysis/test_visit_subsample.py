@@ -5,7 +5,7 @@ import pytest
 
 from analysis import diff, table_shares
 from analysis.permutation_test import FEWEST_SHUFFLES
-from analysis.visit_subsample import part
+from analysis.visit_subsample import subsample
 from analysis.visit_table import VisitTable
 from tests.unit.analysis.frames import table
 
@@ -26,7 +26,7 @@ def some(seed: int, count: int, *, first: int = 0, rows: int = 4, change: float 
 
 def test_a_part_has_as_many_visits_as_asked_and_every_stratum_weighs_as_before() -> None:
     whole = some(1, 3000), some(2, 2400, first=10_000)
-    kept = part(*whole, 1000)
+    kept = subsample(*whole, 1000)
     assert sum(one.visits for one in kept) == pytest.approx(1000, abs=6)
     for one, all_of_it in zip(kept, whole, strict=True):
         before, after = (np.bincount(t.stratum, t.weight) for t in (all_of_it, one))
@@ -40,7 +40,7 @@ def test_a_visit_brings_its_own_pairs_along() -> None:
     dense = {}
     for key, row, y in zip(whole.key[whole.visit], whole.row, whole.y, strict=True):
         dense[int(key), int(row)] = float(y)
-    one, _ = part(whole, some(4, 300, first=1000), 200)
+    one, _ = subsample(whole, some(4, 300, first=1000), 200)
     got = {
         (int(key), int(row)): float(y) for key, row, y in zip(one.key[one.visit], one.row, one.y, strict=True)
     }
@@ -61,7 +61,7 @@ def test_over_many_keys_the_sums_are_those_of_all_visits() -> None:
             weight=whole.weight,
             key=np.arange(300) + 1000 * draw,
         )
-        one, _ = part(renamed, some(6, 300, first=10**7), 120)
+        one, _ = subsample(renamed, some(6, 300, first=10**7), 120)
         sums.append((one.weight * one.x).sum() / total)
     assert np.mean(sums) == pytest.approx(1, abs=4 * np.std(sums) / np.sqrt(len(sums)))
     assert np.std(sums) > 0.01
@@ -69,14 +69,14 @@ def test_over_many_keys_the_sums_are_those_of_all_visits() -> None:
 
 def test_a_small_selection_stays_whole() -> None:
     canary, base = some(7, 30), some(8, 5000, first=10_000)
-    a, b = part(canary, base, 400)
+    a, b = subsample(canary, base, 400)
     assert a.visits == 30
     assert a.weight.tolist() == canary.weight.tolist()
     assert b.visits == pytest.approx(370, abs=4)
 
 
 def test_pairs_stay_pairs() -> None:
-    a, b = part(some(9, 1000), some(10, 1000, first=500), 600)
+    a, b = subsample(some(9, 1000), some(10, 1000, first=500), 600)
     pairs = np.intersect1d(a.key, b.key)
     assert ((a.key >= 500) == np.isin(a.key, pairs)).all()
     assert ((b.key < 1000) == np.isin(b.key, pairs)).all()
@@ -88,8 +88,8 @@ def test_p_values_of_a_part_find_the_change_and_shares_are_of_all(monkeypatch: p
     whole = diff.compare(a, b, seed=1)
     monkeypatch.setattr(diff, "_WORK", 8_000_000)
     one, again = diff.compare(a, b, seed=1), diff.compare(a, b, seed=1)
-    assert whole.part == 1
-    assert 0.05 < one.part < 0.4
+    assert whole.subsample == 1
+    assert 0.05 < one.subsample < 0.4
     assert one.significant[1]
     assert one.p.tolist() == again.p.tolist()
     assert one.power.power < whole.power.power
@@ -114,7 +114,7 @@ def test_the_work_is_bounded_however_many_visits_and_rows_there_are() -> None:
         )
         for first in (0, count)
     )
-    parts = part(a, b, diff._most_visits(a, b))
+    parts = subsample(a, b, diff._most_visits(a, b))
     assert diff._cost(*parts) * FEWEST_SHUFFLES <= diff._WORK * 1.01
 
 

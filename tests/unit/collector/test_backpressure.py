@@ -12,7 +12,7 @@ from collector.backpressure import (
     MIN_VISITS_PER_HOUR,
     MIN_VISITS_PER_STRATUM,
     VERY_LATE_S,
-    bound,
+    max_halvings,
     next_halvings,
 )
 from storage.backlog import NONE, Backlog
@@ -76,17 +76,17 @@ def test_workers_that_ingest_a_part_of_what_is_planned_catch_up(capacity, behind
 def test_hours_stay_dense_enough_to_be_weighed_by_themselves(planned, strata):
     """A large stratum's hour of one visit would be weighed with a small stratum's, whose figures are then wrong."""
     least = max(MIN_VISITS_PER_HOUR, MIN_VISITS_PER_STRATUM * strata)
-    most = bound(planned, strata)
+    most = max_halvings(planned, strata)
     assert 0 <= most <= MOST
     assert most == 0 or planned * share(most) >= least
     assert most == MOST or planned * share(most + 1) < least
 
 
 def test_a_campaign_of_few_visits_is_never_thinned_and_a_large_one_is():
-    assert bound(240, 3) == 0
-    assert bound(60 * 60, 3) == 4
-    assert bound(60 * 60, 90) == 1
-    assert bound(1e6, 3) == MOST
+    assert max_halvings(240, 3) == 0
+    assert max_halvings(60 * 60, 3) == 4
+    assert max_halvings(60 * 60, 90) == 1
+    assert max_halvings(1e6, 3) == MOST
 
 
 def decided_with(monkeypatch, known, backlog, hours, most=MOST):

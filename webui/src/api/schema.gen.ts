@@ -612,26 +612,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/reprocessings": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Captures that are reprocessed
-         * @description Ingestions of better symbols: those under way first, then the latest.
-         */
-        get: operations["reprocessings"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/v1/reliability": {
         parameters: {
             query?: never;
@@ -644,6 +624,26 @@ export interface paths {
          * @description Entropy, the distance of two random halves of the visits, and how the profile converges with its samples.
          */
         get: operations["reliability"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/reprocessings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Captures that are reprocessed
+         * @description Ingestions of better symbols: those under way first, then the latest.
+         */
+        get: operations["reprocessings"];
         put?: never;
         post?: never;
         delete?: never;
@@ -992,7 +992,7 @@ export interface components {
              * Hardware Left Out
              * @description Visits with an APU by the operating system alone, and why.
              */
-            hardware_left_out: components["schemas"]["services__api__analysis__told__LeftOut"][];
+            hardware_left_out: components["schemas"]["services__api__analysis__envelope__LeftOut"][];
             /**
              * Hardware Used
              * @description Visits with an APU by counters too.
@@ -1000,7 +1000,7 @@ export interface components {
             hardware_used: number;
             inputs: components["schemas"]["InputsAnswer"];
             /** Left Out */
-            left_out: components["schemas"]["services__api__analysis__told__LeftOut"][];
+            left_out: components["schemas"]["services__api__analysis__envelope__LeftOut"][];
             /** Rows */
             rows: components["schemas"]["ApuRow"][];
         };
@@ -1016,8 +1016,6 @@ export interface components {
              * @description Of an application: capacity it uses up, of the fleet in the covered time.
              */
             core_seconds: number | null;
-            /** Few */
-            few: boolean;
             /** @description By counters of cycles, of the visits that have them; null: none has, like in rows of applications. */
             hardware: components["schemas"]["HardwareLoad"] | null;
             /** @description Of an application: the same by counters of cycles, of `hardware_visits` visits; null: none has them. */
@@ -1027,6 +1025,8 @@ export interface components {
              * @description Of `visits`, those with counters of threads and of cores.
              */
             hardware_visits: number;
+            /** Low Confidence */
+            low_confidence: boolean;
             /** Machines */
             machines: number | null;
             /** @description Of an application: core-seconds used up for each CPU second that accounting shows. */
@@ -1044,81 +1044,6 @@ export interface components {
             value: string;
             /** Visits */
             visits: number;
-        };
-        /**
-         * SymbolRequestAnswer
-         * @description A machine that was asked for the binary's symbols.
-         */
-        SymbolRequestAnswer: {
-            /**
-             * Again At
-             * @description Another may be asked from then on; null: no more.
-             */
-            again_at: string | null;
-            /** Asked At */
-            asked_at: string;
-            /**
-             * Attempts
-             * @description Machines asked so far.
-             */
-            attempts: number;
-            /** Detail */
-            detail: string;
-            /**
-             * Kind
-             * @enum {string}
-             */
-            kind: "executable" | "debuginfo" | "symbols" | "kallsyms" | "altlink" | "split";
-            /** Machine */
-            machine: string;
-            /**
-             * Outcome
-             * @description unconfirmed: it is used once another machine gives the same; disputed: another gave something else.
-             * @enum {string}
-             */
-            outcome: "asked" | "got" | "unconfirmed" | "disputed" | "absent" | "refused" | "failed";
-        };
-        /**
-         * MachineSelectionEcho
-         * @description Which machines, and when.
-         */
-        MachineSelectionEcho: {
-            /**
-             * Campaign
-             * @example fleet
-             */
-            campaign: string;
-            /**
-             * From
-             * @description RFC 3339, UTC; inclusive.
-             */
-            from: string;
-            /**
-             * Select
-             * @example {platform=~"AMD.*"}
-             */
-            select: string;
-            /**
-             * To
-             * @description RFC 3339, UTC; exclusive.
-             */
-            to: string;
-        };
-        /**
-         * NoAnswerReason
-         * @description Why there is no answer.
-         */
-        NoAnswerReason: {
-            /**
-             * Detail
-             * @description A sentence.
-             */
-            detail: string;
-            /**
-             * Reason
-             * @description too_little, not_a_number, constant, contradictory, unreachable, unbounded or not_random.
-             */
-            reason: string;
         };
         /**
          * BinaryAnswer
@@ -1167,11 +1092,6 @@ export interface components {
              */
             disputed: boolean;
             /**
-             * Few
-             * @description Too few visits contribute for a narrow interval to be honest.
-             */
-            few: boolean;
-            /**
              * Files
              * @description Files that are stored for it.
              */
@@ -1188,6 +1108,11 @@ export interface components {
              * @description file, kernel, module, vdso, anonymous or unknown; empty before it ran anywhere.
              */
             kind: string;
+            /**
+             * Low Confidence
+             * @description Too few visits contribute for a narrow interval to be honest.
+             */
+            low_confidence: boolean;
             /**
              * Machines
              * @description Machines where it hides samples; all it ran on if it hides none.
@@ -1306,11 +1231,6 @@ export interface components {
          */
         CallRow: {
             /**
-             * Few
-             * @description Too few visits contribute for a narrow interval to be honest: this one was widened.
-             */
-            few: boolean;
-            /**
              * Function Id
              * @description Null unless the table goes by function.
              */
@@ -1329,6 +1249,11 @@ export interface components {
             key: {
                 [key: string]: string;
             };
+            /**
+             * Low Confidence
+             * @description Too few visits contribute for a narrow interval to be honest: this one was widened.
+             */
+            low_confidence: boolean;
             /**
              * Machines
              * @description Machines with a sample in the row's total; null where merged cells do not know.
@@ -1543,7 +1468,7 @@ export interface components {
              * Left Out
              * @description Visits without an APU.
              */
-            left_out: components["schemas"]["services__api__analysis__told__LeftOut"][];
+            left_out: components["schemas"]["services__api__analysis__envelope__LeftOut"][];
             /** Rows */
             rows: components["schemas"]["StepRow"][];
             /** Step Seconds */
@@ -1565,7 +1490,7 @@ export interface components {
              */
             oldest_waiting_s: number | null;
             /**
-             * Set Aside
+             * Quarantined
              * @description Failed too often to be tried again.
              */
             quarantined: number;
@@ -1949,11 +1874,6 @@ export interface components {
              */
             delta: number;
             /**
-             * Few
-             * @description Too few visits contribute on one side for a narrow interval to be honest.
-             */
-            few: boolean;
-            /**
              * Function Id
              * @description Null unless the rows are functions.
              */
@@ -1972,6 +1892,11 @@ export interface components {
              * @description Interval of delta at `interval_level`; it excludes 0 exactly if the row is significant.
              */
             lo: number | null;
+            /**
+             * Low Confidence
+             * @description Too few visits contribute on one side for a narrow interval to be honest.
+             */
+            low_confidence: boolean;
             /**
              * P
              * @description How often chance among visits alone makes a difference as large: visits shuffled within strata.
@@ -2071,7 +1996,7 @@ export interface components {
             /** Intervals */
             intervals: number;
             /** Left Out */
-            left_out: components["schemas"]["services__api__analysis__told__LeftOut"][];
+            left_out: components["schemas"]["services__api__analysis__envelope__LeftOut"][];
             /**
              * Pairs
              * @description Tightest first.
@@ -2251,15 +2176,15 @@ export interface components {
             /** @description Why there is no answer; null where there is one. */
             because: components["schemas"]["NoAnswerReason"] | null;
             /**
-             * Few
-             * @description Too few visits contribute for a narrow interval to be honest.
-             */
-            few: boolean | null;
-            /**
              * Functions
              * @description The pattern.
              */
             functions: string;
+            /**
+             * Low Confidence
+             * @description Too few visits contribute for a narrow interval to be honest.
+             */
+            low_confidence: boolean | null;
             /**
              * Rows
              * @description The largest of them.
@@ -2530,7 +2455,7 @@ export interface components {
              */
             latencies: components["schemas"]["Coefficient"][];
             /** Left Out */
-            left_out: components["schemas"]["services__api__analysis__told__LeftOut"][];
+            left_out: components["schemas"]["services__api__analysis__envelope__LeftOut"][];
             /**
              * Limits
              * @description What the model leaves out.
@@ -2554,7 +2479,7 @@ export interface components {
             because: components["schemas"]["NoAnswerReason"] | null;
             inputs: components["schemas"]["InputsAnswer"];
             /** Left Out */
-            left_out: components["schemas"]["services__api__analysis__told__LeftOut"][];
+            left_out: components["schemas"]["services__api__analysis__envelope__LeftOut"][];
             /**
              * Limits
              * @description What the model leaves out.
@@ -2591,13 +2516,13 @@ export interface components {
              * @description Of the fleet in the covered time, of what was counted.
              */
             cpu_seconds: number;
-            /** Few */
-            few: boolean;
             /**
              * Load Correlation
              * @description Of frequency and load, whose effect is fitted too: near 1 the two can hardly be told apart.
              */
             load_correlation: number | null;
+            /** Low Confidence */
+            low_confidence: boolean;
             /** @description Why there is none with that memory: unreachable, no frequency keeps the performance; unbounded, any does. */
             lowest_at_memory_because: components["schemas"]["NoAnswerReason"] | null;
             /** @description The same with the asked frequency of the memory; null also where none was asked for. */
@@ -2637,8 +2562,8 @@ export interface components {
              * @description Of the fleet in the covered time, by the visits that can be used.
              */
             cpu_seconds: number;
-            /** Few */
-            few: boolean;
+            /** Low Confidence */
+            low_confidence: boolean;
             /** @description Why there is none with that memory: unreachable, no frequency keeps the performance; unbounded, any does. */
             lowest_at_memory_because: components["schemas"]["NoAnswerReason"] | null;
             /** @description The same with the asked frequency of the memory; null also where none was asked for. */
@@ -2806,11 +2731,6 @@ export interface components {
             /** Binary */
             binary: string;
             /**
-             * Few
-             * @description Too few visits contribute for a narrow interval to be honest.
-             */
-            few: boolean;
-            /**
              * File
              * @description Empty: not known.
              */
@@ -2822,6 +2742,11 @@ export interface components {
              * @enum {string}
              */
             kind: "user" | "kernel" | "marker";
+            /**
+             * Low Confidence
+             * @description Too few visits contribute for a narrow interval to be honest.
+             */
+            low_confidence: boolean;
             /** Machines */
             machines: number | null;
             /** Name */
@@ -2947,7 +2872,7 @@ export interface components {
             error: number | null;
             inputs: components["schemas"]["InputsAnswer"];
             /** Left Out */
-            left_out: components["schemas"]["services__api__analysis__told__LeftOut"][];
+            left_out: components["schemas"]["services__api__analysis__envelope__LeftOut"][];
             /** @description Null: none was asked about, or nothing is known. */
             mix: components["schemas"]["MixAnswer"] | null;
             /**
@@ -3075,11 +3000,6 @@ export interface components {
          */
         LineRow: {
             /**
-             * Few
-             * @description Too few visits contribute for a narrow interval to be honest: this one was widened.
-             */
-            few: boolean;
-            /**
              * Function Id
              * @description Null unless the table goes by function.
              */
@@ -3103,6 +3023,11 @@ export interface components {
              * @description From 1 on.
              */
             line: number;
+            /**
+             * Low Confidence
+             * @description Too few visits contribute for a narrow interval to be honest: this one was widened.
+             */
+            low_confidence: boolean;
             /**
              * Machines
              * @description Machines with a sample in the row's total; null where merged cells do not know.
@@ -3259,6 +3184,32 @@ export interface components {
             totals: components["schemas"]["TotalsAnswer"];
         };
         /**
+         * MachineSelectionEcho
+         * @description Which machines, and when.
+         */
+        MachineSelectionEcho: {
+            /**
+             * Campaign
+             * @example fleet
+             */
+            campaign: string;
+            /**
+             * From
+             * @description RFC 3339, UTC; inclusive.
+             */
+            from: string;
+            /**
+             * Select
+             * @example {platform=~"AMD.*"}
+             */
+            select: string;
+            /**
+             * To
+             * @description RFC 3339, UTC; exclusive.
+             */
+            to: string;
+        };
+        /**
          * MachineTypesAnswer
          * @description Two machine types, under equal traffic for each machine, or at equal load by their request rates.
          */
@@ -3299,7 +3250,7 @@ export interface components {
             full: number | null;
             inputs: components["schemas"]["InputsAnswer"];
             /** Left Out */
-            left_out: components["schemas"]["services__api__analysis__told__LeftOut"][];
+            left_out: components["schemas"]["services__api__analysis__envelope__LeftOut"][];
             /**
              * Price Ratio
              * @description new ÷ old. Null: `because` says why.
@@ -3500,11 +3451,6 @@ export interface components {
              */
             delta: number;
             /**
-             * Few
-             * @description Too few visits contribute on one side for a narrow interval to be honest.
-             */
-            few: boolean;
-            /**
              * Function Id
              * @description Null unless the rows are functions.
              */
@@ -3523,6 +3469,11 @@ export interface components {
              * @description Interval of delta at `interval_level`; it excludes 0 exactly if the row is significant.
              */
             lo: number | null;
+            /**
+             * Low Confidence
+             * @description Too few visits contribute on one side for a narrow interval to be honest.
+             */
+            low_confidence: boolean;
             /**
              * P
              * @description How often chance among visits alone makes a difference as large: visits shuffled within strata.
@@ -3628,6 +3579,22 @@ export interface components {
             status: "full" | "symtab" | "binary_only" | "unknown";
         };
         /**
+         * NoAnswerReason
+         * @description Why there is no answer.
+         */
+        NoAnswerReason: {
+            /**
+             * Detail
+             * @description A sentence.
+             */
+            detail: string;
+            /**
+             * Reason
+             * @description too_little, not_a_number, constant, contradictory, unreachable, unbounded or not_random.
+             */
+            reason: string;
+        };
+        /**
          * Order
          * @description What a list is sorted by; the largest first, names ascending.
          * @enum {string}
@@ -3731,7 +3698,7 @@ export interface components {
             ended: boolean;
             inputs: components["schemas"]["InputsAnswer"];
             /** Left Out */
-            left_out: components["schemas"]["services__api__analysis__told__LeftOut"][];
+            left_out: components["schemas"]["services__api__analysis__envelope__LeftOut"][];
             /** Machines */
             machines: number;
             /** Rows */
@@ -3913,11 +3880,6 @@ export interface components {
              */
             denominator: number;
             /**
-             * Few
-             * @description Too few visits contribute for a narrow interval to be honest.
-             */
-            few: boolean;
-            /**
              * From
              * @description Start of its step, RFC 3339; null without steps.
              */
@@ -3929,6 +3891,11 @@ export interface components {
             key: {
                 [key: string]: string;
             };
+            /**
+             * Low Confidence
+             * @description Too few visits contribute for a narrow interval to be honest.
+             */
+            low_confidence: boolean;
             /** Machines */
             machines: number;
             /**
@@ -3963,64 +3930,6 @@ export interface components {
             latest: string | null;
             /** Level */
             level: number;
-        };
-        /**
-         * ReprocessingAnswer
-         * @description Captures that are reprocessed because a binary's symbols became better.
-         */
-        ReprocessingAnswer: {
-            /** Asked At */
-            asked_at: string;
-            /**
-             * Captures
-             * @description To be reprocessed, for lines and inlined calls.
-             */
-            captures: number;
-            /**
-             * Failed
-             * @description Of these, quarantined or gone from the archive.
-             */
-            failed: number;
-            /**
-             * Finished At
-             * @description Null: it is under way.
-             */
-            finished_at: string | null;
-            /** Id */
-            id: number;
-            /**
-             * Key
-             * @description The binary's.
-             */
-            key: string;
-            /**
-             * Ingested
-             * @description Of these, reprocessed by now.
-             */
-            ingested: number;
-            /**
-             * Left
-             * @description Of these, still to be ingested.
-             */
-            left: number;
-            /**
-             * Renamed
-             * @description Functions that were named at once, in place.
-             */
-            renamed: number;
-            /**
-             * Why
-             * @description A sentence.
-             */
-            why: string;
-        };
-        /**
-         * Reprocessings
-         * @description Reprocessings: those under way first, then the latest.
-         */
-        Reprocessings: {
-            /** Reprocessings */
-            reprocessings: components["schemas"]["ReprocessingAnswer"][];
         };
         /**
          * ReliabilityAnswer
@@ -4077,6 +3986,64 @@ export interface components {
             key: string;
             /** Sha256 */
             sha256: string;
+        };
+        /**
+         * ReprocessingAnswer
+         * @description Captures that are reprocessed because a binary's symbols became better.
+         */
+        ReprocessingAnswer: {
+            /** Asked At */
+            asked_at: string;
+            /**
+             * Captures
+             * @description To be reprocessed, for lines and inlined calls.
+             */
+            captures: number;
+            /**
+             * Failed
+             * @description Of these, quarantined or gone from the archive.
+             */
+            failed: number;
+            /**
+             * Finished At
+             * @description Null: it is under way.
+             */
+            finished_at: string | null;
+            /** Id */
+            id: number;
+            /**
+             * Ingested
+             * @description Of these, reprocessed by now.
+             */
+            ingested: number;
+            /**
+             * Key
+             * @description The binary's.
+             */
+            key: string;
+            /**
+             * Left
+             * @description Of these, still to be ingested.
+             */
+            left: number;
+            /**
+             * Renamed
+             * @description Functions that were named at once, in place.
+             */
+            renamed: number;
+            /**
+             * Why
+             * @description A sentence.
+             */
+            why: string;
+        };
+        /**
+         * Reprocessings
+         * @description Reprocessings: those under way first, then the latest.
+         */
+        Reprocessings: {
+            /** Reprocessings */
+            reprocessings: components["schemas"]["ReprocessingAnswer"][];
         };
         /**
          * SelectionEcho
@@ -4192,10 +4159,10 @@ export interface components {
             /** @description CPU time of the whole fleet in the step's weighed time; a line's add up to that of the whole time if no visits wait. Of what no visit of the step saw it is 0, at most hi; null where they saw nothing of the event, or could not have seen the selection. Null as a whole for events not counted in time. */
             core_seconds: components["schemas"]["IntervalColumns"] | null;
             /**
-             * Few
+             * Low Confidence
              * @description Steps, from 0, to which too few visits contribute for a narrow interval to be honest.
              */
-            few: number[];
+            low_confidence: number[];
             /** @description Estimated share of the whole selection in this step; the ends are null without a random design. */
             share: components["schemas"]["IntervalColumns"];
             /**
@@ -4283,8 +4250,8 @@ export interface components {
          * @description A value's share in one step.
          */
         SharePoint: {
-            /** Few */
-            few: boolean;
+            /** Low Confidence */
+            low_confidence: boolean;
             /** @description Null: nobody was visited then. */
             share: components["schemas"]["Figure"] | null;
         };
@@ -4339,11 +4306,6 @@ export interface components {
              */
             effective_applications: number;
             /**
-             * Few
-             * @description Too few visits contribute for a narrow interval to be honest: this one was widened.
-             */
-            few: boolean;
-            /**
              * Function Id
              * @description Null unless the table goes by function.
              */
@@ -4377,6 +4339,11 @@ export interface components {
              * @description Its share there.
              */
             largest_share: number;
+            /**
+             * Low Confidence
+             * @description Too few visits contribute for a narrow interval to be honest: this one was widened.
+             */
+            low_confidence: boolean;
             /**
              * Machines
              * @description Machines with a sample in the row's total; null where merged cells do not know.
@@ -4463,15 +4430,15 @@ export interface components {
         SideRow: {
             /** @description second ÷ first, with its interval at `interval_level`; null where one of them is. */
             factor: components["schemas"]["Figure"] | null;
-            /**
-             * Few
-             * @description Most of one side comes from one or two visits.
-             */
-            few: boolean;
             /** @description Null: nobody counted it there. */
             first: components["schemas"]["Figure"] | null;
             /** First Visits */
             first_visits: number;
+            /**
+             * Low Confidence
+             * @description Most of one side comes from one or two visits.
+             */
+            low_confidence: boolean;
             /**
              * Name
              * @example cpi
@@ -4732,11 +4699,6 @@ export interface components {
             /** @description CPU time of the whole fleet in the weighed time; null for events not counted in time. */
             core_seconds: components["schemas"]["IntervalAnswer"] | null;
             /**
-             * Few
-             * @description Too few visits contribute for a narrow interval to be honest: this one was widened.
-             */
-            few: boolean;
-            /**
              * Frames
              * @description Outermost first.
              */
@@ -4758,6 +4720,11 @@ export interface components {
              * @description 95 % interval of the share; null without a random design.
              */
             lo: number | null;
+            /**
+             * Low Confidence
+             * @description Too few visits contribute for a narrow interval to be honest: this one was widened.
+             */
+            low_confidence: boolean;
             /** Samples */
             samples: number;
             /**
@@ -4937,6 +4904,39 @@ export interface components {
             variant: string;
         };
         /**
+         * SymbolRequestAnswer
+         * @description A machine that was asked for the binary's symbols.
+         */
+        SymbolRequestAnswer: {
+            /**
+             * Again At
+             * @description Another may be asked from then on; null: no more.
+             */
+            again_at: string | null;
+            /** Asked At */
+            asked_at: string;
+            /**
+             * Attempts
+             * @description Machines asked so far.
+             */
+            attempts: number;
+            /** Detail */
+            detail: string;
+            /**
+             * Kind
+             * @enum {string}
+             */
+            kind: "executable" | "debuginfo" | "symbols" | "kallsyms" | "altlink" | "split";
+            /** Machine */
+            machine: string;
+            /**
+             * Outcome
+             * @description unconfirmed: it is used once another machine gives the same; disputed: another gave something else.
+             * @enum {string}
+             */
+            outcome: "asked" | "got" | "unconfirmed" | "disputed" | "absent" | "refused" | "failed";
+        };
+        /**
          * SymbolsAnswer
          * @description Binaries by what they hide.
          */
@@ -4989,11 +4989,6 @@ export interface components {
          */
         TableRow: {
             /**
-             * Few
-             * @description Too few visits contribute for a narrow interval to be honest: this one was widened.
-             */
-            few: boolean;
-            /**
              * Function Id
              * @description Null unless the table goes by function.
              */
@@ -5012,6 +5007,11 @@ export interface components {
             key: {
                 [key: string]: string;
             };
+            /**
+             * Low Confidence
+             * @description Too few visits contribute for a narrow interval to be honest: this one was widened.
+             */
+            low_confidence: boolean;
             /**
              * Machines
              * @description Machines with a sample in the row's total; null where merged cells do not know.
@@ -5250,8 +5250,8 @@ export interface components {
             by_apu: components["schemas"]["ServedAnswer"] | null;
             /** @description Null without request rates, like the next one. */
             by_utilisation: components["schemas"]["ServedAnswer"] | null;
-            /** Few */
-            few: boolean;
+            /** Low Confidence */
+            low_confidence: boolean;
             /**
              * Machines
              * @description That visits with an APU were of.
@@ -5317,13 +5317,13 @@ export interface components {
              * @description Compiler, as its DWARF says; may be empty.
              */
             producer: string;
+            /** @description The one that did until now. */
+            replaced: components["schemas"]["SymbolFile"] | null;
             /**
              * Reprocessing Before
              * @description The binary's newest reprocessing before this upload; one with a greater id comes of it. 0: none.
              */
             reprocessing_before: number;
-            /** @description The one that did until now. */
-            replaced: components["schemas"]["SymbolFile"] | null;
             /**
              * Seen
              * @description A capture holds the binary.
@@ -5375,11 +5375,6 @@ export interface components {
              */
             callers: components["schemas"]["UserCaller"][];
             /**
-             * Few
-             * @description Too few visits contribute for a narrow interval to be honest: this one was widened.
-             */
-            few: boolean;
-            /**
              * Function Id
              * @description Null unless the table goes by function.
              */
@@ -5398,6 +5393,11 @@ export interface components {
             key: {
                 [key: string]: string;
             };
+            /**
+             * Low Confidence
+             * @description Too few visits contribute for a narrow interval to be honest: this one was widened.
+             */
+            low_confidence: boolean;
             /**
              * Machines
              * @description Machines with a sample in the row's total; null where merged cells do not know.
@@ -5621,7 +5621,7 @@ export interface components {
          * LeftOut
          * @description Visits that a model cannot use.
          */
-        services__api__analysis__told__LeftOut: {
+        services__api__analysis__envelope__LeftOut: {
             /** Visits */
             visits: number;
             /** Why */
@@ -9041,53 +9041,6 @@ export interface operations {
             };
         };
     };
-    reprocessings: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Successful Response */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Reprocessings"];
-                };
-            };
-            /** @description Not signed in. */
-            401: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
-            /** @description A parameter is unknown or out of its range, or the file is of no use; the detail says why. */
-            422: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
-            /** @description The database or the archive does not answer; Retry-After says when to ask again. */
-            503: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/problem+json": components["schemas"]["ProblemDocument"];
-                };
-            };
-        };
-    };
     reliability: {
         parameters: {
             query?: {
@@ -9183,6 +9136,53 @@ export interface operations {
                 };
             };
             /** @description The database does not answer, or the question takes too long. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+        };
+    };
+    reprocessings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Successful Response */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Reprocessings"];
+                };
+            };
+            /** @description Not signed in. */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description A parameter is unknown or out of its range, or the file is of no use; the detail says why. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["ProblemDocument"];
+                };
+            };
+            /** @description The database or the archive does not answer; Retry-After says when to ask again. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9309,7 +9309,7 @@ export interface operations {
     shared_code: {
         parameters: {
             query?: {
-                /** @description What code is told apart by. */
+                /** @description What code is distinguished by. */
                 by?: "function" | "file" | "binary";
                 /** @description Shares of self or of totals. */
                 share?: "self" | "total";
@@ -9317,7 +9317,7 @@ export interface operations {
                 cold?: number;
                 /** @description Leave out what fewer applications use. */
                 applications?: number;
-                /** @description The part of its cost that is told as `saved`. */
+                /** @description The part of its cost that counts as `saved`. */
                 saving?: number;
                 /** @description Rows to show. */
                 limit?: number;

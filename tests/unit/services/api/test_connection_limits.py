@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from services.api import connection_limits
-from services.api.connection_limits import Connection, Connections, peer_of, places
+from services.api.connection_limits import Connection, Connections, max_connections, peer_of
 from symbolizer.worker.descriptor_limit import MOST
 
 HERE, ONE, OTHER = "local", "10.0.0.1", "10.0.0.2"
@@ -89,7 +89,7 @@ def test_a_place_is_free_once_its_connection_is_closed(door: Door):
     assert door.knock(ONE) is not None
 
 
-def test_this_machine_may_have_all_places(door: Door):
+def test_this_machine_may_have_all_max_connections(door: Door):
     works = [door.working(HERE) for _ in range(4)]
     assert door.knock(HERE) is None
     assert door.knock(ONE) is None
@@ -127,10 +127,10 @@ def test_descriptors_are_raised_to_what_places_need(soft_limit: None):
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (512, hard))
     wanted = 1024
-    assert places(wanted) == wanted
+    assert max_connections(wanted) == wanted
     assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] > wanted
 
 
 def test_no_more_places_than_descriptors(soft_limit: None):
-    most = places(2 * MOST)
+    most = max_connections(2 * MOST)
     assert most == resource.getrlimit(resource.RLIMIT_NOFILE)[0] - connection_limits.BACKLOG - 256

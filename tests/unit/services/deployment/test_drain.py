@@ -53,9 +53,9 @@ def test_a_file_has_a_line_at_the_beginning_now_and_then_and_at_the_end() -> Non
     said, stack = ingested(_falling())
     assert said == [
         "Ending the visits that are under way …",
-        "Ingestion the last captures …",
-        "Ingestion the last captures: 15 wait …",
-        "Ingestion the last captures: 5 wait …",
+        "Ingesting the last captures …",
+        "Ingesting the last captures: 15 wait …",
+        "Ingesting the last captures: 5 wait …",
         "The last captures have ingested.",
     ]
     assert stack.asked[:3] == ["stop", "tend", "send"]
@@ -71,7 +71,7 @@ def test_nothing_to_wait_for_is_soon_said() -> None:
 )
 def test_what_does_not_ingest_in_time_is_said_with_what_becomes_of_it(left: int | None, told: str) -> None:
     said, stack = ingested([left] * 100)
-    assert said[2] == f"Ingestion the last captures: {told} …"
+    assert said[2] == f"Ingesting the last captures: {told} …"
     assert " ".join(said).endswith(
         f"Not everything has ingested within 60 s: {told}. The next start goes on with that."
     )

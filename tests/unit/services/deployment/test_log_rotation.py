@@ -1,4 +1,4 @@
-"""GIVEN a log that grows WHEN it is cut THEN its writer goes on, and only so much is rotated_files."""
+"""GIVEN a log that grows WHEN it is cut THEN its writer goes on, and only so many files are kept."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""GIVEN settings of a real fleet WHEN one is simulated_deployment THEN nothing of it ingests where real data is."""
+"""GIVEN settings of a real fleet WHEN one is simulated THEN nothing of it ingests where real data is."""
 
 import json
 import sys
@@ -36,7 +36,7 @@ def test_everything_is_its_own(tmp_path: Path):
         api_port=7171,
     )
     own, sampling, plan = simulated_deployment(real, 500, rate_hz=None)
-    home = tmp_path / "simulated_deployment" / "500"
+    home = tmp_path / "simulated" / "500"
     assert own.state_dir == home
     assert (own.database_url, own.redis_url) == (None, None)
     assert own.archive.startswith(str(home))
@@ -57,7 +57,7 @@ def test_only_what_says_how_is_taken_over(tmp_path: Path):
     said = {name: object() for name in Settings.model_fields if name != "state_dir"}
     real = Settings.model_construct(state_dir=tmp_path, **said)
     own, _, _ = simulated_deployment(real, 500, rate_hz=None)
-    assert own.state_dir == tmp_path / "simulated_deployment" / "500"
+    assert own.state_dir == tmp_path / "simulated" / "500"
     for name in SHARED_SETTINGS:
         assert getattr(own, name) is said[name], name
     for name in OF_THE_REAL_FLEET - {"state_dir"}:

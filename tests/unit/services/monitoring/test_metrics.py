@@ -91,7 +91,7 @@ def visited(outcome: Outcome) -> VisitResult:
 
 
 def worker_metrics(monkeypatch: pytest.MonkeyPatch) -> WorkerMetrics:
-    monkeypatch.setattr(queue_lengths, "waiting", lambda _: dict.fromkeys(queue_lengths.KINDS, 5))
+    monkeypatch.setattr(queue_lengths, "lengths", lambda _: dict.fromkeys(queue_lengths.KINDS, 5))
     return WorkerMetrics(2, "redis://nowhere")
 
 

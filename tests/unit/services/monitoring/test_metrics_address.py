@@ -3,22 +3,22 @@
 import pytest
 
 from services.errors import SettingsProblem
-from services.monitoring.metrics_address import MetricsAddress, allowed
+from services.monitoring.metrics_address import MetricsAddress, listen_address
 
 
 @pytest.mark.parametrize(
     "text", ["127.0.0.1:9464", "[::1]:9464", "localhost:0", "unix:/run/x.sock", "127.8.8.8:1"]
 )
 def test_what_only_this_machine_reaches_is_free(text: str):
-    address = allowed(text, allow_remote=False)
+    address = listen_address(text, allow_remote=False)
     assert str(address) == text
 
 
 @pytest.mark.parametrize("text", ["0.0.0.0:9464", "[::]:9464", "10.1.2.3:9464", "metrics.example:9464"])
 def test_what_others_reach_needs_a_word(text: str):
     with pytest.raises(SettingsProblem, match="FLEETPROF_METRICS_ALLOW_REMOTE"):
-        allowed(text, allow_remote=False)
-    assert str(allowed(text, allow_remote=True)) == text
+        listen_address(text, allow_remote=False)
+    assert str(listen_address(text, allow_remote=True)) == text
 
 
 @pytest.mark.parametrize(
@@ -27,12 +27,12 @@ def test_what_others_reach_needs_a_word(text: str):
 )
 def test_what_is_none_is_refused(text: str):
     with pytest.raises(SettingsProblem):
-        allowed(text, allow_remote=True)
+        listen_address(text, allow_remote=True)
 
 
 @pytest.mark.parametrize("text", [None, ""])
 def test_none_is_none(text):
-    assert allowed(text, allow_remote=False) is None
+    assert listen_address(text, allow_remote=False) is None
 
 
 def test_a_name_is_not_believed_to_be_this_machine():

@@ -10,7 +10,7 @@ from services.process_setup import malloc
 PROGRAM = """
 import threading
 from pathlib import Path
-from services import allocator
+from services.process_setup import malloc
 
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
@@ -28,7 +28,7 @@ def in_turn(number, left):
     turns[number + 1].release()
     done.wait()
 
-allocator.share_arenas()
+malloc.share_arenas()
 alive, done = threading.Barrier(6), threading.Barrier(7)
 turns = [threading.Semaphore(number == 0) for number in range(7)]
 before, left = resident(), []
@@ -36,7 +36,7 @@ for number in range(6):
     threading.Thread(target=in_turn, args=(number, left)).start()
 turns[6].acquire()
 used = resident() - before
-allocator.trim_malloc()
+malloc.trim_malloc()
 print(used, resident() - before)
 done.wait()
 """
@@ -53,18 +53,18 @@ def test_threads_share_what_one_of_them_freed_and_it_can_be_given_back() -> None
 BY_THE_CLOCK = """
 import threading, time
 from pathlib import Path
-from services import allocator
+from services.process_setup import malloc
 
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 
-allocator.share_arenas()
+malloc.share_arenas()
 before = resident()
 kept = [bytearray(50_000) for _ in range(600)]
 last = bytearray(50_000)
 del kept
 assert resident() - before > 20 << 20
-allocator.trim_periodically(0.01)
+malloc.trim_periodically(0.01)
 while resident() - before > 10 << 20:
     time.sleep(0.01)
 print("given back")
@@ -81,10 +81,10 @@ def test_a_process_that_works_by_the_clock_gives_back_by_itself() -> None:
 
 REUSED = """
 import resource, sys
-from services import allocator
+from services.process_setup import malloc
 
 if sys.argv[1] == "reused":
-    allocator.reuse_arrays()
+    malloc.reuse_arrays()
 
 def faults():
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
@@ -109,18 +109,18 @@ def test_arrays_are_made_in_what_others_left() -> None:
 
 REUSED_AND_GIVEN_BACK = """
 from pathlib import Path
-from services import allocator
+from services.process_setup import malloc
 
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 
-allocator.share_arenas()
-allocator.reuse_arrays()
+malloc.share_arenas()
+malloc.reuse_arrays()
 before = resident()
 array = bytearray(300 << 20)
 del array
 kept = resident() - before
-allocator.trim_malloc()
+malloc.trim_malloc()
 print(kept, resident() - before)
 """
 

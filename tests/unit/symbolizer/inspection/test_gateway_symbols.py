@@ -46,7 +46,7 @@ def kept(monkeypatch: pytest.MonkeyPatch) -> list[Candidate]:
         WantedBinary(PROGRAM, "shop-server", "/srv/shop-server", "file", 50),
     ]
     monkeypatch.setattr(gateway_symbols.candidates, "add", lambda _engine, _archive, one: added.append(one))
-    monkeypatch.setattr(gateway_symbols.asks, "wanted", lambda _connection, **_how: wants)
+    monkeypatch.setattr(gateway_symbols.requests, "wanted", lambda _connection, **_how: wants)
     seen = {
         PROGRAM: SeenBinary("shop-server", "/srv/shop-server", "file"),
         BUILD.hex(): SeenBinary("[kernel]", "", "kernel"),

@@ -33,7 +33,7 @@ def command(handed: list[object]) -> typer.Typer:
 def test_what_is_not_typed_is_what_a_route_takes_for_it(command: typer.Typer, handed: list[object]) -> None:
     assert CliRunner().invoke(command, []).exit_code == 0
     assert handed == [(FrequencyOptions(), "it", 2)]
-    assert FrequencyOptions().asked() == FrequencyParameters()
+    assert FrequencyOptions().parameters() == FrequencyParameters()
 
 
 def test_what_is_typed_is_asked(command: typer.Typer, handed: list[object]) -> None:

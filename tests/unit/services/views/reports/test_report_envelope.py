@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 from rich.text import Text
 
-from services.views.reports.report_envelope import amount, figure, told
+from services.views.reports.report_envelope import amount, figure, render_report
 from services.views.terminal import share
 
 ASKED = {"from": "2026-11-17T00:00:00Z", "to": "2026-11-18T00:00:00Z", "select": "{}", "campaign": "fleet"}
@@ -33,7 +33,9 @@ def answer(because: dict | None = None, *missed: dict) -> dict:
 
 def test_an_answer_stands_between_what_was_asked_and_what_it_is_made_of():
     lines = text_of(
-        told(answer(None, missing("aperf"), missing("mperf"), missing("cycles", 2)), lambda: Text("X"))
+        render_report(
+            answer(None, missing("aperf"), missing("mperf"), missing("cycles", 2)), lambda: Text("X")
+        )
     )
     assert lines.splitlines() == [
         "2026-11-17 00:00 – 2026-11-18 00:00 UTC · campaign fleet",
@@ -49,7 +51,7 @@ def test_without_an_answer_the_reason_stands_there_and_no_figure():
         pytest.fail("there is nothing to show")
 
     assert "Cannot say, too_little: Nobody counts." in text_of(
-        told(answer({"reason": "too_little", "detail": "Nobody counts."}), body)
+        render_report(answer({"reason": "too_little", "detail": "Nobody counts."}), body)
     )
 
 

@@ -71,7 +71,7 @@ def test_many_slices_with_whole_blocks_take_memory_of_a_few(monkeypatch: pytest.
     monkeypatch.setattr(visit_totals, "_DENSE", 4_096)
     monkeypatch.setattr(visit_totals, "_AT_ONCE", 1_000)
     checked: list[None] = []
-    monkeypatch.setattr(visit_totals.budget, "checkpoint", lambda: checked.append(None))
+    monkeypatch.setattr(visit_totals.query_budget, "checkpoint", lambda: checked.append(None))
     first = np.array([0, slices // 4, slices])
     starts = np.zeros(slices, np.int64)
     starts[::2] = visits
