@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from collector.schedule_round import ScheduledVisit
     from fleetpb import capture_pb2
     from storage.archive import Archive
-    from storage.query.query_engine import FlameAnswer, TableAnswer
+    from storage.query.shapes.flame import FlameAnswer
+    from storage.query.shapes.table import TableAnswer
     from symbolizer.sources.source import SymbolSource
 
 MACHINE = "here"

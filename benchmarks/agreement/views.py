@@ -12,7 +12,8 @@ from benchmarks.agreement.shares import Shares
 if TYPE_CHECKING:
     from benchmarks.agreement.names import Namer
     from benchmarks.agreement.peer import Sample
-    from storage.query.query_engine import FlameAnswer, TableAnswer
+    from storage.query.shapes.flame import FlameAnswer
+    from storage.query.shapes.table import TableAnswer
 
 _MARKERS = ("[stack: ", "[frames left out]")
 

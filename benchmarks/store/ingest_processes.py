@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from storage.ingest.hash_table import Int64s
     from storage.ingest.symbolized import ResolvedFrames
 
-TOGETHER: Final = DEFAULT_TERMS.together
+TOGETHER: Final = DEFAULT_TERMS.batch
 _LOOK_EVERY_S: Final = 0.05
 _TRIM_INTERVAL_S: Final = 15.0
 _PART: Final = 50_000

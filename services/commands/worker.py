@@ -32,8 +32,8 @@ def worker(
         typer.Option(
             metavar="ADDRESS",
             help=(
-                "Address of /healthz, /readyz and /metrics: HOST:PORT or unix:/PATH. Default: "
-                "FLEETPROF_WORKER_METRICS_LISTEN."
+                "Address of /healthz, /readyz and /metrics: HOST:PORT or unix:/PATH. "
+                "Default: setting WORKER_METRICS_LISTEN"
             ),
         ),
     ] = None,

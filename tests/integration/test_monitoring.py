@@ -93,7 +93,7 @@ def test_a_worker_counts_on_when_its_pools_processes_come_and_go(database_url, v
         found = scraped(address)
         assert found["fleetprof_pool_processes",] == 1
         assert found["fleetprof_broker_up",] == 1
-        assert found["fleetprof_queue_messages", ("queue", "fresh")] == 0
+        assert found["fleetprof_queue_messages", ("queue", "new")] == 0
         assert is_ok(address, "/readyz")
     assert not (tmp_path / "o.sock").exists()
 

@@ -19,7 +19,7 @@ def placement(answer: AnswerJson) -> RenderableType:
 def _body(answer: AnswerJson) -> RenderableType:
     placed = sorted(answer["rows"], key=lambda row: inf if row["machine"] is None else row["machine"])
     limited = [row for row in placed if row["most"] is not None]
-    met = sum(row["met"] is True for row in limited)
+    met = sum(row["kept"] is True for row in limited)
     used = {row["machine"] for row in placed if row["machine"] is not None}
     lines = [
         Text(
@@ -59,9 +59,9 @@ def _unknown(rows: list[AnswerJson]) -> bool:
 
 
 def _limit(row: AnswerJson) -> Text:
-    if row["most"] is None or row["met"] is None:
+    if row["most"] is None or row["kept"] is None:
         return Text("–", "dim")
-    return Text("met") if row["met"] else Text("not met", "yellow")
+    return Text("met") if row["kept"] else Text("not met", "yellow")
 
 
 def _reasons(answer: AnswerJson) -> list[Text]:

@@ -37,9 +37,9 @@ HOUR = {"from": "2026-11-20T12:00:00Z", "to": "2026-11-20T13:00:00Z"}
 
 _PROGRAM = """
 from services.cli import main
-from storage.data import source
+from storage.data import snapshots
 
-source.STATEMENT_S = 3600  # so that nothing but a cancellation ends a statement in tests
+snapshots.STATEMENT_S = 3600  # so that nothing but a cancellation ends a statement in tests
 main()
 """
 

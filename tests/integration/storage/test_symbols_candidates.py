@@ -229,8 +229,8 @@ KILLED_BETWEEN_BLOB_AND_ROW = """
 import os, signal, sys
 from pathlib import Path
 from storage.archive import Archive
-from storage.symbols import blobs
-blobs.put_file(Archive(sys.argv[1]), Path(sys.argv[2]))
+from storage.symbols import symbol_blobs
+symbol_blobs.put_file(Archive(sys.argv[1]), Path(sys.argv[2]))
 os.kill(os.getpid(), signal.SIGKILL)
 """
 

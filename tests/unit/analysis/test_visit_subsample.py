@@ -88,8 +88,8 @@ def test_p_values_of_a_part_find_the_change_and_shares_are_of_all(monkeypatch: p
     whole = diff.compare(a, b, seed=1)
     monkeypatch.setattr(diff, "_WORK", 8_000_000)
     one, again = diff.compare(a, b, seed=1), diff.compare(a, b, seed=1)
-    assert whole.subsample == 1
-    assert 0.05 < one.subsample < 0.4
+    assert whole.part == 1
+    assert 0.05 < one.part < 0.4
     assert one.significant[1]
     assert one.p.tolist() == again.p.tolist()
     assert one.power.power < whole.power.power

@@ -144,6 +144,10 @@ function rangeClass(lo: number, hi: number, full: number): string {
 /** What half the axis stands for; rows that few visits decide may leave it. */
 function farthest(rows: readonly DiffRow[]): number {
   const reach = (row: DiffRow): number =>
-    Math.max(Math.abs(row.delta), row.low_confidence ? 0 : Math.abs(row.lo ?? 0), row.low_confidence ? 0 : Math.abs(row.hi ?? 0));
+    Math.max(
+      Math.abs(row.delta),
+      row.low_confidence ? 0 : Math.abs(row.lo ?? 0),
+      row.low_confidence ? 0 : Math.abs(row.hi ?? 0),
+    );
   return rows.reduce((most, row) => Math.max(most, reach(row)), 0) || 1;
 }

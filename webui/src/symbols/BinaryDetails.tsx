@@ -62,7 +62,8 @@ export function BinaryDetails({ binaryKey, allowed, say }: Props) {
           <>
             <dt>Last change</dt>
             <dd>
-              {state.reprocessing.why} <span className="note">{localMinute(state.reprocessing.asked_at)}</span>{' '}
+              {state.reprocessing.why}{' '}
+              <span className="note">{localMinute(state.reprocessing.asked_at)}</span>{' '}
               <ReprocessingProgress reprocessing={state.reprocessing} />
             </dd>
           </>

@@ -29,7 +29,8 @@ export function useBinary(key: string, eager = false) {
     queryKey: ['binary', key],
     queryFn: ({ signal }) => askBinary(key, signal),
     placeholderData: keepPreviousData,
-    refetchInterval: (query) => (eager || (query.state.data?.binary.reprocessing?.left ?? 0) > 0 ? BUSY : QUIET),
+    refetchInterval: (query) =>
+      eager || (query.state.data?.binary.reprocessing?.left ?? 0) > 0 ? BUSY : QUIET,
     enabled: key !== '',
   });
 }

@@ -1,5 +1,11 @@
 /** How files with symbols, and what became of them, are spoken of. */
-import type { SymbolRequestAnswer, BinarySymbols, ReprocessingAnswer, SymbolFile, UploadAnswer } from '../api/types.ts';
+import type {
+  SymbolRequestAnswer,
+  BinarySymbols,
+  ReprocessingAnswer,
+  SymbolFile,
+  UploadAnswer,
+} from '../api/types.ts';
 import { count, plural } from '../selection/numbers.ts';
 
 const QUALITIES: Readonly<Record<SymbolFile['quality'], string>> = {

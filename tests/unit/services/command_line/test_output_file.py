@@ -55,8 +55,8 @@ def test_a_pipe_is_written_to(tmp_path: Path) -> None:
 
 def test_a_reader_that_has_seen_enough_is_no_error() -> None:
     program = (
-        "from pathlib import Path; from services import destination\n"
-        "destination.write((b'x' * 65536 for _ in range(100)), Path('-'))"
+        "from pathlib import Path; from services.command_line import output_file\n"
+        "output_file.write((b'x' * 65536 for _ in range(100)), Path('-'))"
     )
     with subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import zstandard
 from fleetpb import capture_pb2
-from storage.ingest import decode, wire_size
+from storage.ingest import decode_capture as decode, wire_size
 from symbolizer.worker.memory_limit import limit_memory
 
 wire_size.SMALL_BYTES = 1 << 40  # what passes the walk may still be too much for this machine

@@ -42,7 +42,7 @@ def test_what_is_typed_is_asked(command: typer.Typer, handed: list[object]) -> N
     assert done.exit_code == 0, done.output
     typed = FrequencyOptions(mhz="2000,1600", memory_mhz=3200.0, performance=0.8)
     assert handed == [(typed, "it", 3)]
-    wanted = typed.asked().wanted
+    wanted = typed.parameters().wanted
     assert (wanted.frequencies_mhz, wanted.performance, wanted.memory) == ((2000.0, 1600.0), 0.8, None)
 
 

@@ -29,7 +29,7 @@ def test_a_feature_shows_what_it_touches_and_saves():
         "totals": TOTALS,
         "because": None,
         "speedup": 3.0,
-        "few": True,
+        "low_confidence": True,
         "visits": 160,
         "share": interval(0.3, 0.27, 0.33),
         "saved": interval(0.2, 0.18, 0.22),
