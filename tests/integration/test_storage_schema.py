@@ -47,7 +47,7 @@ def test_compressed_bytes_are_stored_as_they_are_in_every_partition(engine: Engi
         "chunk",
         "chunk_20261121",
         "line_chunk_20261121",
-        "roll",
+        "rollup",
     }
     assert {row.attstorage for row in storage} == {"e"}
 
