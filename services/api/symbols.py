@@ -112,7 +112,7 @@ def symbols_router(
         "/symbols",
         summary="Binaries by what they hide",
         description="Binaries that captures hold, with the samples that pass through code of theirs that has no name, "
-        "what is stored for them, and how far the ingestion of better symbols is.",
+        "what is stored for them, and how far reprocessing with better symbols is.",
         response_model=symbol_models.SymbolsAnswer,
         responses=_only(401, 422, 503),
         **reading,

@@ -41,7 +41,7 @@ class Cursor:
     """The times that the query's beginning found."""
     place: Place
     follow_from: datetime
-    """All that has ingested (was archived) before was seen by the stream's beginning."""
+    """All that has been ingested (was archived) before was seen by the stream's beginning."""
     stacks: bool = True
     """The depth that is streamed."""
 

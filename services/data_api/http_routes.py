@@ -42,7 +42,7 @@ Cursor = Annotated[
     str, Query(description="Of the last record received: go on behind it.", max_length=LONGEST_CURSOR)
 ]
 Follow = Annotated[
-    bool, Query(description="Do not end: send what ingests (captures: is archived) from now on.")
+    bool, Query(description="Do not end: send what is ingested (captures: archived) from now on.")
 ]
 RecordBytes = Annotated[
     int | None,

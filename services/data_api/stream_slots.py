@@ -104,7 +104,7 @@ class StreamSlots:
         if holder.follows and sum(each.follows for each in holders) >= self._following:
             raise TooManyStreams(
                 f"{self._following} streams follow, as many as may at the same time.",
-                hint="Come again when one has ended, or ask now and then for what has ingested, without follow.",
+                hint="Come again when one has ended, or ask now and then for what has been ingested, without follow.",
             )
 
     def offered(self, stop: Stop) -> None:

@@ -24,7 +24,7 @@ def series(answer: AnswerJson) -> RenderableType:
     if any(step["partial"] for step in answer["steps"]):
         parts.append(Text("* a part of the step only", style="dim"))
     if any(step["too_few_ingested"] for step in answer["steps"]):
-        parts.append(Text("… too few of the step's visits have ingested yet", style="dim"))
+        parts.append(Text("… too few of the step's visits have been ingested yet", style="dim"))
     if any(map(_is_bound, whole)):
         parts.append(Text("≤ none of the step's visits saw any of it: at most so much (95 %)", style="dim"))
     rows = [line for line in answer["lines"] if line["role"] != "whole"]

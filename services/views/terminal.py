@@ -22,7 +22,8 @@ _STRAIGHT = -0.45
 _TAIL = "many rows have few samples: more samples bring less than their root"
 
 FIRST = Text(
-    "The first captures are being taken; the first of a new machine ingests after about 20 s …", style="dim"
+    "The first captures are being taken; the first of a new machine is ingested after about 20 s …",
+    style="dim",
 )
 
 
@@ -229,7 +230,7 @@ def _nothing_seen(totals: AnswerJson) -> Text:
     """Who looked in vain, and what there may be all the same: that nobody saw it is no proof that it is nowhere."""
     ingested = totals.get("visits_ingested")
     if not ingested:
-        return Text("No samples have ingested yet.")
+        return Text("No samples have been ingested yet.")
     who = (
         "The only ingested visit saw none of it"
         if ingested == 1
@@ -301,7 +302,7 @@ def fleet_lines(status: AnswerJson) -> list[Text]:
         ),
         Text(f"visits of the last hour: {hour or 'none'}"),
         Text(
-            f"captures waiting to ingest: {captures['waiting']}{waits}; once more, with better symbols: {captures['again']}"
+            f"captures waiting to be ingested: {captures['waiting']}{waits}; once more, with better symbols: {captures['again']}"
         ),
         *status_lines(status, why_follows=True),
         *failure_lines(status),
@@ -345,7 +346,7 @@ def live(answer: AnswerJson, status: AnswerJson, *, rows: int) -> RenderableType
     waiting = status["captures"]["waiting"]
     head = totals_line(answer)
     if waiting:
-        head.append(f" · {waiting} captures waiting to ingest", style="yellow")
+        head.append(f" · {waiting} captures waiting to be ingested", style="yellow")
     body: RenderableType = (
         top_table(answer, rows=rows)
         if answer["rows"]

@@ -35,7 +35,7 @@ class SeriesSteps(Answer):
     )
     weighed_seconds: list[float] = Field(
         description="Of those, seconds of the UTC days on which visits ingested: core-seconds divided by these are cores busy on "
-        "average. 0 if too few have ingested."
+        "average. 0 if too few have been ingested."
     )
     visits_drawn: list[int] = Field(description="Whatever came of them.")
     visits_waiting: list[int] = Field(
@@ -43,7 +43,7 @@ class SeriesSteps(Answer):
         "stand for them."
     )
     too_few_ingested: list[bool] = Field(
-        description="Visits wait, and too few have ingested for estimates: the step has what was observed, and null for figures of the fleet."
+        description="Visits wait, and too few have been ingested for estimates: the step has what was observed, and null for figures of the fleet."
     )
 
 
@@ -56,7 +56,7 @@ class IntervalColumns(Answer):
 
 
 class SeriesPoints(Answer):
-    """What a line has in each step; null: no visit of the step saw anything of the selection, or too few have ingested.
+    """What a line has in each step; null: no visit of the step saw anything of the selection, or too few have been ingested.
 
     Of a step whose visits could have seen some of the selection, and none did, `core_seconds` say how much there is at most.
     """

@@ -67,7 +67,7 @@ class TotalsAnswer(Answer):
         description="Machines the campaign draws from, a mean over the covered seconds."
     )
     uncovered_share: float = Field(
-        description="Share of the covered machine-time on days without a ingested visit.", ge=0, le=1
+        description="Share of the covered machine-time on days without an ingested visit.", ge=0, le=1
     )
     visits_drawn: int = Field(description="Visits drawn in the selection's time, whatever came of them.")
     visits_ingested: int = Field(

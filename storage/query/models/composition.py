@@ -1,4 +1,4 @@
-"""What the fleet's work is made of over time, and how fast a rollup-out goes: shares by compiler, platform, kernel, version … (DIGEST G31)."""
+"""What the fleet's work is made of over time, and how fast a roll-out goes: shares by compiler, platform, kernel, version … (DIGEST G31)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -98,7 +98,7 @@ def _check(question: CrossCheckQuestion) -> None:
 
 def _unsaid(visits: int, *, random: bool) -> Unavailable:
     if not visits:
-        return Unavailable("too_little", "No visit of the selection has ingested.")
+        return Unavailable("too_little", "No visit of the selection has been ingested.")
     if not random:
         return Unavailable(
             "not_random", "Visits by hand are no random sample, so they say nothing of the fleet."

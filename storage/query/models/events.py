@@ -84,7 +84,7 @@ def _mined(
     from analysis.event_mining.mining import mine  # noqa: PLC0415
 
     if not found.inputs.visits:
-        return None, (), Unavailable("too_little", "No visit of the selection has ingested.")
+        return None, (), Unavailable("too_little", "No visit of the selection has been ingested.")
     if not len(found.ipc):
         why = max(found.left_out, key=found.left_out.__getitem__)
         return (

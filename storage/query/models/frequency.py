@@ -122,7 +122,7 @@ def _check(question: FrequencyQuestion) -> None:
 
 def _unsaid(found: FrequencyInputs) -> Unavailable | None:
     if not len(found.visits):
-        return Unavailable("too_little", "No visit of the selection has ingested.")
+        return Unavailable("too_little", "No visit of the selection has been ingested.")
     if found.visits.weights is None:
         return Unavailable(
             "not_random", "Visits by hand are no random sample, so they say nothing of the fleet."

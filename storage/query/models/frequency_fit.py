@@ -123,7 +123,7 @@ def _no_fit(rows: Sequence[FitRow], rows_total: int) -> Unavailable | None:
 
 def _unsaid(found: FitInputs) -> Unavailable | None:
     if not len(found.visits):
-        return Unavailable("too_little", "No visit of the selection has ingested.")
+        return Unavailable("too_little", "No visit of the selection has been ingested.")
     if found.visits.weights is None:
         return Unavailable(
             "not_random", "Visits by hand are no random sample, so they say nothing of the fleet."

@@ -59,7 +59,7 @@ class FleetGround:
         """The model of an application, or why there is none."""
         found = self.found
         if not found.inputs.visits:
-            return None, Unavailable("too_little", "No visit of the selection has ingested.")
+            return None, Unavailable("too_little", "No visit of the selection has been ingested.")
         if not len(found.chips.seconds):
             return None, _nothing_usable(found)
         number = found.number(application)

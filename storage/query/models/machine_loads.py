@@ -201,7 +201,7 @@ def no_load(found: MachineLoads) -> Unavailable | None:
     """Why none of the visits has a load that says anything of the fleet; None: some have."""
     visits, left_out = found.visits, found.left_out
     if not len(visits):
-        return Unavailable("too_little", "No visit of the selection has ingested.")
+        return Unavailable("too_little", "No visit of the selection has been ingested.")
     if visits.weights is None:
         return Unavailable(
             "not_random", "Visits by hand are no random sample, so they say nothing of the fleet."

@@ -176,7 +176,7 @@ def _unsaid(
     visits: MachineVisits, pairs: Pairs, derived: Derived, *, applications: bool
 ) -> Unavailable | None:
     if not len(visits):
-        return Unavailable("too_little", "No visit of the selection has ingested.")
+        return Unavailable("too_little", "No visit of the selection has been ingested.")
     if visits.weights is None:
         return Unavailable(
             "not_random", "Visits by hand are no random sample, so they say nothing of the fleet."

@@ -83,7 +83,7 @@ class SideQuestion:
             )
         if not len(visits) or visits.weights is None:
             why = (
-                "No visit of the selection has ingested."
+                "No visit of the selection has been ingested."
                 if not len(visits)
                 else "Visits by hand are no random sample."
             )

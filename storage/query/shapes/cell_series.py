@@ -138,7 +138,7 @@ class _Asked:
         found = scan_rollup(
             reading.connection, self.selection, kind, campaign_id, plan.cells, reading.source.cache
         )
-        # Of a day that has ingested in part, hours are weighed visit by visit (`step_weights`).
+        # Of a day that has been ingested in part, hours are weighed visit by visit (`step_weights`).
         return None if found is None or (found.strata.waiting and step_s % DAY_S) else found
 
     def squares_of_whole(self, found: RollupScan) -> Float:

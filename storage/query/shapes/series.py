@@ -53,7 +53,7 @@ class Step:
     waiting: int
     """Of those, visits that have not come to an end: under way, or archived and not ingested yet."""
     too_few_ingested: bool
-    """Visits wait, and too few have ingested for estimates: there are none, only what was observed."""
+    """Visits wait, and too few have been ingested for estimates: there are none, only what was observed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +64,10 @@ class Point:
     """Observed."""
     share: float | None
     """Of the whole selection in this step, 0…1; without a random design that observed. None: nothing was seen in it, or too few
-    visits have ingested."""
+    visits have been ingested."""
     estimate: Estimate | None
     """Of a step of whose visits none saw any of the selection 0, and how much there can be at most (`step_bounds`). None: that is
-    not known, too few visits have ingested, or they were not drawn at random."""
+    not known, too few visits have been ingested, or they were not drawn at random."""
     visits: int | None
     """With a sample of the line; None where cells do not know."""
 

@@ -69,7 +69,7 @@ class Status:
     events: tuple[tuple[str, str], ...]
     """(event, unit) of everything that was ever sampled."""
     latest: datetime | None
-    """When the newest visit that has ingested was drawn."""
+    """When the newest visit that has been ingested was drawn."""
     missing_symbols: tuple[MissingSymbols, ...]
 
 

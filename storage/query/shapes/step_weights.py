@@ -29,7 +29,7 @@ class StepWeights:
     visits: Visits
     """With their weights; in a step of which nothing is said 0."""
     unavailable: frozenset[int] = _NOTHING
-    """Steps of which too little has ingested for a number."""
+    """Steps of which too little has been ingested for a number."""
     ingested: PartlyIngested | None = None
     """None: visits weigh as in the whole selection."""
     place: Int64 | None = None
