@@ -101,7 +101,7 @@ class CallersQuestion:
     """Most nodes of each tree."""
 
     def answer(self, reading: Reading) -> CallersAnswer:
-        """The calls; none if no stack has such a function. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
+        """The calls; none if no stack has the functions. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         samples = reading.samples(self.selection, frame="function")
         found = around(reading, samples, self.subject, limit=self.limit, nodes=self.nodes)
         return CallersAnswer(samples.kind, totals(reading.functions, samples), found)

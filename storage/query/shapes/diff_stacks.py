@@ -39,13 +39,19 @@ class DiffStacksAnswer:
 
 @dataclass(frozen=True, slots=True)
 class DiffStacksQuestion:
-    """The distinct stacks of a selection and its base, from every visit's own samples. The base's event is the selection's."""
+    """The distinct stacks of a selection and its base, from every visit's own samples.
+
+    The base's event is the selection's.
+    """
 
     selection: Selection
     base: Selection
 
     def answer(self, reading: Reading) -> DiffStacksAnswer:
-        """The stacks. Raises `BadSelection`, also for more than `MOST_STACKS` rows, `UnknownCampaign`, `DatabaseError`."""
+        """The stacks.
+
+        Raises `BadSelection` (also for more than `MOST_STACKS` rows), `UnknownCampaign`, `DatabaseError`.
+        """
         sides = [reading.visits(side) for side in (self.selection, self.base)]
         shape = together(sides[0].shape, sides[1].shape)
         of_fact = np.repeat(np.arange(2), [len(side.facts.units) for side in sides])

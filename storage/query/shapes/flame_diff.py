@@ -64,7 +64,10 @@ class FlameDiffAnswer:
 
 @dataclass(frozen=True, slots=True)
 class FlameDiffQuestion:
-    """The call trees of a selection and its base as one tree. The base's event is the selection's."""
+    """The call trees of a selection and its base as one tree of at most `nodes` nodes.
+
+    The base's event is the selection's.
+    """
 
     selection: Selection
     base: Selection

@@ -74,7 +74,7 @@ class LinesQuestion:
     limit: int = 2000
 
     def answer(self, reading: Reading) -> LinesAnswer:
-        """The lines; none if no stack has such a function. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
+        """The lines; none if no stack has the functions. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         lined = reading.lined(self.selection, binary_builds.LABELS)
         found = source_lines(reading, self.selection, lined, self.subject, self.limit)
         return LinesAnswer(lined.samples.kind, totals(reading.functions, lined.samples), found)

@@ -88,7 +88,7 @@ class UsersQuestion:
     limit: int = 100
 
     def answer(self, reading: Reading) -> UsersAnswer:
-        """The users; none if no stack has such a function. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
+        """The users; none if no stack has the functions. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         keys = split_keys(self.by)
         if keys.frames:
             raise BadSelection(
