@@ -151,7 +151,7 @@ def _by_application(
 
 
 def day_ranges(hours: Int64, most: int = VISITS_AT_ONCE) -> Iterator[tuple[date, date]]:
-    """First and last UTC days of ranges that cover the visits of these hours; each has about `most` visits or one day."""
+    """First and last UTC days of ranges that cover all visits of these hours, each about `most` visits or one day."""
     days, counts = np.unique(hours // 24, return_counts=True)
     first, held = 0, 0
     for place, count in enumerate(counts.tolist()):
