@@ -133,7 +133,7 @@ def _balanced(table: VisitTable, step: Int64, day: Float) -> Float:
     """Weights that give every stratum the same part of the work in each step of a day as in the whole day.
 
     The number of a step's visits in a stratum is random. Without this, shares by platform, which defines strata, varied
-    by twice as much as their intervals. A stratum without a visit in a step is missing there.
+    twice as much as their intervals predict. A stratum without a visit in a step is missing there.
     """
     _, of_day = np.unique(np.stack((table.stratum, day.astype(np.int64))), axis=1, return_inverse=True)
     _, of_step = np.unique(np.stack((of_day, step)), axis=1, return_inverse=True)

@@ -18,7 +18,7 @@ from storage.query.store_reading import StoreReading
 from storage.snapshots import query_budget
 
 VISITS_AT_ONCE = 20_000
-"""Visits whose applications are in memory at a time; reads cover whole UTC days, so it may be a day's visits more."""
+"""Visits whose applications are in memory at a time; a UTC day is never split, so a larger day is read at once."""
 _ID_BITS = 32
 
 

@@ -155,7 +155,7 @@ class _Asked:
                 (weight**2 * sums.xx, of_loose**2),
             )
         ]
-        # Where deltas cancel the cells, rounding leaves a rest.
+        # Where deltas cancel the cells, rounding errors remain.
         return np.where(self._units_of_whole(found) > 0, np.stack(by_step), 0.0)
 
     def answer(self) -> CellSeries | None:

@@ -84,7 +84,7 @@ def _sorting(keys: Float, most: int) -> Int64:
 
 
 _FEW = 4
-"""Sorting a page alone is faster than sorting all rows if the page is less than one in so many of them."""
+"""A page of at most one in so many rows is sorted alone, which is faster than sorting all rows."""
 
 
 def _test(page: Page) -> Callable[[str], bool] | None:

@@ -183,7 +183,7 @@ class SeriesQuestion:
     def _unseen(
         self, reading: Reading, samples: Samples, evidence: Visits, times: VisitTimes, selected: Int64
     ) -> Float:
-        """`step_bounds`; `selected` is what was observed in each step of the samples that match the labels."""
+        """`step_bounds`; `selected` are the observed units of each step that match the labels."""
         over, coverage = steps(self.selection, self.points, self.step_s), evidence.design.coverage
         if not coverage.random or coverage.approximate:  # visits that were not read may have some
             return np.full(over.count, np.nan)

@@ -175,7 +175,7 @@ def _uses(reading: Reading, samples: Samples, grouping: Grouping, question: Shar
 
 
 def _is_code(functions: Functions, key: Int64, by: str) -> Bool:
-    """Which of these keys are code: neither markers of missing frames nor unknown files and binaries."""
+    """Marks keys that are code: neither markers of missing frames nor unknown files and binaries."""
     found: Bool = functions.kind(key) != Kind.MARKER if by == "function" else key != _NOT_KNOWN
     return found
 

@@ -75,7 +75,7 @@ def steps(selection: Selection, most: int, step_s: int = 0) -> Steps:
         found = _of(start, end, rung)
         if found.count <= most:
             return found
-    # Steps of any length may still be two, if a boundary lies inside the selection.
+    # However long the steps are, a selection with a boundary inside has two.
     weeks = ceil((end - start) / (max(most - 1, 1) * 28 * DAY_S))
     while (found := _of(start, end, weeks * 28 * DAY_S)).count > max(most, 2):
         weeks += 1

@@ -1,4 +1,4 @@
-"""Builds the file of stacks and names in a child process, so that its memory is released at the end.
+"""Builds the file of stacks and names in a child process, so that its parent does not hold the memory for it.
 
     python -m storage.query.stacks.build FOLDER INSTEAD_OF        the database's URL on standard input
 

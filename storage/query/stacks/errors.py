@@ -1,8 +1,8 @@
 """Errors of the file of stacks and names, and who must act on them.
 
 StorageError
-├── UnusableFile      nobody: the file is damaged, or another version's; it is built again
-└── FileNotBuilt      operator: the folder is not writable, or the dictionaries are damaged; the text has the cause
+├── UnusableFile      no action: the file is damaged, or another version's; it is built again
+└── FileNotBuilt      the operator: the folder is not writable, or the dictionaries are damaged; the text has the cause
 """
 
 from storage.errors import StorageError

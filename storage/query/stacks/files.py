@@ -1,9 +1,9 @@
 """The folder with this machine's files of stacks and names: `FOLDER/IDENTITY.stacks`, one for each database.
 
 Every API process maps the file of its database, and starts a child process to build it if no file is usable. So each
-machine with an API has its own file, whatever other processes run there, and needs no access to a collector's disk. The
-folder must be on a local disk: on a network file system, a file that another machine replaces becomes invalid for
-processes that map it.
+machine with an API has its own file, whatever other processes run there, and a collector on another machine needs no
+access to it. The folder must be on a local disk: on a network file system, a file that another machine replaces becomes
+invalid for processes that map it.
 """
 
 import logging

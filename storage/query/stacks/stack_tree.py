@@ -161,7 +161,7 @@ class State:
     renamed: Int64
     """Stacks, ascending, with functions renamed since the base was built: their leaves in the base are invalid."""
     forgotten: int = 0
-    """The number of renamings after which the tree has no stack with an old name."""
+    """Number of renamings applied: the tree has no stack with a function that these replaced."""
 
     def leaves(self, ids: Int64) -> Int64:
         """The node where each of these stacks ends; -1: not in the tree."""
