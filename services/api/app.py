@@ -75,7 +75,7 @@ class _Described(FastAPI):
 
 
 class _Zipping(GZipMiddleware):
-    """Starlette's GZipMiddleware with this API's reading of `Accept-Encoding`: `gzip;q=0`, `*`, several header lines."""
+    """Starlette's GZipMiddleware with this API's parser of `Accept-Encoding`: `gzip;q=0`, `*`, several lines."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer, compressed if the client accepts gzip."""

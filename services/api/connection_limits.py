@@ -61,7 +61,7 @@ class Connections:
     """The connections of one listening socket; for one event loop."""
 
     def __init__(self, most: int, most_of_one: int) -> None:
-        """`most` in all, `most_of_one` per address. Peers on this machine, such as a proxy, share only the limit in all."""
+        """`most` in all, `most_of_one` per address; peers on this machine (a proxy) have only the former limit."""
         self._most = most
         self._most_of_one = most_of_one
         self._open: dict[int, Connection] = {}
@@ -165,7 +165,7 @@ class ServingLoop(asyncio.SelectorEventLoop):
 
 
 def max_connections(wanted: int) -> int:
-    """The number of connections that the descriptor limit allows, `wanted` at most. Raises this process's soft limit."""
+    """The number of connections that the descriptor limit allows, `wanted` at most; raises the soft limit."""
     allowed = allow_descriptors() - BACKLOG - _SPARE_DESCRIPTORS
     if allowed >= wanted:
         return wanted

@@ -10,7 +10,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Callable
 from typing import Generic, TypeVar
 
 UNREAD_S = 60.0
-"""An answer is cut if its client accepts no part for so long."""
+"""An answer is cut if its client accepts no part for this time."""
 _Part = TypeVar("_Part")
 
 

@@ -35,7 +35,7 @@ class ProfileStream:
 
     @property
     def cursor(self) -> str:
-        """Position behind the last visit returned."""
+        """Position after the last visit returned."""
         return self._records.cursor
 
     @property
@@ -98,7 +98,7 @@ class CaptureStream:
 
     @property
     def cursor(self) -> str:
-        """Position behind the last capture returned."""
+        """Position after the last capture returned."""
         return self._records.cursor
 
     @property

@@ -29,12 +29,12 @@ class ResumableStream(Generic[_Record]):
         retries: int = RETRIES,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """`begin` opens a stream behind a cursor; `retries` 0: none."""
+        """`begin` opens a stream at a cursor; `retries` 0: none."""
         self._begin: Callable[[str], Iterator[_Record]] = begin
         self._retries = retries
         self._sleep = sleep
         self.cursor = cursor
-        """Position behind the last record returned; another program can resume from it."""
+        """Position after the last record returned; another program can resume from it."""
         self.progress: data_pb2.StreamProgress | None = None
         """The server's last progress message; its `done` is set at the end of the stream."""
 
@@ -53,7 +53,7 @@ class ResumableStream(Generic[_Record]):
                         if record.progress.done:
                             return
                         continue
-                    # Set before the yield: a caller that saves the cursor after handling a record resumes behind it.
+                    # Set before the yield: a caller that saves the cursor after handling a record resumes after it.
                     self.cursor = record.cursor
                     yield record
                 broken = Broken("The stream ended before its end.")

@@ -29,7 +29,7 @@ _HINT = "Give back the `cursor` of the last record as it came, with the same que
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """The position behind one record of one query."""
+    """The position after one record of one query."""
 
     of: str
     """The call: `profiles` or `captures`."""
@@ -43,7 +43,7 @@ class Cursor:
     follow_from: datetime
     """The beginning of the stream read all that was ingested (for captures: archived) before this time."""
     stacks: bool = True
-    """Whether records contain whole stacks or leaf functions only."""
+    """Whether the stream has samples with stacks, or leaf functions only."""
 
     def text(self) -> str:
         """The cursor as text for the caller."""

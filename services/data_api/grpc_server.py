@@ -34,7 +34,7 @@ _GRACE_S = 5.0
 _CONNECTION_AGE_S = 600.0
 """A connection presents its certificate once. After this time it must reconnect with one that is valid then."""
 _IDLE_S = 30.0
-"""A connection without a stream for so long is closed. gRPC would keep one without calls until its maximum age."""
+"""A connection without a stream for this time is closed. gRPC would keep one without calls until its maximum age."""
 
 log = structlog.get_logger("fleetprof.data")
 _reloads = structured("fleetprof.data")

@@ -16,9 +16,9 @@ STREAMS_OF_ONE = STREAMS // 4
 FOLLOWING = STREAMS - STREAMS // 4
 """Streams that follow, at the same time. Each stays open for hours, so the other slots are for streams that end."""
 UNREAD_S = 600.0
-"""A stream is cut if its caller takes no record for so long."""
+"""A stream is cut if its caller reads no record for this time."""
 OVERTIME_S = 60.0
-"""A stream that is past its time limit is cut if its caller takes no record for so long."""
+"""A stream past its time limit is cut if its caller reads no record for this time."""
 
 
 def nothing() -> None:

@@ -24,7 +24,7 @@ class Fault:
     what: str
     """What is wrong, with the text of the field."""
     instead: str
-    """What to do."""
+    """What to write instead."""
 
     def __str__(self) -> str:
         """One or two sentences for a person."""

@@ -10,5 +10,5 @@
 | `uploading` | the upload of many files and its effects, as events |
 | `source_tree` | source files below a folder, as one archive |
 | `source_archive`, `source_child` | the members of such an archive, and the process that lists them |
-| `terminal_tables`, `upload_progress`, `inspection_report` | answers, uploads in progress, and one file, in a terminal |
+| `terminal_tables`, `upload_progress`, `inspection_report` | terminal views of answers, uploads and one file |
 """

@@ -18,7 +18,7 @@ class SymbolAccess(Protocol):
     """
 
     def known(self, sha256s: Sequence[bytes]) -> Json:
-        """`KnownFiles`: the stored ones of these files, and what may be uploaded."""
+        """`KnownFiles`: the files that are stored, and the limits on uploads."""
 
     def upload(self, file: LocalFile, *, sent: Sent) -> Json:
         """`UploadAnswer`; `sent` is called with the number of bytes read so far."""

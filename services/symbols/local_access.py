@@ -34,7 +34,7 @@ class LocalSymbols:
         )
 
     def known(self, sha256s: Sequence[bytes]) -> Json:
-        """The stored ones of these files."""
+        """The files that are stored."""
         found = self._service.known(sha256s)
         return symbol_documents.known(
             self._service, (f for files in found.values() for f in files), allowed=True

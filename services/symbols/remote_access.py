@@ -44,7 +44,7 @@ class RemoteSymbols:
     """A `services.symbols.access.SymbolAccess` over HTTP. For one thread."""
 
     def __init__(self, url: str, token: str | None) -> None:
-        """Raises SettingsProblem for anything but an http or https URL, and for a token that would be sent unencrypted."""
+        """Raises SettingsProblem for an invalid http(s) URL, and for a token sent unencrypted to another machine."""
         try:
             parts = urlsplit(url)
             port = parts.port

@@ -20,7 +20,7 @@ Json = dict[str, Any]
 
 
 def terms(service: SymbolService, *, allowed: bool) -> Json:
-    """What may be uploaded."""
+    """The limits on uploads, and whether the caller may upload."""
     return {"allowed": allowed, "largest_bytes": service.largest_bytes}
 
 

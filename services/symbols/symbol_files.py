@@ -61,7 +61,7 @@ def files_at(paths: Sequence[Path], *, recursive: bool) -> Iterator[LocalFile]:
 
 
 def is_useful(path: Path) -> bool:
-    """Whether a file may contain symbols of running code: an ELF file that is neither an object file nor a core dump."""
+    """Whether a file may contain symbols of running code: an ELF file, but no object file or core dump."""
     try:
         with path.open("rb") as file:
             head = file.read(20)

@@ -61,7 +61,7 @@ class ListingQuery:
     limit: int = 100
     offset: int = 0
     days: int = 1
-    """Samples of the last so many days count."""
+    """Only samples of this many past days count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class SymbolService:
         self._announce = announce
 
     def known(self, sha256s: Iterable[bytes]) -> dict[bytes, list[DebugFile]]:
-        """The stored ones of these files, by SHA-256."""
+        """The files that are stored, by SHA-256."""
         with self.engine.connect() as connection:
             return candidates.known(connection, sha256s)
 

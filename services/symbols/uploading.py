@@ -57,7 +57,7 @@ class Sending:
         """The upload of this file begins."""
 
     def sent(self, count: int) -> None:
-        """So many of its bytes have been read."""
+        """`count` bytes of it have been read."""
 
 
 def upload(

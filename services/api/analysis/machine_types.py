@@ -163,7 +163,7 @@ def _compared(served: Served) -> Json:
 
 
 def _undecided(advice_by_method: Mapping[str, ServedWork]) -> bool:
-    """Whether a stress test must decide; without APU it must, because utilisation overestimates the remaining capacity."""
+    """Whether a stress test must decide; without APU it must, because utilisation overestimates free capacity."""
     advice = {found.advice for found in advice_by_method.values()}
     unclear = "apu" not in advice_by_method or advice_by_method["apu"].advice is Advice.UNCLEAR
     return unclear or len(advice) > 1 or any(found.curved for found in advice_by_method.values())

@@ -71,7 +71,7 @@ def encode_flame(summary: Json, flame: Flame, seconds_per_unit: float | None) ->
 
 
 def _back(parent: Int32) -> Int32:
-    """The distance from each node back to its parent: mostly small, so it compresses to a fifth of the parent's index."""
+    """The distance from each node back to its parent: mostly small, so it compresses to a fifth of an index."""
     back = np.arange(len(parent), dtype=np.int32) - parent
     back[:1] = 0
     return back
@@ -89,7 +89,7 @@ class _Texts:
         return list(self._places)
 
     def places(self, texts: Iterable[str]) -> Int32:
-        """The indices of these texts."""
+        """The indices of the given texts."""
         places = self._places
         return np.array([places.setdefault(text, len(places)) for text in texts], np.int32)
 

@@ -1,8 +1,8 @@
-r"""A call graph in Graphviz's language, safe for any function name (https://graphviz.org/doc/info/lang.html).
+r"""A call graph in Graphviz's language, safe for any function name.
 
-Names come from untrusted binaries and JITs. They appear in quoted strings only, and never as attributes or HTML. Quotes,
-backslashes (`\N`, `\l` are Graphviz escapes) and ampersands (entities) are escaped; control characters and lone surrogates
-are replaced.
+https://graphviz.org/doc/info/lang.html defines the language. Names come from untrusted binaries and JITs. They appear
+in quoted strings only, and never as attributes or HTML. Quotes, backslashes (`\N`, `\l` are Graphviz escapes) and
+ampersands (entities) are escaped; control characters and lone surrogates are replaced.
 """
 
 from collections.abc import Iterator

@@ -51,13 +51,13 @@ class QueryHandler:
     send_slots: SendSlots = field(default_factory=lambda: SendSlots(_SENT_AT_ONCE))
     """For answers that are sent part by part."""
     unread_s: float = UNREAD_S
-    """A client that accepts no part for so long is disconnected."""
+    """A client that accepts no part for this time is disconnected."""
 
     async def answer(self, request: Request, forms: Forms[_Query], query: _Query) -> Response:
         """The answer in the form that the request prefers, compressed if the request allows it.
 
-        The query runs in a thread when the form is written. Before it, this raises the Problems 406 and 422, and 503
-        for a file while too many are being sent; then it raises what the query raises.
+        The query runs in a thread when the form is written. Raises the Problems 406 and 422 before the query, 503 for a
+        file while too many are being sent, and what the query raises.
         """
         form = forms.chosen(request)
         name = file_name(request, form)

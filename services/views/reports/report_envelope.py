@@ -70,7 +70,7 @@ def left_out(reasons: Sequence[AnswerJson]) -> list[Text]:
 
 
 def columns(*names: str, wide: Sequence[str] = ()) -> Table:
-    """A table without lines: numbers are right-aligned; `wide` columns are left-aligned and share the remaining width."""
+    """A table without lines; numbers are right-aligned, `wide` columns left-aligned in the remaining width."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in names:
         if name in wide:
