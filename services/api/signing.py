@@ -68,7 +68,7 @@ class Marks:
         self._keep_s = keep_s
 
     def make(self, name: str) -> bool:
-        """True for the first caller only."""
+        """Create the mark; True for the first caller only."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
             os.close(os.open(self._folder / name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))

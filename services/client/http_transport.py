@@ -166,7 +166,7 @@ def _unpacked(response: http.client.HTTPResponse) -> Iterator[bytes]:
         case "gzip":
             unpack = zlib.decompressobj(wbits=_GZIP_WINDOW).decompress
         case "zstd":
-            import zstandard  # noqa: PLC0415 - the server chose it only where it is installed
+            import zstandard  # noqa: PLC0415 - the request offered zstd only if the package is installed
 
             unpack = zstandard.ZstdDecompressor().decompressobj().decompress
         case _:

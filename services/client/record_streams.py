@@ -26,7 +26,7 @@ class ProfileStream:
         """The design behind a day's weights, by UTC day; only of days that the stream has completed."""
 
     def __iter__(self) -> Iterator[Visit]:
-        """Raises `Refused`, `Broken`."""
+        """The remaining visits. Raises `Refused`, `Broken`."""
         for record in self._records:
             if record.HasField("design"):
                 self.designs[record.design.day] = record.design
@@ -91,7 +91,7 @@ class CaptureStream:
         self._records = records
 
     def __iter__(self) -> Iterator[Capture]:
-        """Raises `Refused`, `Broken`."""
+        """The remaining captures. Raises `Refused`, `Broken`."""
         for record in self._records:
             if record.HasField("capture"):
                 yield Capture(record.capture)

@@ -19,7 +19,7 @@ class Transport(Protocol):
         ...
 
     def captures(self, query: data_pb2.CaptureQuery) -> Iterator[data_pb2.CaptureRecord]:
-        """As `profiles`."""
+        """One stream of captures; otherwise as `profiles`."""
         ...
 
     def answer(self, route: str, parameters: Mapping[str, str], accept: str) -> bytes:

@@ -67,7 +67,7 @@ class RemoteSymbols:
         )
 
     def known(self, sha256s: Sequence[bytes]) -> Json:
-        """`/debug-files`."""
+        """The answer of `/debug-files`."""
         return self._ask("GET", "/debug-files", [("sha256", digest.hex()) for digest in sha256s])
 
     def upload(self, file: LocalFile, *, sent: Sent) -> Json:
@@ -80,11 +80,11 @@ class RemoteSymbols:
         return self._post("/sources", [("key", key)], lambda: archive.open("rb"), MEDIA_TYPE, sent)
 
     def listing(self, query: Mapping[str, str]) -> Json:
-        """`/symbols`."""
+        """The answer of `/symbols`."""
         return self._ask("GET", "/symbols", list(query.items()))
 
     def show(self, key: str) -> Json:
-        """`/symbols/KEY`."""
+        """The answer of `/symbols/KEY`."""
         return self._ask("GET", f"/symbols/{quote(key, safe='')}")
 
     def remove(self, key: str, sha256: bytes) -> Json:
@@ -92,7 +92,7 @@ class RemoteSymbols:
         return self._ask("DELETE", f"/symbols/{quote(key, safe='')}/{sha256.hex()}")
 
     def reprocessings(self) -> Json:
-        """`/reprocessings`."""
+        """The answer of `/reprocessings`."""
         return self._ask("GET", "/reprocessings")
 
     def close(self) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 AnswerJson = Mapping[str, Any]
 EVERYTHING = "{}"
-"""A selection without matchers, as answers write it."""
+"""A selection without matchers in an answer."""
 _HOUR_S = 3600
 _NOTHING = 1e-6
 _NARROW = 0.002

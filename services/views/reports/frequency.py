@@ -17,7 +17,7 @@ from services.views.terminal import share
 
 
 def frequency(answer: AnswerJson) -> RenderableType:
-    """The rows of /analysis/frequency, with what the model leaves out."""
+    """The rows of /analysis/frequency, with the model's limits."""
     return Group(render_report(answer, lambda: _body(answer)), *left_out(answer["left_out"]))
 
 
