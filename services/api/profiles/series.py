@@ -138,7 +138,7 @@ class SeriesRows(Answer):
 
 
 def series_columns(document: Json) -> Json:
-    """The answer of /series as JSON, made of `series_document`: the steps once, and columns over them for each line."""
+    """The JSON answer of /series from `series_document`: the steps once, and columns over them for each line."""
     timed = document["seconds_per_unit"] is not None
     steps = document["steps"]
     return {
@@ -167,12 +167,12 @@ def _intervals(intervals: Sequence[Json | None]) -> Json:
 
 
 def _rounded(value: float | None) -> float | None:
-    """To nine significant digits, half as many bytes as seventeen: the interval is wider by a million times that."""
+    """The value to nine significant digits, half as many bytes as seventeen. The interval is a million times wider."""
     return None if value is None else float(f"{value:.9g}")
 
 
 def series_document(selection: Selection, found: FoundSeries) -> Json:
-    """Steps and points as rows, for tables: of the command line, CSV and Arrow."""
+    """Steps and points as rows, for CSV, Arrow and the tables of the command line."""
     series, scale = found.series, found.kind.seconds_per_unit
     named: list[tuple[str, Json, int | None, tuple[Point, ...]]] = [("whole", {}, None, series.whole)]
     named += [("row", dict(line.key), line.function_id, line.points) for line in series.lines]

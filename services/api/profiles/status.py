@@ -1,4 +1,4 @@
-"""How the fleet is covered: /status."""
+"""The fleet's coverage and health: /status."""
 
 from typing import Literal
 

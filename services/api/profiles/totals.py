@@ -1,4 +1,4 @@
-"""What stands behind an answer."""
+"""The data behind an answer: samples, visits, coverage and totals."""
 
 from typing import Literal
 
@@ -91,7 +91,7 @@ class TotalsAnswer(Answer):
 
 
 def totals_document(totals: Totals, scale: float | None) -> Json:
-    """`scale` is the core-seconds of a unit; None: the event is not counted in time."""
+    """The totals of an answer; `scale` is the core-seconds of a unit, None: the event is not counted in time."""
     coverage = totals.coverage
     return {
         "samples": totals.samples,
