@@ -40,7 +40,7 @@ class LocalLedger:
         return NotBuilt(noted.reason, noted.until)
 
     @contextmanager
-    def claim(self, key: str, source_sha256: bytes, *, wait_s: float) -> Iterator["_LocalClaim | None"]:  # noqa: ARG002 - a dead process's lock is free at once, so one may wait
+    def claim(self, key: str, source_sha256: bytes, *, wait_s: float) -> Iterator["_LocalClaim | None"]:  # noqa: ARG002 - a dead process's lock is released at once
         """Waits until no other process builds it."""
         self._path(key, "").parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with self._path(key, ".lock").open("ab") as file:
@@ -55,7 +55,7 @@ class LocalLedger:
         is_of_it = noted is not None and noted.source_sha256 == source_sha256
         return known if is_of_it and isinstance(known, NotBuilt) else None
 
-    def fetch(self, key: str, entry: CacheEntry, into: Path) -> bool:  # noqa: ARG002 - what is here is all there is
+    def fetch(self, key: str, entry: CacheEntry, into: Path) -> bool:  # noqa: ARG002 - other ledgers fetch
         """Always False: a file that is missing in the folder is nowhere else, so its record is deleted."""
         self._path(key, ".json").unlink(missing_ok=True)
         return False
@@ -106,7 +106,7 @@ class _LocalClaim:
         self._write(sha256=sha256.hex(), reason="", until=0.0)
         return CacheEntry(sha256, self.source_sha256, producer())
 
-    def failed(self, failure: NotBuilt, *, unusable: bool) -> bool:  # noqa: ARG002 - only a store has another
+    def failed(self, failure: NotBuilt, *, unusable: bool) -> bool:  # noqa: ARG002 - only a store has other candidates
         """Record the failure with its time."""
         self._write(sha256="", reason=failure.reason, until=failure.until)
         return False

@@ -95,7 +95,7 @@ class KallsymsImage:
 
     @property
     def reason(self) -> str:
-        """What more detail requires."""
+        """Why the status is not FULL."""
         return "The kernel's own symbols name its functions; lines need its debug data."
 
     def frames(self, offsets: FileOffsets) -> ImageFrames:

@@ -3,7 +3,7 @@
     task                                    queue                         sent by
     symbolizer.ingest_capture(visit id)     symbolizer.new.0…15,          the collector, its sweep
                                             symbolizer.reprocess.0…15
-    symbolizer.build_symcache(key, path)    symbolizer.builds             a worker, for debug files too large to read at once
+    symbolizer.build_symcache(key, path)    symbolizer.builds             a worker, for large debug files
     symbolizer.name_functions(key, why)     symbolizer.names              an upload, a gateway's response, the sweep
 
 Messages need not be reliable: PostgreSQL has what remains to be ingested, and a sweep sends it again. So
