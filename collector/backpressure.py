@@ -4,10 +4,12 @@ A delay is harmless for a while: captures are safe in the archive, and only inge
 if a fleet is visited faster than its workers ingest, the backlog grows without end and answers get ever older. So
 the visits of a campaign are halved, hour by hour, until workers keep up, and doubled again once they have caught up:
 
-    backlog when an hour begins                                      change of this hour's visits
-    oldest waits > `LATE_S`, or more than `MAX_BACKLOG` captures     halved once more; twice if it waits > `VERY_LATE_S`
-    oldest waits < `CAUGHT_UP_S`, or fewer than `MIN_BACKLOG`        doubled once
-    else                                                             none
+    backlog when an hour begins                                    visits of the hour
+    more than `MAX_BACKLOG` captures, or at least `MIN_BACKLOG`    halved once more; twice if the oldest capture
+      and the oldest has waited longer than `LATE_S`                 has waited longer than `VERY_LATE_S`
+    fewer than `MIN_BACKLOG`, or the oldest has waited less        doubled once
+      than `CAUGHT_UP_S`
+    else                                                           as in the hour before
 
 An hour has one density from beginning to end, which its strata record (`storage.thinning`). Estimates therefore stay
 unbiased, and their intervals include the cost of fewer visits. A stratum's thinned hours of a day are weighted

@@ -18,7 +18,8 @@ DEFAULT_CAMPAIGN = Definition(
 """4 320 visits a day: about four per machine and day in a fleet of 1 000, which samples 22 s of 86 400.
 
 That estimates a function of 1 % within ± 8 % of its value a day; two visits a round would just reach 10 %. 99 Hz
-does not alias with timers of 100 or 1000 Hz. Costs, and reasons against longer or more visits: docs/overhead.md.
+does not run in lockstep with timers of 100 or 1000 Hz. For the costs, and reasons against longer or more visits, see
+docs/overhead.md.
 """
 
 

@@ -44,7 +44,7 @@ _log = structlog.get_logger("collector")
 
 
 def send_due(engine: Engine, dispatch: Callable[[list[Due]], int]) -> int:
-    """Send the captures that wait to be ingested again; the number sent."""
+    """Send tasks again for captures that wait to be ingested; the number sent."""
     with engine.connect() as connection:
         waiting = captures.due(connection, limit=_BATCH)
     return dispatch(waiting)
@@ -64,7 +64,7 @@ def announce_improved(engine: Engine, announce: Callable[[list[str]], int]) -> i
 
 
 def withdraw_symbols(engine: Engine, since: datetime | None) -> datetime:
-    """Withdraw symbols from one machine when another machine runs the binary; the `since` of the next call."""
+    """Withdraw symbols that a single machine sent once another machine runs the binary; the next call's `since`."""
     with engine.begin() as connection:
         withdrawn, until = answers.withdraw(connection, since)
     for one in withdrawn:

@@ -31,7 +31,7 @@ MAX_PARSED: Final = 16
 MAX_PARSED_BYTES: Final = 256 << 20
 """Memory for all cached tables but the newest."""
 MAX_LOOKED_AT: Final = 8
-"""Tables of one kernel's build that are combined, the best first; a build with more sets of modules is cut there."""
+"""Most tables of one kernel's build that are combined, the best first; further sets of modules are ignored."""
 
 Fetch = Callable[[DebugFile], OpenedFile | Missing]
 

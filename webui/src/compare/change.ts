@@ -9,7 +9,7 @@ export function verdictOf(row: DiffRow): Verdict {
   return row.delta > 0 ? 'more' : 'less';
 }
 
-/** Shown beside the colour, never replaced by it. */
+/** Shown in addition to the colour. */
 export const ARROWS: Readonly<Record<Verdict, string>> = { more: '▲', less: '▼', unsure: '·' };
 
 /** Differences of shares in percentage points: `+1.23`, `−0.40`. */
