@@ -40,7 +40,7 @@ class LocalLedger:
         return NotBuilt(noted.reason, noted.until)
 
     @contextmanager
-    def claim(self, key: str, source_sha256: bytes, *, wait_s: float) -> Iterator["_LocalClaim | None"]:  # noqa: ARG002 - a dead process's lock is released at once
+    def claim(self, key: str, source_sha256: bytes, *, wait_s: float) -> Iterator["_LocalClaim | None"]:  # noqa: ARG002 - death frees locks
         """Waits until no other process builds it."""
         self._path(key, "").parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with self._path(key, ".lock").open("ab") as file:

@@ -1,10 +1,10 @@
 """Heads of DWARF units: enough of .debug_info to determine what a file contains and what it left to other files.
 
 DWARF 2 to 5 (DWARF 5 §7.5.1), 32 and 64 bits, and GNU's split DWARF 4. Reads each unit's header and first
-entry; `symbolic` reads the entries below. Strategy: positions are not checked before a read, because a read past the
-end is short and detected. An invalid unit ends the walk, because the next unit's position is then unknown. The walk also ends at
-its limit of bytes, because all units may refer to the same bytes. The only error is `MalformedElf`, for sections that
-do not decompress.
+entry; `symbolic` reads the entries below. Strategy: the byte reader checks positions; a read past the end is short.
+An invalid unit ends the walk, because the next unit's position is then unknown. The walk also ends at its limit of
+bytes, because all units may refer to the same bytes. The only error is `MalformedElf`, for sections that do not
+decompress.
 """
 
 from collections.abc import Iterator

@@ -72,7 +72,7 @@ class Inspection:
     producer: str
     """Compiler of the first unit that states one."""
     split_ids: tuple[str, ...]
-    """Some ids of units whose split units are in other files, in hex, ascending; in a .dwo or .dwp file, its own ids."""
+    """Some ids of units whose split units are elsewhere, in hex, ascending; in a .dwo or .dwp file, its own ids."""
     split_name: str
     """File name of the first of them, as the compiler wrote it; '' in a .dwo or .dwp file."""
 

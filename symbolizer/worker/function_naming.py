@@ -69,7 +69,7 @@ class FunctionNamer:
         *,
         request_build: Callable[[ImageIdentity], None] | None = None,
     ) -> None:
-        """`request_build` is called for debug data too large to be read at once; the build calls this again at its end."""
+        """`request_build` is called for debug data too large to be read at once; the finished build calls back."""
         self._engine = engine
         self._source = source
         self._caches = caches
