@@ -1,6 +1,6 @@
 """The epoch of the dictionaries: how ingestions and the sweep of unused rows keep out of each other's way.
 
-A ingestion looks ids up, remembers them, and uses them later, in another transaction; meanwhile a
+An ingestion looks ids up, remembers them, and uses them later, in another transaction; meanwhile a
 sweep may find that nobody uses one of them. So every transaction that looks ids up or writes rows
 that use them first takes `hold`, and the ids a process remembers belong to the epoch they were
 looked up in. A sweep begins with the next epoch, alone: what was ingested before is in the tables for

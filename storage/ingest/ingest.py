@@ -65,7 +65,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """What came of a ingestion."""
+    """What came of an ingestion."""
 
     outcome: Literal["ingested", "already", "expired", "failed"]
     """`already`: this generation or a newer one is there; `expired`: its day was dropped by retention;

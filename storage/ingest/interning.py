@@ -40,7 +40,7 @@ OTHERS_CACHED: Final = 100_000
 """Of each other dictionary; 8 MB when full."""
 NAMES_CACHED: Final = 390_000
 """About as many as the images at hand keep; 23 MB when full, the names apart. With fewer than a fleet's hot
-programs have, more than half of a ingestion's time went into comparing names and looking them up."""
+programs have, more than half of an ingestion's time went into comparing names and looking them up."""
 NAMES_CHARACTERS: Final = 64 << 20
 """Of so many names, 172 each, files and programs with them; twice as many are held at most. A JIT's names may
 have thousands each, and would fill gigabytes by their number alone."""

@@ -56,7 +56,7 @@ class OlderDays(Protocol):
 class QueryEngine:
     """Answers selections; each answer is of one snapshot. Safe to share between threads.
 
-    It remembers stacks, functions and decoded cells and chunks whose rows are still the same (`caches`): what has ingested is in the
+    It remembers stacks, functions and decoded cells and chunks whose rows are still the same (`caches`): what has been ingested is in the
     next answer.
     """
 

@@ -1,4 +1,4 @@
-"""Rolling: what has ingested is merged into the cells, each visit exactly once.
+"""Rolling: what has been ingested is merged into the cells, each visit exactly once.
 
     SELECT … FROM rollup_queue … FOR UPDATE SKIP LOCKED, DELETE FROM rollup_queue …
 

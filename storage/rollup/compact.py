@@ -40,7 +40,7 @@ from storage.schema import exposure, rollup_long, rollup_long_built, sample_type
 from storage.snapshots.snapshot_cache import caching_snapshot
 
 CLOSED_AFTER = timedelta(hours=48)
-"""From a day's end on: captures have ingested, also those of machines that came back."""
+"""From a day's end on: captures have been ingested, also those of machines that came back."""
 MOST_ROWS = 0.5
 """Share of the rows of what it is made of that a bucket has at most: with more it saves less than it takes."""
 

@@ -27,7 +27,7 @@ from storage.schema import rollup, stratum
 from storage.snapshots.copy_binary import among
 
 ROLLED_UP_AFTER = timedelta(hours=1)
-"""From a day's end on: nearly all of its visits have ingested."""
+"""From a day's end on: nearly all of its visits have been ingested."""
 _PAIRS = 2_000_000
 """Decoded in one go, of facts and of moments: some 200 MB; more if a single hour of a single key has more."""
 _CLASSES = (-1, 0, 1, 2, 3)
