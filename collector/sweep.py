@@ -169,7 +169,7 @@ def drop_old(engine: Engine, archive: Archive, today: date, keep: Keep, stopping
             waiting=done.kept_back.waiting,
         )
     if done.busy:
-        _log.warning("facts too old stay: somebody reads facts all the time")
+        _log.warning("facts too old stay: facts are being read all the time")
     if done.raw.captures:
         _log.info("raw captures deleted", captures=done.raw.captures, never_ingested=done.raw.never_ingested)
     if done.cells or done.visits:

@@ -119,7 +119,7 @@ class SymbolRequester:
         """
         request = _request(ask, self._terms.limit)
         if request is None:
-            return AskOutcome.ABSENT, "It is known by its path only, so no file can be told to be it."
+            return AskOutcome.ABSENT, "It is known by its path only, so no file can be matched to it."
         try:
             return await self._request_and_accept(ask, request)
         except TRANSIENT_ERRORS:

@@ -31,7 +31,7 @@ _FREQUENCIES = (1e6, 1e11)
 LIMITS = (
     "Machines at different frequencies are taken to do the same work for an instruction: releases and requests may differ between them.",
     "How busy a machine is and how many CPUs are busy on a socket is allowed for by lines; which programs keep them busy is not.",
-    "Time that neighbours cost goes with no clock of its own: where all slow down together they press less, and that is told as waiting.",
+    "Time that neighbours cost goes with no clock of its own: where all slow down together they press less, and that counts as waiting.",
     "The model is a line in 1/f between and near the frequencies seen; turbo frequencies above them are not predicted.",
 )
 """What the fit leaves out, to be shown beside every prediction."""
@@ -69,7 +69,7 @@ class FleetFit:
     clipped: bool
     """A or B would have been negative, within what chance explains, and is 0."""
     load_correlation: float | None
-    """Of frequency and the load of machines, 0…1: near 1 the two can hardly be told apart. None: load does not vary."""
+    """Of frequency and the load of machines, 0…1: near 1 the two can hardly be separated. None: load does not vary."""
 
 
 def from_frequencies(

@@ -11,7 +11,7 @@ from analysis.input_checks import number, positive
 
 LIMITS = (
     "What part of a miss goes with the memory's clock is assumed, not measured: with all of it the figure is the most that latency does.",
-    "A program that is held up by the memory's bandwidth, not its latency, gains more from a faster memory than is said here.",
+    "A program that is held up by the memory's bandwidth, not its latency, gains more from a faster memory than this figure.",
 )
 """What is to be shown beside every prediction for another frequency of the memory."""
 

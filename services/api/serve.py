@@ -274,7 +274,7 @@ def _bind_unix(path: Path) -> socket.socket:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     if bound.connect_ex(str(path)) == 0:
-        raise CannotStart(f"Somebody listens on {path} already.")
+        raise CannotStart(f"Another process listens on {path} already.")
     bound.close()
     path.unlink(missing_ok=True)
     bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

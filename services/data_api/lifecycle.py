@@ -39,7 +39,7 @@ def serve_streams(service: StreamService, listen: DataListen | None, access: Acc
     def keep_watch() -> None:
         while not ending.wait(_LOOK_S):
             if unread := service.slots.end_unread():
-                log.warning("streams cut that nobody read", streams=len(unread))
+                log.warning("streams cut because the client did not read", streams=len(unread))
             service.slots.end_old(service.longest_s)
 
     watch = threading.Thread(target=keep_watch, name="data-watch", daemon=True)

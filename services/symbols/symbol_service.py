@@ -217,7 +217,9 @@ class SymbolService:
             files += 1
             size += len(content)
         if stopping():
-            raise QuestionDropped(f"Whoever sent the sources has gone; the first {files:,} files are stored.")
+            raise QuestionDropped(
+                f"The client that sent the sources has disconnected; the first {files:,} files are stored."
+            )
         return {"key": key, "files": files, "bytes": size, "skipped": skipped}
 
     def source(self, key: str, path: str) -> SourceText:

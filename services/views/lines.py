@@ -32,7 +32,7 @@ def lines(answer: AnswerJson) -> RenderableType:
         parts.append(Text(f"{left:,} more lines", style="dim"))
     if answer["without_line"] and itself["self"]:
         unknown = share(answer["without_line"] / itself["self"])
-        parts.append(Text(f"Of {unknown} of the self nobody knows the line.", style="dim"))
+        parts.append(Text(f"Of {unknown} of the self, the line is unknown.", style="dim"))
     return Group(*parts)
 
 

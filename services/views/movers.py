@@ -16,7 +16,7 @@ _NONE = "(none)"
 def movers(answer: AnswerJson) -> RenderableType:
     """The movers and their causes in the answer of `/api/v1/movers`."""
     if answer["unsaid"] is not None:
-        return Text(f"Nothing can be said to have moved. {answer['unsaid']['detail']}")
+        return Text(f"No mover is reported. {answer['unsaid']['detail']}")
     lines: list[RenderableType] = []
     if answer["movers"]:
         lines.append(_table(answer))

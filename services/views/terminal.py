@@ -141,7 +141,7 @@ def differences(answer: AnswerJson, *, rows: int = 20) -> RenderableType:
 def trust(answer: AnswerJson) -> RenderableType:
     """The reliability of the profile as a whole."""
     if answer["entropy"] is None:
-        return Text("Too few visits, or not drawn at random: nothing can be said.")
+        return Text("Too few visits, or not drawn at random: no estimate.")
 
     def measured(name: str) -> str:
         found = answer[name]

@@ -84,7 +84,7 @@ def application_id(engine: Engine, name: str) -> int:
     with engine.connect() as connection:
         id_ = connection.scalar(found)
     if id_ is None:
-        raise UnknownApplication(f"Nobody has sampled an application {name!r}.")
+        raise UnknownApplication(f"Unknown application {name!r}.")
     return int(id_)
 
 

@@ -115,7 +115,7 @@ class Budget:
                     hint='Choose a shorter time range, or add a matcher, e.g. application="…".',
                 )
             case Stop.DROPPED:
-                raise QuestionDropped("Whoever asked does not wait for the answer any more.")
+                raise QuestionDropped("The client no longer waits for the answer.")
 
     def take(self, size: int) -> None:
         """Note that so many bytes are about to be held. Raises as `check` does."""

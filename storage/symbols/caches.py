@@ -63,7 +63,7 @@ class BuildState:
     failed_until: datetime | None
     """The same file is not built again before."""
     building: bool
-    """Somebody builds it now."""
+    """A build is under way."""
     used_at: datetime | None
 
 

@@ -5,7 +5,7 @@ first, as the next generation, so that an upload of libc does not put 100 000 ca
 everything else and a better upload an hour later finds most of the work not done yet. Whoever
 ingests does not know of this: a capture that is ingested in the generation it was wanted in is done.
 
-A worker may be ingestion with the old symbols while `begin` looks: what it ingests within `LATE` after
+A worker may be ingesting with the old symbols while `begin` looks: what it ingests within `LATE` after
 is found by `feed`, and a reprocessing ends no sooner.
 """
 

@@ -204,7 +204,9 @@ class _Elf:
             if self._package:
                 return f"dwp:{split_ids[0]:016x}"
             if not split_ids:
-                raise MalformedImage("It is split DWARF without an id; nothing can be told to need it.")
+                raise MalformedImage(
+                    "It is split DWARF without an id, so no binary can be found that needs it."
+                )
             return f"dwo:{split_ids[0]:016x}"
         if elf.build_id:
             return elf.build_id.hex()

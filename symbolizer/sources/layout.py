@@ -61,7 +61,7 @@ def _layout(elf: ElfFile) -> SegmentMap | Missing:
         return Missing("Its segments are emptied and it does not say which linker made it.")
     if any(name in comment[0:_MAX_COMMENT] for name in _OTHER_LINKERS):
         return Missing(
-            "Its segments are emptied, and its linker's layout cannot be told without the executable: "
+            "Its segments are emptied, and its linker's layout cannot be determined without the executable: "
             "that, or a debug file by `eu-strip -f`, is needed too."
         )
     loads = elf.segments[elf.segments["type"] == PT_LOAD]

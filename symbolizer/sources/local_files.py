@@ -78,7 +78,7 @@ class LocalFiles:
         if not path.startswith("/") or _is_refused(path):
             return Missing(f"{path or 'It'} is no path of a file.")
         if not identity.is_certain:
-            return Missing(f"{path} has no build-id, so no file can be told to be it.")
+            return Missing(f"{path} has no build-id, so no file can be matched to it.")
         opened = open_elf(Path(path))
         if isinstance(opened, Missing):
             return opened

@@ -35,7 +35,7 @@ from symbolizer.sources.source import MAX_SPLIT_FILES, Found, Missing
 log = logging.getLogger(__name__)
 
 _ELF_KINDS: Final = (FileKind.EXECUTABLE, FileKind.DEBUGINFO, FileKind.SYMBOLS)
-_NONE: Final = Missing("Nobody uploaded it.")
+_NONE: Final = Missing("It was not uploaded.")
 _HEX: Final = frozenset("0123456789abcdef")
 
 

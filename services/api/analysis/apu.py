@@ -84,7 +84,7 @@ class Coefficient(Answer):
     value: float
     lo: float | None
     hi: float | None
-    measured: bool = Field(description="False: somebody gave it.")
+    measured: bool = Field(description="False: the request gave it.")
 
 
 class ApuAnswer(Answer):

@@ -61,7 +61,7 @@ class FrequencyTimesAnswer(Answer):
     runs: int
     base_mhz: float | None = Field(description="What slowdowns are against.")
     base_memory_mhz: float | None = Field(
-        description="The memory's frequency at the base; of several that of the fastest runs. Null: nobody said it."
+        description="The memory's frequency at the base; of several that of the fastest runs. Null: not known."
     )
     performance: float
     memory: Memory | None = Field(description="Its effect is assumed; null also where it was fitted.")

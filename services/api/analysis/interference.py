@@ -33,7 +33,7 @@ from storage.query.selections.selection import Selection
 class Source(Answer):
     """What trained the models of an answer: visits or experiments, never both."""
 
-    trained_by: str = Field(description="visits, the fleet's own, or experiments that somebody uploaded.")
+    trained_by: str = Field(description="visits, the fleet's own, or uploaded experiments.")
     experiments: str | None = Field(description="Their name.")
     visits: int = Field(
         description="Beside known neighbours, that trained the models; one that shows two targets counts twice."
@@ -70,7 +70,7 @@ class SoloRow(Answer):
     time_s: float | None = Field(description="Seconds, where experiments measured time.")
     lines: float = Field(description="Millions brought into the shared cache per CPU second.")
     gigabytes: float = Field(description="Read from memory and written to it per CPU second.")
-    cores: float = Field(description="That it keeps busy in a mix where nobody says.")
+    cores: float = Field(description="Cores it keeps busy in a mix that gives no number.")
     visits: int = Field(description="In which it had a chip to itself.")
     runs: int = Field(description="Of experiments, alone.")
 
@@ -125,7 +125,7 @@ class InterferenceAnswer(Answer):
     mixes: int = Field(
         description="Visits, or runs of experiments, beside known neighbours, that trained it."
     )
-    strangers: int = Field(description="Visits beside applications whose pressure nobody knows.")
+    strangers: int = Field(description="Visits beside applications of unknown pressure.")
     baseline: float | None = Field(description="Mean degradation of the mixes.")
     baseline_error: float | None = Field(description="Mean absolute error of saying just that.")
     error: float | None = Field(description="That of the function, on the same mixes.")

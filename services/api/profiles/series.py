@@ -34,7 +34,7 @@ class SeriesSteps(Answer):
         description="Of it, those of the selection in which the campaign drew visits."
     )
     weighed_seconds: list[float] = Field(
-        description="Of those, seconds of the UTC days on which visits ingested: core-seconds divided by these are cores busy on "
+        description="Of those, seconds of the UTC days with ingested visits: core-seconds divided by these are cores busy on "
         "average. 0 if too few have been ingested."
     )
     visits_drawn: list[int] = Field(description="Whatever came of them.")

@@ -76,7 +76,7 @@ class SharedCodeAnswer(Answer):
 class UserCaller(Answer):
     """A function that calls the one asked about, in one application."""
 
-    function: NamedFunction | None = Field(description="Null: nobody, stacks begin with it.")
+    function: NamedFunction | None = Field(description="Null: no caller, stacks begin with it.")
     share: float = Field(description="Of the application's stacks through it.", ge=0, le=1)
 
 

@@ -37,7 +37,7 @@ class VisitFailure(Answer):
     """Visits of the last day that ended alike: the same outcome, and the same text but for its numbers."""
 
     outcome: str
-    detail: str = Field(description="What the latest of them said, a sentence; may be empty.")
+    detail: str = Field(description="Message of the latest of them, a sentence; may be empty.")
     visits: int
     visits_last_hour: int
     machines: int = Field(description="Distinct ones.")

@@ -60,7 +60,7 @@ class TotalsAnswer(Answer):
         "(`FLEETPROF_LAKE_URL`) is not set or lacks their days. They are not covered."
     )
     weighed_seconds: float = Field(
-        description="Of those, seconds of the UTC days on which visits ingested: what estimates are of, and what core-seconds "
+        description="Of those, seconds of the UTC days with ingested visits: what estimates are of, and what core-seconds "
         "are divided by to be cores."
     )
     population: float = Field(

@@ -81,7 +81,7 @@ def _doubts(row: AnswerJson) -> list[str]:
     found = []
     if row["load_correlation"] is not None and row["load_correlation"] >= _CONFOUNDED:
         found.append(
-            f"frequency goes with the machines' load (correlation {row['load_correlation']:.2f}): the two are hardly told apart"
+            f"frequency goes with the machines' load (correlation {row['load_correlation']:.2f}): the two can hardly be separated"
         )
     if row["clipped"]:
         found.append("a term came out negative by chance and is 0")

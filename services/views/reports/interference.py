@@ -108,7 +108,7 @@ def _fit(answer: AnswerJson) -> list[Text]:
     if answer["strangers"]:
         lines.append(
             Text(
-                f"{answer['strangers']:,} visits beside others train nothing: nobody knows their pressure",
+                f"{answer['strangers']:,} visits beside others are not used: their pressure is unknown",
                 "dim",
             )
         )

@@ -139,7 +139,7 @@ def chosen_type(rows: Iterable[Any], selection: Selection) -> SampleType:
     near = get_close_matches(selection.event, events - {selection.event}, n=1, cutoff=0.7)
     hint = f"Did you mean {near[0]}? " if near else ""
     raise BadSelection(
-        f"Nobody has sampled {asked!r}.",
+        f"Unknown event {asked!r}.",
         hint=f"{hint}Events: {known}.",
         parameter="unit" if selection.event in events else "event",
     )

@@ -87,7 +87,7 @@ class CrossCheckQuestion:
 def _check(question: CrossCheckQuestion) -> None:
     if question.by not in LABELS:
         raise BadSelection(
-            f"Machines are not told apart by {question.by!r}.", hint=f"by= one of {', '.join(LABELS)}."
+            f"Machines cannot be grouped by {question.by!r}.", hint=f"by= one of {', '.join(LABELS)}."
         )
     if any(matcher.label == APPLICATION for matcher in question.selection.matchers):
         raise BadSelection(

@@ -153,7 +153,7 @@ def _pieces(model: Target) -> tuple[Piece, ...]:
 def _mix(question: TargetQuestion, ground: Ground, known: Mapping[str, Known], model: Target) -> Mix:
     unknown = sorted({name for name, _ in question.beside if name not in known})
     if unknown:
-        detail = f"Nobody knows how much {', '.join(unknown)} presses: {ground.stranger()}."
+        detail = f"The pressure of {', '.join(unknown)} is unknown: {ground.stranger()}."
         return Mix(np.nan, np.nan, None, Unavailable("too_little", detail))
     own = known[question.target]
     if question.cores is None:

@@ -53,7 +53,7 @@ class ExperimentGround:
         if not isfinite(self.peak_gbs):
             return None, Unavailable(
                 "too_little",
-                f"Nobody knows how much the memory of a chip of {self.platform} moves, and by that the pieces are cut. Name it "
+                f"It is unknown how much the memory of a chip of {self.platform} moves, and by that the pieces are cut. Name it "
                 f"(peak_gbs, --peak-gbs), or keep it: fleetprof calibrate memory MACHINE, or fleetprof calibrate set memory-bandwidth "
                 f"'{self.platform}' BYTES_PER_S.",
             )

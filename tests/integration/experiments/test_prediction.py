@@ -67,7 +67,7 @@ def test_added_by_the_command_line_they_foretell_unseen_mixes(
     assert "lines are whichever the experiments counted" in out
     code, out, _ = fleetprof(*words)
     assert code == 3
-    assert "Cannot say, too_little: Nobody knows how much the memory" in out
+    assert "Cannot say, too_little: It is unknown how much the memory" in out
     assert fleetprof("calibrate", "set", "memory-bandwidth", PLATFORM, str(PEAK * 1e9))[0] == 0
     assert fleetprof(*words)[0] == 0
     code, _, err = fleetprof(*words[:-1], "lab-8", "--peak-gbs", PEAK)
@@ -113,7 +113,7 @@ def test_a_mix_of_strangers_and_cores(operator: TestClient, measured: Lab) -> No
     mix: Json = {"target": name(3), "experiments": "lab"}
     stranger = asked(operator, beside="nobody", **mix)["mix"]["because"]["detail"]
     assert stranger.startswith(
-        "Nobody knows how much nobody presses: the experiments lab have no run of it alone"
+        "The pressure of nobody is unknown: the experiments lab have no run of it alone"
     )
     once = asked(operator, beside=f"{name(5)},{name(6)}", **mix)["mix"]
     same = asked(operator, beside=f"{name(5)}:1,{name(6)}:1", **mix)["mix"]

@@ -19,8 +19,8 @@ export const MEASURE_NAMES: Readonly<Record<Measure, string>> = {
 export const MEASURE_MEANINGS: Readonly<Record<Measure, string>> = {
   share: 'part of the selection’s CPU time',
   samples: 'samples that were taken: counted, not estimated',
-  'core-seconds': 'CPU time of the whole fleet in the covered time of days on which visits ingested',
-  cores: 'cores busy with it, averaged over the covered time of days on which visits ingested',
+  'core-seconds': 'CPU time of the whole fleet in the covered time of days with ingested visits',
+  cores: 'cores busy with it, averaged over the covered time of days with ingested visits',
   machines: 'so many of the fleet’s machines would do only this',
   money: 'core-hours times the price of one',
 };
