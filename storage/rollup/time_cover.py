@@ -178,7 +178,7 @@ def cover(state: State, first: int, end: int) -> Cover:
 
 
 def cover_by_hour(state: State, first: int, end: int) -> Cover:
-    """Cover each of the hours [first, end) since 1970 UTC with its own cells; the rest are hours that may be dropped."""
+    """Cover each of the hours [first, end) since 1970 UTC with its cells; the rest are hours that may be dropped."""
     return _part_days(state, [(first, end)], ())
 
 
