@@ -30,7 +30,7 @@ Int64s = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 MAX_DEPTH = 128
-"""Most functions of a stack that are kept; deeper stacks lose their middle (`fold`)."""
+"""Maximum depth of a stored stack, in functions; deeper stacks lose their middle (`fold`)."""
 _OUTER = 64
 _INNER = MAX_DEPTH - _OUTER - 1
 

@@ -36,7 +36,7 @@ def slots_for(entries: int) -> int:
 
 
 def entries_in(size: int) -> int:
-    """The most entries whose table takes no more than `size` bytes; 0 if the smallest table is larger."""
+    """The maximum number of entries of a table of at most `size` bytes; 0 if the smallest table is larger."""
     slots = size // SLOT_BYTES
     return 3 * (1 << slots.bit_length() - 1) // 4 if slots >= _FIRST_SLOTS else 0
 

@@ -19,7 +19,7 @@ from fleetpb import capture_pb2
 from storage.schema import DIMENSIONS
 
 MAX_LENGTH = 255
-"""Most characters of a label: values are indexed, and an index row has a limit."""
+"""Maximum characters of a label: values are indexed, and an index row has a limit."""
 
 _POD = "k8s.pod.label."
 """Prefix of a pod's own labels, as gateways send them (capture.proto)."""

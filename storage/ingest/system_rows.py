@@ -15,7 +15,7 @@ _INT2_MAX = (1 << 15) - 1
 _INT4_MAX = (1 << 31) - 1
 _INT8_MAX = (1 << 63) - 1
 _MOST_STATES = 32
-"""Most idle states of a CPU that are kept; the kernel has at most 10 (CPUIDLE_STATE_MAX)."""
+"""Maximum number of stored idle states of a CPU; the kernel has at most 10 (CPUIDLE_STATE_MAX)."""
 
 
 def cpu_rows(visit: VisitFacts, capture: capture_pb2.Capture) -> TableRows:

@@ -31,10 +31,10 @@ from storage.rollup.time_cover import Cover
 SHORTEST_PART_S = 6 * HOUR_S
 """A selection that does not begin and end at an hour uses cells if it is longer than this."""
 MOST_VISITS = 20_000
-"""Most visits that are read one by one beside cells; with more, merging is behind and cells save nothing."""
+"""Maximum number of visits read one by one beside cells; with more, merging is behind and cells save nothing."""
 MOST_LEFT = MOST_VISITS // 2
-"""Most visits left to the chunks. Above `MOST_VISITS` cells are not used for the whole range: a month of a thousand
-visits an hour became approximate. The other half is for edges, and for visits that wait to be merged."""
+"""Maximum number of visits left to the chunks. Above `MOST_VISITS` cells are not used for the whole range: a month of a
+thousand visits an hour became approximate. The other half is for edges, and for visits that wait to be merged."""
 _APPLICATION = "application"
 
 
@@ -109,7 +109,7 @@ class CellPlan:
 
     @property
     def least_visits(self) -> float:
-        """Visits per cell from which cells are no more expensive."""
+        """Visits per cell from which reading cells is at most as expensive as reading visits."""
         costs, of_all = self.costs, self.cube is EVENT
         if self.stacks:
             return costs.stacks_of_all if of_all else costs.stacks

@@ -33,7 +33,7 @@ from storage.snapshots import query_budget
 from storage.snapshots.copy_binary import Rows, TooMuch, read_rows
 
 MAX_LINES = 10_000_000
-"""Most rows of lines that are read for one query: about 500 MB while they are summed."""
+"""Maximum number of rows of lines read for one query: about 500 MB while they are summed."""
 _MARGIN = 0.8
 _AT_ONCE = 4096
 _LINE_BYTES = 72

@@ -40,7 +40,7 @@ log = logging.getLogger(__name__)
 
 
 class OlderDays(Protocol):
-    """Days whose facts are no more in PostgreSQL."""
+    """Days whose facts were dropped from PostgreSQL."""
 
     def reading(
         self, connection: Connection, source: SampleSource, selections: Sequence[Selection]
@@ -72,8 +72,8 @@ class QueryEngine:
     ) -> None:
         """Create an engine; `limits` bound each query, `cache_bytes` the decoded cells and chunks.
 
-        `files` has the stack files that `warm` maps. `older` opens the days whose facts are no more in PostgreSQL, at
-        the first query of them; None: they are not covered. `clock` returns seconds.
+        `files` has the stack files that `warm` maps. `older` opens the days whose facts were dropped from PostgreSQL,
+        at the first query of them; None: they are not covered. `clock` returns seconds.
         """
         self._engine = engine
         self._limits = limits or Limits()

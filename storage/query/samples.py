@@ -165,7 +165,7 @@ class ArchivedNames(Protocol):
     """Stacks and functions with the same ids that are kept longer than in the database."""
 
     def stacks(self, ids: Int64) -> Stacks:
-        """Those of these stacks that exist."""
+        """The requested stacks that exist."""
         ...
 
     def functions(self, ids: Int64) -> Sequence[Any]:
@@ -202,7 +202,7 @@ class SampleSource:
         return made
 
     def read(self, connection: Connection, selection: Selection, labels: tuple[str, ...] = ()) -> Samples:
-        """The samples of a selection, filtered by frames as it asks.
+        """The samples of a selection, after its frame filters.
 
         If there are more than one query may read, a random part of the visits represents all; `TooMuch` if visits are
         not a random sample. `connection` must be a snapshot.

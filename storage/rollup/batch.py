@@ -83,7 +83,7 @@ class Batch:
 
 
 def numbered(*columns: npt.NDArray[np.integer]) -> tuple[Int64, Int64]:
-    """Number distinct rows of several columns from 0 in their order: (a row of each number, number of each row)."""
+    """Number the distinct rows of several columns from 0, in order: (a row of each number, number of each row)."""
     order = np.lexsort(columns[::-1])
     fresh = np.zeros(len(order), np.bool_)
     fresh[:1] = True

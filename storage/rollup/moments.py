@@ -26,7 +26,7 @@ SLOTS = 62
 _LEAST_UNSET = 4
 """With fewer unset bits no estimate is given: with one, both 200 and 500 machines are estimated as 256."""
 MOST_MACHINES = 170
-"""The most machines that the bits can count."""
+"""Maximum number of machines that the bits can count."""
 
 
 @dataclass(frozen=True, slots=True)

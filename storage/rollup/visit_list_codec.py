@@ -38,7 +38,7 @@ LARGEST = 1 << 51
 _BITS = 3
 _PAIRS = struct.Struct("<BIII")
 _BITS_A_PAIR = 16
-"""Most bits per pair that are written and read, so that unpacked bits take no more than the pairs."""
+"""Maximum number of bits per pair that are written and read, so that unpacked bits take no more than the pairs."""
 _BEYOND = 1 << 31
 """Upper bound of function ids, exclusive."""
 Blobs = Sequence[bytes | memoryview]

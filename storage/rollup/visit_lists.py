@@ -18,10 +18,10 @@ from storage.arrays import Bool, Int64, among, by_pair, counts, group_starts, ru
 from storage.rollup.moments import Sums
 
 MOST_VISITS = 255
-"""Most visits of a listed cell: visit numbers are one byte each."""
+"""Maximum number of visits of a listed cell: visit numbers are one byte each."""
 _PAIRS_A_ROW = 5
-"""Pairs per function above which sums are stored. It balances bytes, where nine pairs may still take less, against time
-to read."""
+"""Pairs per function above which sums are stored. The limit balances bytes, where nine pairs may still take less,
+against time to read."""
 _CELL, _VISIT = 1, 6
 """Fields of `VisitLists` that count from 0."""
 

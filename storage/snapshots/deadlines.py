@@ -60,7 +60,7 @@ class Deadlines:
                 # It may wait for a slow server, which must not delay the next one.
                 try:
                     threading.Thread(target=call, name="deadline", daemon=True).start()
-                except RuntimeError:  # no more threads can be started: the next one then waits
+                except RuntimeError:  # no thread can be started: the next one then waits
                     _call_here(call)
 
     def _next(self) -> _Due:

@@ -79,9 +79,9 @@ class Budget:
         return max(self.limits.bytes - self._taken, 0)
 
     def stop(self, why: Stop) -> None:
-        """Stop the query: cancel a running statement now, everything else at the next checkpoint. The first reason counts.
+        """Stop the query: cancel a running statement now, everything else at the next checkpoint.
 
-        Returns when no statement of it can be running.
+        The first reason counts. Returns when no statement of it can be running.
         """
         with self._lock:
             if self._why is not None:

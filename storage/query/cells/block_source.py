@@ -23,8 +23,8 @@ HOT = 256
 """Functions with the largest self units, and as many with the largest total, whose squares are cached with a block:
 more than a page shows, and the same ones in most answers."""
 MOST_KNOWN = 4096
-"""Most functions of a block whose squares are cached: the hot ones and those of the last page. Those of a larger page
-are read for one query only."""
+"""Maximum number of functions of a block whose squares are cached: the hot ones and those of the last page. Those of a
+larger page are read for one query only."""
 ENTRY_BYTES = 96
 """Memory per function of a cell while a block is built."""
 SQUARE_BYTES = 120
@@ -100,7 +100,7 @@ class BlockSource:
         return here, False
 
     def open(self, keys: Sequence[Key], functions: Functions) -> Cells:
-        """The cells of hours and days with their versions and, as `functions` says, their moments by function."""
+        """The cells of hours and days with their versions and, depending on `functions`, their moments by function."""
         return self._read(read_cells.read_cells, keys, functions)
 
     def heads(self, keys: Sequence[Key]) -> Cells:
@@ -259,7 +259,7 @@ def mask_of(ids: Int64) -> Bool:
 
 
 class PeakReservation:
-    """Reserves budget for objects of which one is held at a time: the size of the largest."""
+    """Reserves budget for objects that are held one at a time: the size of the largest."""
 
     def __init__(self) -> None:
         self._taken = 0

@@ -172,7 +172,7 @@ class Entries:
 def open_block(
     rows: Int64, heads: Sums, entries: Entries, *, stored: int = 0, unpacked: int = 0
 ) -> OpenBlock:
-    """A block of these entries, whose cells are counted from 0; it knows the squares of no functions."""
+    """A block of these entries, whose cells are counted from 0, without squares of functions."""
     e = entries.by_function()
     divisor = int(np.gcd.reduce(np.concatenate((e.own, e.total)), initial=0)) or 1
     e = Entries(e.cell, e.function, e.own // divisor, e.total // divisor)
@@ -206,7 +206,7 @@ def open_block(
 def closed_block(
     rows: Int64, heads: Parts, amounts: WeightedAmounts, *, stored: int = 0, unpacked: int = 0
 ) -> ClosedBlock:
-    """A block of the amounts in its one cell; it knows the squares of no functions."""
+    """A block of the amounts in its one cell, without squares of functions."""
     a = amounts
     # Copies, so that a block cached for days does not keep the other unpacked columns alive.
     sums = FunctionSums(

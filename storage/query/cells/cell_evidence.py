@@ -126,7 +126,7 @@ class Merged:
         return self._moments_of(none, nobody(1), none, 1)
 
     def __len__(self) -> int:
-        """Delta visits."""
+        """The number of delta visits."""
         return len(self.visits)
 
     @property

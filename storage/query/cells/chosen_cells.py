@@ -34,7 +34,7 @@ from storage.snapshots.decoded_cache import array_bytes
 AT_ONCE = 24
 """Hours or days read at a time: unpacking each by itself took 300 ms of CPU for a week of one application, not 100."""
 MOST_KNOWN = 512
-"""Most functions of a cached block, unless more are requested at once."""
+"""Maximum number of functions of a cached block, unless more are requested at once."""
 
 
 @dataclass(frozen=True, slots=True)

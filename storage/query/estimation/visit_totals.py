@@ -17,8 +17,8 @@ _DENSE = 4_000_000
 _AT_ONCE = 300_000
 """Facts gathered at once, counted once per row."""
 _BLOCK = 64
-"""Least facts of a block. A block has as many facts as there are visits, if these are more, so that its sums take no
-more memory than they."""
+"""Minimum number of facts of a block. A block has as many facts as there are visits, if these are more, so that its
+sums take no more memory than its facts."""
 
 
 _Amounts = npt.NDArray[Any]

@@ -35,11 +35,11 @@ from storage.snapshots.decoded_cache import DecodedCache
 from storage.snapshots.snapshot_cache import cached_per_snapshot
 
 MAX_FACTS = 20_000_000
-"""Most facts that are read for one query: about 1 GB while they are summed."""
+"""Maximum number of facts read for one query: about 1 GB while they are summed."""
 MAX_CHUNKS = 200_000
 MAX_BYTES = 512 << 20
 WHOLE = 256
-"""Number of equal parts that visits are divided into by their random ids."""
+"""Number of parts that visits are divided into by their random ids."""
 _MARGIN = 0.8
 """Margin below the limits, because parts differ in size."""
 TIME_UNIT = "nanoseconds"
