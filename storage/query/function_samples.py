@@ -2,8 +2,8 @@
 
 Three questions need stacks, which are then read but only summed. First: do functions that were merged by naming occur
 in one stack? Then everything is computed from stacks. Second: how many units have an unnamed function in their stack?
-Third: how many units lack their outermost callers? A fleet without either never reads stacks. Sums by application are
-in the applications' cells.
+Third: how many units lack their outermost callers? Otherwise stacks are
+never read. Sums by application are in the applications' cells.
 """
 
 from collections.abc import Callable
