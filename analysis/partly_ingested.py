@@ -10,8 +10,8 @@ visits: those drawn for each that has come to an end, ingested or failed. Of a s
 
     w = N · T' / Σ(s/p) · 1/p
 
-where T' leaves out the pieces of which nothing is said, because too little of them has ingested. Given how many visits of each
-pool have ended, Σ w·y over a piece has the expected value that it has once all have ingested, if waiting is independent of
+where T' leaves out the pieces of which nothing is said, because too little of them has been ingested. Given how many visits of each
+pool have ended, Σ w·y over a piece has the expected value that it has once all have been ingested, if waiting is independent of
 what a visit saw given its piece and stratum. Where nothing waits p is 1 and weights are those of `weights`.
 Sources: docs/numbers.md; Särndal, Swensson, Wretman, Model Assisted Survey Sampling, §9.8 and §15.6.
 """
@@ -171,7 +171,7 @@ class _Day:
         return ~joint
 
     def pools(self, piece: int, apart: Bool) -> _Pools | None:
-        """Those of a piece, by its place; None: too little has ingested.
+        """Those of a piece, by its place; None: too little has been ingested.
 
         Strata are joined in order until a pool may expect `EXPECTED` visits that have ended; those apart stand alone.
         """

@@ -138,7 +138,7 @@ def equal(visits: Float) -> Weights:
 
 
 def _joined(stratum: Int, alike: Int, day: Int, ingested: Float) -> Int:
-    """Number of the variance stratum of each row; -1 for rows of days without a ingested visit.
+    """Number of the variance stratum of each row; -1 for rows of days without an ingested visit.
 
     Going through a day's strata in order, those that are alike beside each other, a group is closed as soon as it
     has `ENOUGH` visits; what is left at the end of those alike goes to the last one closed of them, and what is

@@ -1,4 +1,4 @@
-"""Merges into cells, one of the collector's jobs: what has ingested, then days that are closed.
+"""Merges into cells, one of the collector's jobs: what has been ingested, then days that are closed.
 
 Readers see what waits as well as what is merged, so nothing is urgent: waiting makes a transaction large,
 and a cell that many visits touch is then written once for all of them.

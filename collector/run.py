@@ -58,7 +58,7 @@ class Pace:
     merge_look_s: float = 5.0
     """Between looks for enough ingested visits to be merged into cells."""
     merge_s: float = 60.0
-    """A ingested visit waits no longer than this for its rollup."""
+    """An ingested visit waits no longer than this for its rollup."""
     tidy_s: float = 3600.0
     """Between sweeps of the whole archive and of old days."""
     describe_s: float = 30.0

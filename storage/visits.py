@@ -1,8 +1,8 @@
 """Visits: the row that is written before a machine is called, and its one outcome.
 
 The id, the inclusion probability and the UTC day and hour of a visit are fixed at its draw, by the
-collector's clock, and never change: a retry or a ingestion after midnight finds the same ones. So are the
-cluster and the kernel of its machine: a ingestion a week later does not call the past by today's names.
+collector's clock, and never change: a retry or an ingestion after midnight finds the same ones. So are the
+cluster and the kernel of its machine: an ingestion a week later does not call the past by today's names.
 """
 
 from collections import Counter

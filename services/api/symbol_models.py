@@ -1,4 +1,4 @@
-"""The answers about symbols as OpenAPI describes them; `services.symbols.symbol_documents` makes them."""
+"""OpenAPI models of the answers about symbols; `services.symbols.symbol_documents` makes the answers."""
 
 from typing import Literal
 

@@ -27,7 +27,7 @@ PAGE_VISITS = 256
 MOST_FUNCTIONS = 300_000
 """That are remembered between pages: about 100 MB."""
 POLL_S = 1.0
-"""Between two looks for what has ingested."""
+"""Between two looks for what has been ingested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class DayOver:
 
 @dataclass(frozen=True, slots=True)
 class Looking:
-    """Nothing of a page matched; or, following, nothing new has ingested."""
+    """Nothing of a page matched; or, following, nothing new has been ingested."""
 
     place: Place
 
@@ -52,7 +52,7 @@ class Walker:
     """Walks for all streams of a process. Safe to share between threads."""
 
     def __init__(self, source: Source, *, poll_s: float = POLL_S) -> None:
-        """`poll_s`: between two looks for what has ingested."""
+        """`poll_s`: between two looks for what has been ingested."""
         self._source = source
         self._poll_s = poll_s
         self._functions = Functions()

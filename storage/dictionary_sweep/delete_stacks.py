@@ -1,7 +1,7 @@
 """Deleting stacks: first from the hash table, then their functions.
 
 Of each block of functions, and of each piece of `stack_sealed`, that holds some nobody uses the others are written
-anew. What is no longer in the hash table is never given to a ingestion again; a sweep that ends between the two
+anew. What is no longer in the hash table is never given to an ingestion again; a sweep that ends between the two
 leaves functions that the next one deletes.
 """
 

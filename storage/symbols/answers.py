@@ -30,7 +30,7 @@ from storage.symbols.keys import checked
 LOOK_BACK: Final = timedelta(hours=24)
 """The first look for binaries that a second machine runs takes in what ingested since then."""
 OVERLAP: Final = timedelta(minutes=2)
-"""A ingestion becomes visible when its transaction ends, later than the moment it is noted with."""
+"""An ingestion becomes visible when its transaction ends, later than the moment it is noted with."""
 _LOCK: Final = 0x666C_7961_7301
 
 

@@ -73,7 +73,7 @@ def _changes(since: ColumnElement[Any], binary_key: str | None = None, *, of_kno
         debug_file.c.quality > int(Quality.NONE),
         debug_file.c.changed_at > since,
     )
-    # Once a capture has ingested with what was built, whoever ingested it has begun the reprocessing (`note_symbols`).
+    # Once a capture has been ingested with what was built, whoever ingested it has begun the reprocessing (`note_symbols`).
     tables = (
         select(symcache.c.binary_key, symcache.c.built_at.label("at"))
         .join(binary, binary.c.key == symcache.c.binary_key)

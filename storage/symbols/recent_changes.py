@@ -1,4 +1,4 @@
-"""Which binaries' symbols changed lately: a worker that remembers images asks before it ingests.
+"""Which binaries' symbols changed lately: a worker that remembers images asks before it is ingested.
 
 Without it a worker would go on with what it found before an upload until it looks again by itself,
 and a reprocessing would ingest the old names once more.

@@ -4,7 +4,7 @@ A worker that is told of one capture takes others that wait along and ingests th
 what a transaction and a dictionary's new rows cost is then paid once. When nothing waits it ingests the one.
 
 Whatever fails, PostgreSQL still says what remains to be done: a failure gives the lease back with its
-reason and the collector's sweep sends the capture again; one that can never ingest is quarantined.
+reason and the collector's sweep sends the capture again; one that can never be ingested is quarantined.
 """
 
 import hashlib

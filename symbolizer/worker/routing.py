@@ -25,7 +25,7 @@ BUILDS: Final = "symbolizer.builds"
 
 
 def new_queue(partition: int) -> str:
-    """The queue of captures that nobody has ingested yet."""
+    """The queue of captures that nobody has been ingested yet."""
     return f"symbolizer.new.{partition % PARTITIONS}"
 
 

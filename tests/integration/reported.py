@@ -31,7 +31,7 @@ _NO_ANSWER = 3
 
 
 def check_reports(whole: Selection, platforms: tuple[str, ...], folder: Path) -> None:
-    """Ask every report for all of a ingested past with these two platforms; `FLEETPROF_DATABASE_URL` says where it is."""
+    """Ask every report for all of an ingested past with these two platforms; `FLEETPROF_DATABASE_URL` says where it is."""
     asking = _Asking(("--from", format_time(whole.start), "--to", format_time(whole.end)))
     shown = asking.told(ratios.RatioAnswer, "cpi", "--by", "platform")
     assert "cycles / instructions" in shown

@@ -1,4 +1,4 @@
-"""Which applications should run on which platforms: /analysis/affinity."""
+"""The assignment of applications to platforms that takes the fewest cycles: /analysis/affinity."""
 
 from typing import Annotated
 

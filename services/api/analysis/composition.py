@@ -1,4 +1,4 @@
-"""What the fleet's work is made of over time: /analysis/composition."""
+"""Shares of the fleet's work by a label over time: /analysis/composition."""
 
 from math import isfinite
 from typing import Annotated

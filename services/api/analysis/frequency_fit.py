@@ -1,4 +1,4 @@
-"""How time goes with the frequency in a fleet that runs at several: /analysis/frequency-fit."""
+"""Applications' time as a function of the frequency, in a fleet that runs at several: /analysis/frequency-fit."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""How much slower an application runs beside others on a chip: /analysis/interference."""
+"""An application's slowdown beside others on a chip: /analysis/interference."""
 
 from typing import Annotated
 
@@ -176,7 +176,7 @@ def interference_document(selection: Selection, found: FoundTarget) -> Json:
 
 
 def source_document(source: FoundSource) -> Json:
-    """What trained the models."""
+    """The data that trained the models."""
     return {
         "trained_by": "experiments" if source.experiments else "visits",
         "experiments": source.experiments or None,
@@ -187,7 +187,7 @@ def source_document(source: FoundSource) -> Json:
 
 
 def chip_document(platform: str, lines: str, peak_gbs: float | None, *, seen: bool) -> Json:
-    """Whose chips an answer is about."""
+    """The chips that an answer is about."""
     return {"platform": platform, "lines": lines, "peak_gbs": peak_gbs, "peak_is_seen": seen}
 
 
@@ -227,7 +227,7 @@ def _piece_document(piece: Piece) -> Json:
 
 def _mix_document(mix: Mix) -> Json:
     found = mix.prediction
-    known = mix.lines == mix.lines  # NaN where a neighbour's pressure is not known
+    known = mix.lines == mix.lines  # NaN if a neighbour's pressure is unknown
     return {
         "lines": mix.lines if known else None,
         "gigabytes": mix.gigabytes if known else None,
@@ -240,7 +240,7 @@ def _mix_document(mix: Mix) -> Json:
 
 
 def named_numbers(text: str, parameter: str) -> list[tuple[str, float | None]]:
-    """`checkout:0.1,feed` as names and their numbers; None: none is given. Raises `BadSelection`."""
+    """`checkout:0.1,feed` as names and their numbers; None: no number. Raises `BadSelection`."""
     found: list[tuple[str, float | None]] = []
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, colon, number = part.rpartition(":")

@@ -1,4 +1,4 @@
-"""What really moved between two selections, and why: /movers."""
+"""Significant changes between two selections and their causes: /movers."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -214,7 +214,7 @@ def last_day(selection: Selection, now: datetime | None = None) -> Selection:
 
 
 def base_of(selection: Selection, before: str, start: str = "", end: str = "") -> Selection:
-    """What the selection is compared with: `before` earlier, or from `start` to `end`. Raises `BadSelection`."""
+    """The base of a selection: `before` earlier, or from `start` to `end`. Raises `BadSelection`."""
     if not (start or end):
         earlier = timedelta(seconds=parse_length(before, parameter="before"))
         return replace(selection, start=selection.start - earlier, end=selection.end - earlier)

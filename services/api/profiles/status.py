@@ -1,4 +1,4 @@
-"""How the fleet is covered: /status."""
+"""The fleet's coverage and health: /status."""
 
 from typing import Literal
 
@@ -102,7 +102,7 @@ class StatusAnswer(Answer):
         description="FLEETPROF_PRICE_PER_CORE_HOUR, to show core-seconds as money; null: not set."
     )
     latest: str | None = Field(
-        description="Draw of the newest visit that has ingested; null before the first."
+        description="Draw of the newest visit that has been ingested; null before the first."
     )
     symbols: SymbolsStatus
 

@@ -81,7 +81,7 @@ def test_where_visits_cannot_say_the_newest_experiments_do_and_it_is_told(
 ) -> None:
     before = asked(operator, target=name(3))
     assert before["source"]["trained_by"] == "visits"
-    assert before["because"]["detail"] == "No visit of the selection has ingested."
+    assert before["because"]["detail"] == "No visit of the selection has been ingested."
     upload(operator, measured.content, "old")
     few = "\n".join(measured.text.splitlines()[:-239]).encode()
     upload(operator, few, "new")
@@ -91,7 +91,7 @@ def test_where_visits_cannot_say_the_newest_experiments_do_and_it_is_told(
     assert found["source"]["instead_of_visits"] == before["because"]
     code, out, _ = fleetprof("report", "interference", name(3), "--peak-gbs", PEAK)
     assert code == 0
-    assert "visits cannot say, too_little: No visit of the selection has ingested." in out
+    assert "visits cannot say, too_little: No visit of the selection has been ingested." in out
     named = asked(operator, target=name(3), experiments="new")
     assert named["because"]["reason"] == "too_little"
     assert "The experiments new cannot tell" in named["because"]["detail"]
@@ -99,7 +99,7 @@ def test_where_visits_cannot_say_the_newest_experiments_do_and_it_is_told(
     operator.delete("/api/v1/experiments/old")
     both = asked(operator, target=name(3))["because"]
     assert both["detail"].startswith(
-        "No visit of the selection has ingested. The experiments new cannot tell: "
+        "No visit of the selection has been ingested. The experiments new cannot tell: "
     )
     gone = asked(operator, target=name(9), experiments="new")["because"]["detail"]
     assert gone == f"The experiments new have no run of 'p09' beside others on {PLATFORM}; they have p03."

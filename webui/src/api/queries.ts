@@ -93,7 +93,7 @@ export function useLabels(place: Place, enabled: boolean, find = '') {
   });
 }
 
-/** Asked every two seconds until the first capture has ingested, then every ten. */
+/** Asked every two seconds until the first capture has been ingested, then every ten. */
 export function useStatus() {
   return useQuery({
     queryKey: ['status'],

@@ -801,7 +801,7 @@ export interface paths {
         };
         /**
          * Binaries by what they hide
-         * @description Binaries that captures hold, with the samples that pass through code of theirs that has no name, what is stored for them, and how far the ingestion of better symbols is.
+         * @description Binaries that captures hold, with the samples that pass through code of theirs that has no name, what is stored for them, and how far reprocessing with better symbols is.
          */
         get: operations["symbols"];
         put?: never;
@@ -4151,7 +4151,7 @@ export interface components {
         };
         /**
          * SeriesPoints
-         * @description What a line has in each step; null: no visit of the step saw anything of the selection, or too few have ingested.
+         * @description What a line has in each step; null: no visit of the step saw anything of the selection, or too few have been ingested.
          *
          *     Of a step whose visits could have seen some of the selection, and none did, `core_seconds` say how much there is at most.
          */
@@ -4200,7 +4200,7 @@ export interface components {
             start: string[];
             /**
              * Too Few Ingested
-             * @description Visits wait, and too few have ingested for estimates: the step has what was observed, and null for figures of the fleet.
+             * @description Visits wait, and too few have been ingested for estimates: the step has what was observed, and null for figures of the fleet.
              */
             too_few_ingested: boolean[];
             /**
@@ -4215,7 +4215,7 @@ export interface components {
             visits_waiting: number[];
             /**
              * Weighed Seconds
-             * @description Of those, seconds of the UTC days on which visits ingested: core-seconds divided by these are cores busy on average. 0 if too few have ingested.
+             * @description Of those, seconds of the UTC days on which visits ingested: core-seconds divided by these are cores busy on average. 0 if too few have been ingested.
              */
             weighed_seconds: number[];
         };
@@ -4795,7 +4795,7 @@ export interface components {
             events: components["schemas"]["EventStatus"][];
             /**
              * Latest
-             * @description Draw of the newest visit that has ingested; null before the first.
+             * @description Draw of the newest visit that has been ingested; null before the first.
              */
             latest: string | null;
             machines: components["schemas"]["MachinesStatus"];
@@ -5206,7 +5206,7 @@ export interface components {
             symbolized: number;
             /**
              * Uncovered Share
-             * @description Share of the covered machine-time on days without a ingested visit.
+             * @description Share of the covered machine-time on days without an ingested visit.
              */
             uncovered_share: number;
             /**
@@ -7789,7 +7789,7 @@ export interface operations {
             query?: {
                 /** @description Of the last record received: go on behind it. */
                 cursor?: string;
-                /** @description Do not end: send what ingests (captures: is archived) from now on. */
+                /** @description Do not end: send what is ingested (captures: archived) from now on. */
                 follow?: boolean;
                 /** @description A larger record comes without its content, as RECORD_TOO_LARGE. */
                 max_record_bytes?: number | null;
@@ -7893,7 +7893,7 @@ export interface operations {
             query?: {
                 /** @description Of the last record received: go on behind it. */
                 cursor?: string;
-                /** @description Do not end: send what ingests (captures: is archived) from now on. */
+                /** @description Do not end: send what is ingested (captures: archived) from now on. */
                 follow?: boolean;
                 /** @description A larger record comes without its content, as RECORD_TOO_LARGE. */
                 max_record_bytes?: number | null;

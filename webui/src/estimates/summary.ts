@@ -110,7 +110,7 @@ function designed(totals: Totals): Remark[] {
   if (totals.uncovered_share > NEGLIGIBLE) {
     remarks.push({
       text: `${(100 * totals.uncovered_share).toFixed(1)} % of machine-time without a visit`,
-      why: 'On these days no visit has ingested: nothing is said of them.',
+      why: 'On these days no visit has been ingested: nothing is said of them.',
       warn: true,
     });
   }

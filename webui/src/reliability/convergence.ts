@@ -24,7 +24,7 @@ export function visitsFor(fit: Fit, distance: number): number {
 }
 
 /**
- * Visits of the campaign still to ingest for this distance; ≤ 0 where there are enough.
+ * Visits of the campaign still to be ingested for this distance; ≤ 0 where there are enough.
  *
  * Of 1000 visits 50 may have had the selection, and so will 1 of 20 to come: 10 more that have it are 200 visits.
  */

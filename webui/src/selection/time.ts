@@ -23,7 +23,7 @@ export function secondsBack(from: string): number | null {
   return m ? Number(m[1]) * UNITS[m[2]] : null;
 }
 
-/** How often a live page asks again: often enough to see a visit ingest, rarely for long ranges. */
+/** How often a live page asks again: often enough to see a visit ingested, rarely for long ranges. */
 export function refreshEvery(range: { from: string; to: string }): number | false {
   if (!isLive(range)) return false;
   const back = secondsBack(range.from);

@@ -71,7 +71,7 @@ export function Figures({ totals, failed, unit, status, campaign }: Props) {
 function waitingNote(captures: StatusAnswer['captures']): string {
   if (captures.quarantined > 0) return `${count(captures.quarantined)} quarantined after failing`;
   return captures.oldest_waiting_s === null
-    ? 'all have ingested'
+    ? 'all have been ingested'
     : `oldest for ${roughly(captures.oldest_waiting_s)}`;
 }
 

@@ -110,7 +110,7 @@ def test_a_step_of_which_too_little_has_ingested_says_so():
         line["points"][1] |= {"share": None, "lo": None, "hi": None, "core_seconds": None, "cores": None}
     text = text_of(series.series(found))
     assert "…" in text.splitlines()[2]
-    assert "… too few of the step's visits have ingested yet" in text
+    assert "… too few of the step's visits have been ingested yet" in text
 
 
 @given(st.lists(st.one_of(st.none(), st.floats(0, 1))))

@@ -49,7 +49,7 @@ function NothingYet({ status }: { status: StatusAnswer }) {
         {outcomes.length === 0
           ? 'The first visits are under way; this page fills itself.'
           : `Visits so far: ${outcomes.map(([outcome, n]) => `${count(n)} ${outcome}`).join(', ')}. `}
-        {status.captures.waiting > 0 && `${count(status.captures.waiting)} waiting to ingest.`}
+        {status.captures.waiting > 0 && `${count(status.captures.waiting)} waiting to be ingested.`}
       </p>
     </div>
   );
