@@ -196,8 +196,8 @@ def strata_of(rows: Rows, time: CoveredTime, asked: Float, edges: Sequence[Rows]
 def _alike(strata: Int64, stratum: Int64, first: Int64) -> Int64:
     """The strata, with those that differ only in their density as one; `first` belongs to each `stratum`.
 
-    They have different weights. But a comparison permutes visits among equal machines, so an hour that was thinned has a
-    counterpart in one that was not.
+    They have different weights. But a comparison permutes visits among equal machines, so an hour that was thinned
+    has a counterpart in one that was not.
     """
     known, place = np.unique(stratum, return_index=True)
     return first[place[np.searchsorted(known, strata)]]
