@@ -19,10 +19,9 @@ import numpy as np
 from scipy import special
 
 from analysis.arrays import Bool, Float
+from analysis.confidence import LEVEL
 from analysis.moments import Moments
 
-LEVEL = 0.95
-"""Share of intervals that contain what they estimate."""
 FEW = 3.0
 """Contributing visits below which a row is marked: most of it comes from one machine or two."""
 DEGREES = 4.0

@@ -11,6 +11,7 @@ import numpy as np
 from scipy import special
 
 from analysis.arrays import Float
+from analysis.confidence import LEVEL, student
 from analysis.errors import BadShape, Constant, InsufficientData
 
 _ROUNDING = 1e-20
@@ -46,15 +47,15 @@ class Fit:
         """Fitted values for rows of x without the intercept's column; (m, k − 1) → (m,)."""
         return np.asarray(_design(x) @ self.coefficients)
 
-    def half_width(self, x: Float, level: float = 0.95) -> Float:
+    def half_width(self, x: Float, level: float = LEVEL) -> Float:
         """Half of the interval that holds a *new observation* at each row of x; (m,)."""
         design = _design(x)
         variance = self.sigma**2 + np.einsum("ij,jk,ik->i", design, self.covariance, design)
         return np.asarray(self.t(level) * np.sqrt(np.maximum(variance, 0.0)))
 
-    def t(self, level: float = 0.95) -> float:
+    def t(self, level: float = LEVEL) -> float:
         """Quantile of Student's t for a two-sided interval."""
-        return float(special.stdtrit(self.df, (1 + level) / 2))
+        return student(self.df, level)
 
     def outliers(self, level: float) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
         """Observations whose residual's interval does not hold 0; (n,).

@@ -15,8 +15,9 @@ from scipy import special
 
 from analysis import moments
 from analysis.arrays import Bool, Float, Int, sums
+from analysis.confidence import LEVEL
 from analysis.errors import BadShape
-from analysis.estimate import DEGREES, FEW, LEVEL
+from analysis.estimate import DEGREES, FEW
 from analysis.input_checks import numbers
 from analysis.weights import Weights
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse, special
 
+from analysis import confidence
 from analysis.arrays import Float, Int, sums
 from analysis.convergence import Curve, fit
 from analysis.measured import Measured
@@ -124,7 +125,7 @@ def halves(table: VisitTable, seed: int, top: int | None = None) -> Measured:
         sides[1] = 1 - sides[0]
         one, other = _shares_of(sides, profiles)
         distances[number] = manhattan(one, other, top)
-    lo, hi = np.quantile(distances, [0.025, 0.975])
+    lo, hi = np.quantile(distances, confidence.tails())
     return Measured(float(distances.mean()), float(lo), float(hi))
 
 
@@ -246,5 +247,5 @@ def _jackknifed(value: float, without: list[float]) -> Measured:
         return Measured(value, value, value)
     spread = np.asarray(without) - np.mean(without)
     error = float(np.sqrt((groups - 1) / groups * (spread @ spread)))
-    t = float(special.stdtrit(groups - 1, 0.975))
+    t = confidence.student(groups - 1)
     return Measured(value, value - t * error, value + t * error)

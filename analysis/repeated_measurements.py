@@ -2,8 +2,8 @@
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special
 
+from analysis import confidence
 from analysis.input_checks import enough, positives
 from analysis.measured import Measured
 
@@ -18,5 +18,5 @@ def mean_of(what: str, values: ArrayLike) -> Measured:
     mean = float(found.mean())
     if len(found) < 2:
         return Measured(mean, 0.0, float("inf"))
-    half = float(special.stdtrit(len(found) - 1, 0.975) * found.std(ddof=1) / np.sqrt(len(found)))
+    half = float(confidence.student(len(found) - 1) * found.std(ddof=1) / np.sqrt(len(found)))
     return Measured(mean, max(0.0, mean - half), mean + half)

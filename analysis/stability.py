@@ -12,6 +12,7 @@ from enum import StrEnum
 import numpy as np
 from scipy import special
 
+from analysis import confidence
 from analysis.convergence import FARTHEST
 from analysis.input_checks import numbers, positive, same_length
 from analysis.measured import Measured
@@ -111,7 +112,7 @@ def shifted_days(
     places = np.flatnonzero(known)
     if len(places) < 3:
         return ()
-    value, error = value[places], ((hi - lo) / 2 / float(special.ndtri(0.975)))[places]
+    value, error = value[places], ((hi - lo) / 2 / confidence.normal())[places]
     middle = np.array([np.median(np.delete(value, day)) for day in range(len(value))])
     apart = np.abs(value - middle)
     p = 2 * special.ndtr(-apart / np.hypot(error, np.median(error)))

@@ -5,7 +5,8 @@ from dataclasses import fields
 import numpy as np
 
 from analysis import estimate, moments
-from analysis.estimate import LEVEL, Estimates
+from analysis.confidence import LEVEL
+from analysis.estimate import Estimates
 from analysis.visit_table import VisitTable
 from analysis.weights import CLASSES, equal
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from analysis import confidence
 from analysis.arrays import Float, Int, sums
 from analysis.diff import Diff, compare
 from analysis.errors import BadShape, Contradictory
@@ -152,5 +153,5 @@ def _distances(
 
 
 def _spread(values: Float) -> Measured:
-    lo, hi = np.quantile(values, [0.025, 0.975])
+    lo, hi = np.quantile(values, confidence.tails())
     return Measured(float(values.mean()), float(lo), float(hi))

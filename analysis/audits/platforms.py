@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
+from analysis import confidence
 from analysis.arrays import Bool, Float
 from analysis.errors import BadShape
-from analysis.estimate import LEVEL
 from analysis.false_discovery import benjamini_hochberg, error_rate
 from analysis.ratios import Ratios
 
@@ -76,7 +76,7 @@ def _log_error(ratios: Ratios, known: Bool) -> Float:
     """Standard error of the logarithm, from the interval; ∞ of a single visit."""
     safe = np.where(known, ratios.value, 1.0)
     width = np.log(np.where(known, ratios.hi, 1.0) / safe)
-    return np.asarray(width / special.stdtrit(ratios.degrees, (1 + LEVEL) / 2), np.float64)
+    return np.asarray(width / special.stdtrit(ratios.degrees, confidence.tails()[1]), np.float64)
 
 
 def _degrees(variances: list[Float], degrees: tuple[Float, Float]) -> Float:

@@ -7,8 +7,8 @@ contradict the model is for the caller to say, who knows what the columns mean.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import special
 
+from analysis import confidence
 from analysis.arrays import Float
 
 _NOISE = 0.02
@@ -41,7 +41,7 @@ class RelativeFit:
         """Columns whose coefficient is below 0 by more than chance: with an interval of twice the width."""
         if self.df < 1:
             return tuple(np.flatnonzero(self.free < 0).tolist()) if self._worst > _NOISE else ()
-        half = 2 * float(special.stdtrit(self.df, 0.975)) * self._free_spread * np.sqrt(np.diag(self.inverse))
+        half = 2 * confidence.student(self.df) * self._free_spread * np.sqrt(np.diag(self.inverse))
         # A coefficient that is 0 comes out of rounding as one a little below.
         least = 1e-9 * np.abs(self.free).max()
         return tuple(np.flatnonzero(self.free + half < -least).tolist())

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special
 
+from analysis import confidence
 from analysis.arrays import Float
 from analysis.measured import Measured
 
@@ -53,7 +53,7 @@ class Terms:
         return Measured(a / b, min(lo, a / b), max(hi, a / b))
 
     def _t(self) -> float:
-        return float(special.stdtrit(max(self.df, 1.0), 0.975))
+        return confidence.student(max(self.df, 1.0))
 
 
 def _open(value: float) -> Measured:

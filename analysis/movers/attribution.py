@@ -13,6 +13,7 @@ from enum import StrEnum
 
 import numpy as np
 
+from analysis import confidence
 from analysis.arrays import Float
 from analysis.errors import BadShape, Constant, InsufficientData
 from analysis.false_discovery import FALSE_DISCOVERIES, benjamini_hochberg
@@ -166,7 +167,7 @@ def _by_resampling(
 
 
 def _measured(value: float, resampled: Float) -> Measured:
-    lo, hi = np.nanquantile(resampled, [0.025, 0.975])
+    lo, hi = np.nanquantile(resampled, confidence.tails())
     return Measured(value, min(float(lo), value), max(float(hi), value))
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from analysis import confidence
 from analysis.arrays import Float
 from analysis.errors import Constant, Contradictory
 from analysis.input_checks import enough, numbers, positive, same_length, varied
@@ -59,7 +60,7 @@ def forecast(rate: ArrayLike, load: ArrayLike, full: float = 1.0) -> Capacity:
     varied("request rates", x)
     line = fit(x[:, None], y)
     intercept, slope = (float(value) for value in line.coefficients)
-    if slope <= 0 or line.t_p[1] > 0.05:
+    if slope <= 0 or line.t_p[1] > confidence.ERROR:
         raise Constant("Load does not rise with the request rate: something else keeps these machines busy.")
     limit = (full - intercept) / slope
     if limit <= 0:

@@ -11,8 +11,8 @@ from enum import StrEnum
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import special
 
+from analysis import confidence
 from analysis.arrays import Float
 from analysis.errors import Contradictory
 from analysis.input_checks import enough, number, positive, positives, same_length
@@ -118,4 +118,4 @@ def _at_least_one(value: float, most: float) -> float:
 
 
 def _quantile(degrees: float) -> float:
-    return float(special.stdtrit(min(degrees, 1e9), 0.975))
+    return confidence.student(min(degrees, 1e9))

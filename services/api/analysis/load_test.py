@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
+from analysis.confidence import LEVEL
 from services.api.analysis.envelope import Figure, NoAnswerReason, because_document, figure_document
 from services.api.answer import Answer, Json
 from services.api.formats.documents import forms_of
@@ -59,7 +60,7 @@ class LoadTestAnswer(Answer):
     rows_total: int
     interval_level: float | None = Field(
         description="Of the intervals of all rows' differences; higher than 0.95 where many rows are compared and few differ.",
-        ge=0.95,
+        ge=LEVEL,
         le=1,
     )
     because: NoAnswerReason | None

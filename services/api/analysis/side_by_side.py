@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
+from analysis.confidence import LEVEL
 from services.api.analysis.envelope import Figure, figure_document
 from services.api.analysis.model_answers import OfMachines, of_machines
 from services.api.answer import Answer, Json
@@ -43,7 +44,7 @@ class SideAnswer(OfMachines):
 
     first: str
     second: str
-    interval_level: float = Field(description="Of the intervals of factors.", ge=0.95, le=1)
+    interval_level: float = Field(description="Of the intervals of factors.", ge=LEVEL, le=1)
     rows: list[SideRow]
 
 

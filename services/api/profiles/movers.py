@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
+from analysis.confidence import LEVEL
 from analysis.movers.significant_movers import LEAST
 from services.api.answer import Answer, Json
 from services.api.formats.documents import forms_of
@@ -110,7 +111,7 @@ class MoversAnswer(Answer):
     interval_level: float | None = Field(
         description="Of the intervals of all differences; higher than 0.95 where many rows are compared and few differ. Null without "
         "a random design.",
-        ge=0.95,
+        ge=LEVEL,
         le=1,
     )
     part: float = Field(

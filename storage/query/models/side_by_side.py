@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from analysis.audits.platforms import side_by_side
-from analysis.estimate import LEVEL
+from analysis.confidence import LEVEL
 from analysis.measured import Measured
 from analysis.ratios import Ratios
 from storage.errors import BadSelection
