@@ -26,7 +26,7 @@ _BEND_SPREAD: Final = 0.7
 _SCALE_SPREAD: Final = 5.0
 """Prior spread of ln S around the law through the points. It decides if all points are at the maximum distance."""
 _SCATTER: Final = 0.03
-"""Of a point on a logarithmic scale, a mean of sixteen random subsets."""
+"""Standard deviation of ln M of a point, which is a mean of sixteen random subsets."""
 _MOST_STEPS: Final = 100
 _LARGEST: Final = 690.0
 """Largest logarithm that `exp` accepts."""

@@ -1,14 +1,14 @@
 """Errors of this package: misuse by callers, and data without an answer.
 
 AnalysisError(ValueError)
-├── BadShape            developer: the given arrays do not belong together
+├── BadShape               developer: the given arrays do not belong together
 └── NotEstimable           user: the data cannot answer; `reason` identifies the class for programs
-    ├── InsufficientData       collect more: fewer observations than the model needs
-    ├── NotANumber      fix the source: a value is missing, NaN, infinite or out of range
-    ├── Constant        collect data that varies: a model cannot learn from constant data
-    ├── Contradictory   fix the source, or do not use the model: the values cannot all be true
-    ├── Unreachable     relax the request: nothing satisfies it
-    └── Unbounded       nothing to choose: everything satisfies the request
+    ├── InsufficientData   collect more: fewer observations than the model needs
+    ├── NotANumber         fix the source: a value is missing, NaN, infinite or out of range
+    ├── Constant           collect data that varies: a model cannot learn from constant data
+    ├── Contradictory      fix the source, or do not use the model: the values cannot all be true
+    ├── Unreachable        relax the request: nothing satisfies it
+    └── Unbounded          nothing to choose: everything satisfies the request
 """
 
 from typing import ClassVar

@@ -9,7 +9,7 @@ from storage.migrate import missing
 from storage.schema import visit
 
 LARGE_SKEW_S = 5.0
-"""Of a machine's clock against the collector's; network delay alone causes some tenths of a second."""
+"""Limit for a machine's clock against the collector's; network delay alone causes some tenths of a second."""
 
 
 @dataclass(frozen=True, slots=True)

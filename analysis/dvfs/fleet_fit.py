@@ -5,7 +5,7 @@ divided by time. An instruction takes A cycles on the chip and waits B seconds. 
 instructions, so that it reproduces the total time: with one frequency it is the ratio of sums that CPI is.
 
 Governors act per machine, and visits of one machine share its other properties. So the interval is the wider of two
-jackknife intervals, over machines and over visits. If a frequency is known from one machine only, the answer is
+jackknife intervals, over machines and over visits. If a frequency is known from one machine only, the interval is
 unbounded.
 """
 

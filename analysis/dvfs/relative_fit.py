@@ -54,7 +54,7 @@ def relative_fit(columns: Float, time: Float) -> RelativeFit:
     design = columns / time[:, None]
     ones = np.ones(len(time))
     value, _ = optimize.nnls(design, ones)
-    # Of the design, not of its Gram matrix: beside 1, a term of 1e-9 would there be lost as rounding.
+    # The pseudo-inverse is of the design: in its Gram matrix a term of 1e-9 next to 1 would be lost as rounding.
     half = np.linalg.pinv(design)
     free = half @ ones
     left, free_left = ones - design @ value, ones - design @ free

@@ -3,7 +3,7 @@
 Each dimension is tested twice: did its mix change between values with different shares, and did one value change beyond
 the others (`decomposition`)? Permuting visits between the two selections within strata gives the distribution by
 chance; Benjamini and Hochberg's procedure over all tests keeps false results below 5 %. Resampling visits gives the
-interval of the explained part. Of two with equal explained parts, a mix comes first, since it is a cause, while a
+interval of the explained part. If two explain equal parts, the mix comes first, since it is a cause, while a
 change within only shows a location. Two values that always occur together (a release built by a new compiler) cannot be
 separated, and the result has both.
 """

@@ -113,7 +113,7 @@ def joined(parts: Sequence[States]) -> States:
 
 
 def largest_disagreement(hardware: States, system: States) -> float:
-    """Largest overlap difference of the two sources over the same cores or machines, 0…1: the cost of the assumed independence."""
+    """Largest overlap difference of the two sources over the same cores or machines, 0…1: the error of independence."""
     if len(hardware.overlap) != len(system.overlap):
         raise BadShape("Both ways have to speak of the same cores.")
     enough("cores", len(hardware.overlap), 1)

@@ -19,7 +19,7 @@ _STILL_NAMED = """
     AND (d.alias_of IS NULL OR NOT EXISTS (
         SELECT FROM "binary" b JOIN capture_binary c ON c.binary_id = b.binary_id WHERE b.key = d.binary_key))
 """
-"""The target of a nameless function's alias stays while a capture holds its binary.
+"""The target of an alias stays, and so does the alias, a nameless function, while a capture holds its binary.
 
 Even when every stack uses the target itself, a worker with old symbols may still ingest the nameless function, which
 must resolve to the target."""

@@ -102,7 +102,7 @@ class SegmentReading:
         labels: tuple[str, ...],
         read: Callable[[Selection, SampleType, tuple[str, ...], Selected, int], Samples],
     ) -> Samples:
-        """Read the selection; if it exceeds the limit of one answer, a random part of the visits, as from PostgreSQL."""
+        """Read the selection; beyond the limit of one answer, a random part of the visits, as from PostgreSQL."""
         kind, campaign_id = self.sample_type(selection), self._catalogue.campaign(selection)
         selected = self._selected(selection, kind, labels)
         try:

@@ -1,4 +1,4 @@
-"""Selects the gateways that the collector asks for missing symbols: one request at a time in the whole fleet.
+"""Selects the gateways that the collector asks for missing symbols: one gateway per binary at a time.
 
 A binary that has names, or a candidate with names, is not requested. Unconfirmed answers come first
 (`storage.symbols.answers`), then the binaries that hide the most samples. The gateway is on a machine that ran the
