@@ -1,1 +1,4 @@
-"""Whom to visit, when and how long; the visits themselves; the brake (DIGEST G1, G2, G4)."""
+"""Chooses machines to visit, the time and length of each visit, makes the visits, and stops failing campaigns.
+
+Source: DIGEST G1, G2, G4.
+"""

@@ -1,7 +1,7 @@
-"""Where the event loop hands over work that blocks: the database, and the archive's disk.
+"""Threads for the event loop's blocking work: the database, and the archive's disk.
 
-Work that fails because the database is away is done again until it is back, so that a restart of
-PostgreSQL is a pause, not an error; whoever waits holds its place, so nothing piles up.
+Work that fails because the database is unavailable is repeated until it succeeds, so a restart of
+PostgreSQL is a pause, not an error. The caller waits meanwhile, so no work accumulates.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from storage.errors import DatabaseBusy, DatabaseFull, DatabaseUnavailable
 
 THREADS = 4
 TRANSIENT_ERRORS = (DatabaseUnavailable, DatabaseBusy, DatabaseFull)
-"""Errors of the database that time or an operator mends; the same work may succeed later."""
+"""Database errors that end with time or an operator's help; the same work may succeed later."""
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -24,17 +24,16 @@ class BlockingExecutor:
     """Runs blocking work on a few threads of its own, one transaction a call."""
 
     def __init__(self, stop: asyncio.Event, *, failed: Callable[[], None] = lambda: None) -> None:
-        """Once `stop` is set nothing waits for a database any more; `failed` is called when that is away."""
+        """After `stop` is set, no call waits for the database; `failed` is called when it is unavailable."""
         self._stop = stop
         self._failed = failed
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="collector-executor")
         self._outage = Outage("the database")
 
     async def run(self, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        """The result of `work(*args, **kwargs)`, which must be safe to do again after it failed.
+        """The result of `work(*args, **kwargs)`, which must be safe to repeat after a failure.
 
-        Raises whatever it raises, but waits for a database that is away, busy or full, unless the
-        collector is to stop.
+        Raises what `work` raises, but waits while the database is unavailable, busy or full, unless `stop` is set.
         """
         loop = asyncio.get_running_loop()
         while True:
@@ -51,7 +50,7 @@ class BlockingExecutor:
                 return result
 
     def close(self) -> None:
-        """Wait for the work that is being done; take no more."""
+        """Wait for running work and accept no more."""
         self._threads.shutdown(wait=True, cancel_futures=True)
 
 

@@ -1,8 +1,8 @@
-"""The failure brake: a campaign whose visits fail too often stops itself (DIGEST G4).
+"""The failure brake stops a campaign whose visits fail too often (DIGEST G4).
 
 Pure: the outcomes of the latest visits in, a verdict out. A profiler that cannot reach a good part
-of the machines has lost its sample, and one that hurts them must not go on until a person has
-looked; `fleetprof campaigns resume NAME` releases the brake, and visits from before are forgotten.
+of its machines has lost its sample, and one that hurts them must not go on until a person has
+looked. `fleetprof campaigns resume NAME` releases the brake; earlier visits do not count after that.
 """
 
 from collections import Counter
@@ -12,13 +12,13 @@ from storage.schema import Outcome
 from storage.visit_history import Ending
 
 MIN_VISITS = 5
-"""Failures before the brake may act: one machine that is down for a moment stops nothing."""
+"""Failures before the brake may act: one machine that is down for a moment does not stop a campaign."""
 
 
 def stop_reason(
     latest: Sequence[Ending], *, campaign: str, threshold: float, fewest: int = MIN_VISITS
 ) -> str | None:
-    """The sentence that says why the campaign must stop; None: it may go on.
+    """A sentence with the reason why the campaign must stop; None: it may go on.
 
     `latest` are the campaign's latest visits that ended since it was last started, at most its
     window; `threshold` is the share of failures among them (0…1) that stops it.

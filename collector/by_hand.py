@@ -1,4 +1,4 @@
-"""A visit that someone asks for: one machine, now, outside every round and every figure of the fleet."""
+"""A visit on request: one machine, now, outside all rounds and all figures of the fleet."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ from storage.visit_history import Ingestion
 
 
 def schedule(engine: Engine, machine: str, visitor: Visitor) -> ScheduledVisit:
-    """Write down that the machine is visited now; also one that is disabled. Raises `UnknownMachine`."""
+    """Record that the machine, enabled or not, is to be visited now. Raises `UnknownMachine`."""
     now = visitor.clock()
     sweep.create_partitions(engine, now.date())
     with engine.begin() as connection:
@@ -36,9 +36,9 @@ async def run_visit(
     counted: Counted = NO_COUNTERS,
     on_progress: Callable[[float, int], None],
 ) -> VisitResult:
-    """Visit the machine and write down how it went.
+    """Visit the machine and record the outcome.
 
-    Interrupted, the visit ends as lost. Raises `BadPlan`, `StorageError`.
+    If interrupted, the visit ends as lost. Raises `BadPlan`, `StorageError`.
     """
     visit_id = scheduled.visit_id
     try:
@@ -56,7 +56,7 @@ async def run_visit(
 
 
 def wait_for_ingestion(engine: Engine, visit_id: UUID, *, seconds: float) -> Ingestion | None:
-    """Wait until the visit's capture is ingested or given up, at most `seconds`; how far it is then."""
+    """Wait until the visit's capture is ingested or quarantined, at most `seconds`; its state then."""
     deadline = time.monotonic() + seconds
     while True:
         with engine.connect() as connection:

@@ -1,4 +1,4 @@
-"""Figures of a platform from what a gateway measured, or somebody with a stress test of their own (DIGEST A1, D2)."""
+"""A platform's figures from a gateway's measurements, or from a person's own stress test (DIGEST A1, D2)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,9 +14,9 @@ from storage.calibrations import ANY, Calibration, Kind
 def overlap_figure(
     single: Sequence[float], both: Sequence[float], platform: str, workload: str = ANY, machine: str = ""
 ) -> Calibration:
-    """The overlap coefficient from throughputs of one thread and of both, one entry a repetition.
+    """The overlap coefficient from throughputs of one thread and of both, one entry per repetition.
 
-    Raises `analysis.errors.NotEstimable`: contradictory where both threads did more than twice one's work.
+    Raises `analysis.errors.NotEstimable`: contradictory if both threads did more than twice the work of one.
     """
     found = from_throughput(single, both)
     figure = Calibration(
@@ -49,5 +49,5 @@ def _of_repetitions(
 
 
 def _bounded(figure: Calibration, lo: float, hi: float) -> Calibration:
-    """With its interval, where repetitions gave one."""
+    """The figure with its interval, if there were repetitions."""
     return replace(figure, lo=lo, hi=hi) if isfinite(hi) else figure

@@ -1,6 +1,6 @@
-"""One Calibrate call: have a machine measured by its gateway, and say what came.
+"""One Calibrate call: a gateway measures its machine and returns the results.
 
-Unlike a visit, somebody waits for it: what goes wrong is raised.
+Unlike a visit, the call raises on failure: a person waits for its result.
 """
 
 import math
@@ -18,10 +18,10 @@ from fleetpb import gateway_pb2, gateway_pb2_grpc
 _Request = gateway_pb2.CalibrateRequest
 _Refusal = gateway_pb2.CalibrateRefusal
 _PATIENCE_S = 30.0
-"""On top of the measuring: connecting, and making the memory that loads are spread over."""
+"""Added to the time of measuring: connecting, and allocating the memory that loads are spread over."""
 _MOST_VALUES = 1000
 _MOST_TEXT = 256
-"""As much of a platform's name as the inventory keeps."""
+"""Length to which the inventory cuts a platform's name."""
 
 
 class Workload(StrEnum):
@@ -41,11 +41,11 @@ _WORKS = {
 
 @dataclass(frozen=True, slots=True)
 class CalibrationResult:
-    """What a gateway measured; one value a repetition, all above 0."""
+    """A gateway's measurements; one value per repetition, all above 0."""
 
     platform: str
     engine: str
-    """What did the work."""
+    """The program that did the work."""
     single: tuple[float, ...] = ()
     both: tuple[float, ...] = ()
     latency_ns: tuple[float, ...] = ()
@@ -54,22 +54,22 @@ class CalibrationResult:
     cache_bytes: int = 0
     reading_cpus: int = 0
     disturbed: int = 0
-    """Repetitions that are not there."""
+    """Repetitions that were discarded."""
     changes: tuple[str, ...] = ()
-    """Ways in which the gateway changed what was asked."""
+    """Ways in which the gateway changed the request."""
     doubts: tuple[str, ...] = ()
     """Reasons to doubt the figures."""
 
 
 def smt_request(work: Workload, seconds: float, repetitions: int) -> _Request:
-    """Throughput of one thread of a core and of both."""
+    """Request for the throughput of one thread of a core and of both."""
     return _Request(
         what=_Request.SMT, work=_WORKS[work], duration_ms=round(seconds * 1000), repetitions=repetitions
     )
 
 
 def memory_request(seconds: float, repetitions: int) -> _Request:
-    """Latency and bandwidth."""
+    """Request for latency and bandwidth."""
     return _Request(what=_Request.MEMORY, duration_ms=round(seconds * 1000), repetitions=repetitions)
 
 
@@ -81,10 +81,10 @@ async def calibrate(
     platform: str = "",
     on_progress: Callable[[float], None] = lambda _done: None,
 ) -> CalibrationResult:
-    """Have the machine measured; `on_progress` gets the share that is done, 0…1.
+    """Measure the machine; `on_progress` gets the share that is done, 0…1.
 
-    A machine that says it is of another `platform` than this one is not measured: its figure would take the place of
-    another platform's. Empty: any will do.
+    A machine that reports another platform than `platform` is not measured: its figure would replace that of
+    another platform. Empty: any platform is accepted.
 
     Raises `CalibrationFailed`, `NoAnswer`, `MalformedReply`, `BadAddress`, `BadCredentials`.
     """
@@ -92,7 +92,7 @@ async def calibrate(
         stub = gateway_pb2_grpc.GatewayStub(channel)
         begin = end = None
         try:
-            # grpc.aio gives None for what it cannot parse.
+            # grpc.aio yields None for a message that it cannot parse.
             async for reply in stub.Calibrate(request, timeout=request.duration_ms / 1000 + _PATIENCE_S):
                 kind = reply.WhichOneof("reply") if isinstance(reply, gateway_pb2.CalibrateReply) else None
                 if kind == "begin" and begin is None:
@@ -116,7 +116,7 @@ async def calibrate(
 
 
 def _check_platform(begin: gateway_pb2.CalibrateBegin, wanted: str) -> None:
-    """Raises `CalibrationFailed` where the machine is not what it is taken for."""
+    """Raises `CalibrationFailed` if the machine's platform is not `wanted`."""
     named = begin.platform[:_MOST_TEXT]
     if wanted and named != wanted:
         raise CalibrationFailed(
@@ -129,7 +129,7 @@ def _check_platform(begin: gateway_pb2.CalibrateBegin, wanted: str) -> None:
 def _checked(
     request: _Request, begin: gateway_pb2.CalibrateBegin, end: gateway_pb2.CalibrateEnd
 ) -> CalibrationResult:
-    """What came, if it can be. Raises `MalformedReply`."""
+    """The measurements, if they are plausible. Raises `MalformedReply`."""
     smt = request.what == _Request.SMT
     wanted = (end.single, end.both) if smt else (end.latency_ns, end.bytes_per_s)
     for values in wanted:
@@ -137,7 +137,7 @@ def _checked(
             math.isfinite(value) and value > 0 for value in values
         ):
             raise MalformedReply("The gateway returned no valid measurements.")
-    # Exactly as captures have it, by which models look for it; some names have several blanks in a row.
+    # Unchanged, because models look it up by the text in captures; some names have several blanks in a row.
     platform = begin.platform[:_MOST_TEXT]
     if not platform or not platform.isprintable():
         raise MalformedReply("The gateway does not report the platform of its machine.")

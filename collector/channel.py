@@ -1,4 +1,4 @@
-"""How a gateway is reached: a Unix socket as it is, anything else only with mutual TLS (docs/architecture.md)."""
+"""Channels to gateways: Unix sockets without TLS, all other addresses only with mutual TLS (docs/architecture.md)."""
 
 import re
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import grpc
 from collector.errors import BadAddress, BadCredentials
 
 MAX_MESSAGE_BYTES = 1 << 20
-"""Of one message from a gateway: its largest are 256 KiB pieces and its description."""
+"""Limit of one message from a gateway: the largest are pieces of 256 KiB and its description."""
 
 _HOST_PORT = re.compile(
     r"(?P<host>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+(?:%[\w.-]+)?\]):(?P<port>[0-9]{1,5})", re.ASCII
@@ -17,7 +17,7 @@ _HOST_PORT = re.compile(
 _MAX_SOCKET_PATH = 107  # sun_path of struct sockaddr_un, less its final NUL
 
 
-_WHY_NO_TLS = {  # gRPC's and BoringSSL's words
+_WHY_NO_TLS = {  # error texts of gRPC and BoringSSL
     "Hostname Verification Check failed": "What listens there shows the certificate of another machine.",
     "unsupported certificate purpose": "What listens there shows a certificate that is not a gateway's.",
     "unable to get local issuer certificate": "What listens there shows a certificate that FLEETPROF_GATEWAY_CA "
@@ -29,10 +29,10 @@ _WHY_NO_TLS = {  # gRPC's and BoringSSL's words
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What the collector shows to gateways and demands of them; paths of PEM files."""
+    """The collector's certificate and the authority for those of gateways; paths of PEM files."""
 
     ca: Path
-    """Authority that gateways' certificates must be signed by."""
+    """Authority that must have signed the gateways' certificates."""
     certificate: Path
     key: Path
 
@@ -59,23 +59,24 @@ def checked_address(address: str) -> str:
 
 
 def why_no_tls(details: str) -> str:
-    """What the text of a failed call says of the gateway's certificate, for a person; "" if it says nothing of it."""
+    """A sentence about the gateway's certificate, from a failed call's details; "" if they do not concern it."""
     return next((meaning for words, meaning in _WHY_NO_TLS.items() if words in details), "")
 
 
 def open_channel(address: str, credentials: Credentials | None) -> grpc.aio.Channel:
-    """A channel of its own to one gateway; connects on first use, close it after the visit.
+    """A separate channel to one gateway; connects on first use, close it after the visit.
 
-    Over the network the gateway must show a certificate for serving (extended key usage), for the host of
-    `address`, signed by `credentials.ca`. `fleetprof certs` gives such ones to gateways only: another machine's, or one
-    that calls, is refused. The files are read for each channel, so renewed ones count from the next visit on.
+    Over the network the gateway must present a certificate for serving (extended key usage) and for the host of
+    `address`, signed by `credentials.ca`. `fleetprof certs` issues such certificates to gateways only; another
+    machine's certificate or a client certificate is refused. The files are read for each channel, so renewed
+    ones are in effect from the next visit on.
 
     Raises `BadAddress`, and `BadCredentials` for an address other than a Unix socket without
     readable files.
     """
     options = [
         ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
-        ("grpc.use_local_subchannel_pool", 1),  # else a failed visit's back-off delays the next one
+        ("grpc.use_local_subchannel_pool", 1),  # without it a failed visit's back-off delays the next one
         ("grpc.enable_retries", 0),  # a visit id is served once
         ("grpc.enable_http_proxy", 0),  # the environment's proxy is not for machines of the fleet
     ]

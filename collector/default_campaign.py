@@ -1,4 +1,4 @@
-"""The campaigns that are always there, with what they sample until an operator decides otherwise."""
+"""The campaigns that always exist, with their defaults until an operator changes them."""
 
 from sqlalchemy import Connection
 
@@ -7,7 +7,7 @@ from storage.campaigns import FLEET, Campaign, Definition, EventPlan, State
 from storage.errors import UnknownCampaign
 
 BY_HAND = "by-hand"
-"""Campaign of visits that someone asks for; it never draws, so the fleet's figures do not see it."""
+"""Campaign of visits on request; it draws no rounds, so its visits do not enter the fleet's figures."""
 
 DEFAULT_CAMPAIGN = Definition(
     name=FLEET,
@@ -15,15 +15,16 @@ DEFAULT_CAMPAIGN = Definition(
     visits_per_round=3.0,
     events=(EventPlan(event="cpu", rate_hz=99.0, duration_ms=5000),),
 )
-"""4 320 visits a day: some four a machine and day in a fleet of 1 000, where 22 s of 86 400 are sampled.
+"""4 320 visits a day: about four per machine and day in a fleet of 1 000, which samples 22 s of 86 400.
 
-So many tell a function of 1 % to ± 8 % of itself a day; two a round would just reach 10 %. 99 Hz beats with no
-timer of 100 or 1000 Hz. What that costs, and why not longer or denser visits: docs/overhead.md.
+That estimates a function of 1 % within ± 8 % of its value a day; two visits a round would just reach 10 %. 99 Hz
+does not run in lockstep with timers of 100 or 1000 Hz. For the costs, and reasons against longer or more visits, see
+docs/overhead.md.
 """
 
 
 def ensure_default_campaign(connection: Connection) -> Campaign:
-    """The standing campaign, made with its defaults if it is missing; an operator's choices stay."""
+    """The default campaign, created if it is missing; an operator's changes stay."""
     try:
         return campaigns.get(connection, FLEET)
     except UnknownCampaign:
@@ -31,7 +32,7 @@ def ensure_default_campaign(connection: Connection) -> Campaign:
 
 
 def ensure_by_hand(connection: Connection) -> Campaign:
-    """The campaign of visits by hand, paused for good."""
+    """The campaign of visits on request, which is always paused."""
     try:
         return campaigns.get(connection, BY_HAND)
     except UnknownCampaign:

@@ -18,15 +18,15 @@ from storage.errors import UnknownMachine
 from storage.inventory import Machine
 
 AT_ONCE = 16
-"""Machines asked at the same time; an answer is a few hundred bytes."""
+"""Concurrent Describe calls; a response is a few hundred bytes."""
 RETRY_S = 300.0
-"""A machine that did not describe itself is asked again after this long, or after its next visit."""
+"""A machine whose Describe call failed is called again after this long, or after its next visit."""
 
 _log = structlog.get_logger("collector")
 
 
 class DescriptionRefresher:
-    """Asks machines what they are: new ones, changed ones, and all of them once a day."""
+    """Calls Describe on new machines, on changed ones, and on all of them once a day."""
 
     def __init__(
         self,
@@ -45,13 +45,13 @@ class DescriptionRefresher:
         self._changed: set[int] = set()
 
     def compare(self, machine: Machine, seen: capture_pb2.Machine | None) -> None:
-        """Have the machine described soon if a capture shows that it is not what the inventory says."""
+        """Schedule a new description if a capture differs from the inventory's."""
         if has_changed(machine, seen):
             self._changed.add(machine.machine_id)
             self._not_before.pop(machine.machine_id, None)
 
     async def look(self) -> int:
-        """Ask every machine whose description is missing, old or wrong; the number described."""
+        """Call every machine whose description is missing, old or wrong; the number described."""
         machines = await self._executor.run(self._machines)
         now, moment = self._clock(), time.monotonic()
         due = [

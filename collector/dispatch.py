@@ -1,8 +1,8 @@
-"""Telling the symbolizer what to do; best effort, because the sweep tells again.
+"""Sends tasks to the symbolizer; best effort, because the sweep sends them again.
 
-The broker may be down, slow or forgetful: PostgreSQL knows what remains to be done
-(`storage.captures.due`), so a task that is lost costs time, never data. Nothing is sent twice
-within `resend_s`, else a long queue would double with every sweep.
+The broker may be down, slow or lose messages: PostgreSQL has the list of what remains to be done
+(`storage.captures.due`), so a lost task costs time, never data. No task is sent twice within `resend_s`:
+a long queue would double with every sweep.
 """
 
 import time
@@ -14,7 +14,7 @@ from collector.outage import Outage
 
 RESEND_S = 60.0
 _PATIENCE_S = 1.0
-"""A client of a broker that is away may take seconds to say so; nobody else waits that long."""
+"""The client of an absent broker may take seconds to fail; other threads wait no longer than this for it."""
 _MOST_REMEMBERED = 100_000
 
 
@@ -22,7 +22,7 @@ _T = TypeVar("_T", bound=Hashable)
 
 
 class Dispatch(Generic[_T]):
-    """Sends tasks, each known by what it is about; safe to call from several threads."""
+    """Sends tasks, which are identified by their argument; safe to call from several threads."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class Dispatch(Generic[_T]):
         clock: Callable[[], float] = time.monotonic,
         failed: Callable[[], None] = lambda: None,
     ) -> None:
-        """`send` puts one task on the queue or raises whatever its broker's client raises; `failed` is told of that."""
+        """`send` puts one task on the queue or raises what its broker's client raises; `failed` is called then."""
         self._send = send
         self._failed = failed
         self._resend_s = resend_s
@@ -43,10 +43,10 @@ class Dispatch(Generic[_T]):
         self._lock = Lock()
 
     def __call__(self, tasks: Iterable[_T]) -> int:
-        """Send those not sent lately; the number sent.
+        """Send the tasks that were not sent recently; the number sent.
 
-        Gives up for a while at the first failure, and at once while another thread waits for a broker
-        that does not answer.
+        Stops for a while at the first failure. Sends nothing while another thread waits for a broker that does
+        not answer.
         """
         if not self._lock.acquire(timeout=_PATIENCE_S):
             return 0
@@ -73,7 +73,7 @@ class Dispatch(Generic[_T]):
         return True
 
     def _forget(self, now: float) -> None:
-        """Drop what may be sent again; entries are in the order they were sent."""
+        """Drop the tasks that may be sent again; entries are in the order they were sent."""
         while self._sent:
             oldest = next(iter(self._sent))
             if now - self._sent[oldest] < self._resend_s and len(self._sent) <= _MOST_REMEMBERED:

@@ -1,15 +1,15 @@
-"""Who is visited: a random draw within strata whose inclusion probabilities are known exactly.
+"""Draws the machines of a round at random within strata; inclusion probabilities are known exactly.
 
-With N machines in all, N_h in stratum h, and `expected_visits` visits a round (any number, below one too),
-stratum h expects e_h = expected_visits · N_h / N draws, at most N_h. Systematic rounding makes whole numbers
-of them: lay the e_h end to end in random order, shift all of it by one uniform u, and count the
+With N machines in all, N_h in stratum h, and `expected_visits` visits a round (any number, also below one),
+stratum h expects e_h = expected_visits · N_h / N draws, at most N_h. Systematic rounding makes them
+integers: lay the e_h end to end in random order, shift the whole by one uniform u, and count the
 integers in each piece,
 
     n_h = ⌊c_h + u⌋ − ⌊c_{h−1} + u⌋,   c_h = e_1 + … + e_h,   u uniform on [0, 1)
 
 so that E[n_h] = e_h, n_h is e_h rounded up or down, and the total is `expected_visits` rounded up or down.
 The random order keeps strata from excluding the same neighbours round after round. Then n_h machines
-are drawn without replacement, each with the same chance: e_h / N_h is a machine's inclusion probability.
+are drawn without replacement and with equal probability: a machine's inclusion probability is e_h / N_h.
 Sources: DIGEST G2; Särndal, Swensson, Wretman, Model Assisted Survey Sampling, §3.6 and §3.7.
 """
 
@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One drawn machine, and what its weight is computed from."""
+    """One drawn machine, and the inputs of its weight."""
 
     machine_id: int
     stratum_id: int
@@ -40,9 +40,9 @@ def draw(
 ) -> list[Choice]:
     """Machines to visit in one round, in random order.
 
-    `strata` maps each stratum's id to the ids of its machines; `expected_visits` is the expected number of
-    visits over all of them. More than there are machines means all of them. Raises ValueError for
-    a number that is negative or not finite.
+    `strata` maps each stratum's id to the ids of its machines. `expected_visits` is the expected number of
+    visits over all strata; a number above that of all machines draws all of them. Raises ValueError if it is
+    negative or not finite.
     """
     filled = {stratum: machines for stratum, machines in strata.items() if machines}
     sizes = np.array([len(machines) for machines in filled.values()], dtype=np.int64)
@@ -63,7 +63,7 @@ def draw(
 
 
 def expectations(sizes: npt.NDArray[np.int64], expected_visits: float) -> npt.NDArray[np.float64]:
-    """E[n_h]: `expected_visits` visits divided over strata of these sizes in proportion, none above its size."""
+    """E[n_h]: `expected_visits` divided among strata in proportion to `sizes`, none above its size."""
     if not isfinite(expected_visits) or expected_visits < 0:
         raise ValueError(f"cannot draw {expected_visits} machines")
     total = int(sizes.sum())
@@ -75,10 +75,10 @@ def expectations(sizes: npt.NDArray[np.int64], expected_visits: float) -> npt.ND
 def round_systematically(
     expected: npt.NDArray[np.float64], random: np.random.Generator
 ) -> npt.NDArray[np.int64]:
-    """Whole numbers whose expectations are `expected`, each of them and their sum rounded up or down."""
+    """Integers with the expectations `expected`, each of them and their sum rounded up or down."""
     order = random.permutation(len(expected))
     reached = np.floor(np.cumsum(expected[order]) + random.random())
     counts = np.empty(len(expected), dtype=np.int64)
     counts[order] = np.diff(reached, prepend=0.0)
-    # A sum of floats may pass an integer that the exact sum only touches.
+    # The floating-point sum may pass an integer that the exact sum only reaches.
     return np.minimum(counts, np.ceil(expected).astype(np.int64))

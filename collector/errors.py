@@ -1,13 +1,13 @@
-"""What can go wrong in the collector, and who must act.
+"""The collector's errors, and who must act on them.
 
     CollectorError
     ├── BadAddress              operator: write unix:/path or host:port for the machine
-    ├── BadCredentials          operator: give the files of mutual TLS, or a Unix socket
-    ├── BadPlan                 user: the campaign's plan asks for something that means nothing
-    ├── BadInventory            user: mend the named lines of the file
-    ├── NoAnswer                operator: the machine could not be described or measured; its gateway or the way to it
-    ├── CalibrationFailed         user or operator: a gateway measures nothing, and says why
-    └── MalformedReply                 developer of the gateway: the reply is not what gateway.proto says
+    ├── BadCredentials          operator: give the files for mutual TLS, or use a Unix socket
+    ├── BadPlan                 user: the campaign's plan is invalid
+    ├── BadInventory            user: correct the named lines of the file
+    ├── NoAnswer                operator: a machine was not described or measured; check its gateway and the network
+    ├── CalibrationFailed       user or operator: the gateway refused to measure, with a reason
+    └── MalformedReply          developer of the gateway: the reply violates gateway.proto
 
 A visit that fails raises nothing: its outcome is a value (`collector.visit.VisitResult`), recorded with
 the visit like any other.
@@ -15,7 +15,7 @@ the visit like any other.
 
 
 class CollectorError(Exception):
-    """Every error the collector raises on purpose; its text is one sentence for a person."""
+    """Base of the errors that the collector raises; the text is one sentence for a person."""
 
 
 class BadAddress(CollectorError):
@@ -31,7 +31,7 @@ class BadPlan(CollectorError):
 
 
 class BadInventory(CollectorError):
-    """A machine, or a file of them, that cannot be taken into the inventory."""
+    """A machine, or a file of machines, that the inventory cannot accept."""
 
 
 class NoAnswer(CollectorError):

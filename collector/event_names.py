@@ -1,7 +1,7 @@
-"""Whether a text can be the name of an event, before any gateway is asked (gateway.proto, EventPlan.event).
+"""Checks the syntax of event names before a gateway is called (gateway.proto, EventPlan.event).
 
-The gateway has the last word: it takes the name apart and looks for the event on its machine. The two agree on
-what a name looks like; a test tells them apart wherever they do not.
+The gateway decides: it parses the name and looks for the event on its machine. Both sides accept the same
+syntax; a test finds the names for which they differ.
 """
 
 import re
@@ -18,7 +18,7 @@ _FORMS: Final = {
     "pmu": (re.compile(f"{_FILE}:{_TERM}(?:,{_TERM})*"), "pmu:cpu:event=0x3c,umask=0 or pmu:msr:tsc"),
 }
 _DECIMAL: Final = re.compile("=([0-9]+)(?=,|$)")
-# Generic events that take a rate in Hz: what they count passes at a known pace.
+# Generic events that take a rate in Hz: what they count advances at a known pace.
 COUNTS_TIME: Final = frozenset(
     {
         "cpu",
@@ -35,7 +35,7 @@ COUNTS_TIME: Final = frozenset(
 
 
 def why_not(name: str) -> str:
-    """What is wrong with an event's name, as the rest of a sentence; "" for a name."""
+    """The problem with an event's name, as the end of a sentence; "" if it is valid."""
     if len(name) > LONGEST_NAME:
         return f"has {len(name)} characters; {LONGEST_NAME} are the most"
     kind, colon, rest = name.partition(":")

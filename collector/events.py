@@ -1,6 +1,6 @@
-"""What a collector tells whoever watches it, in the order it happens.
+"""Events that a collector passes to its watcher, in the order they happen.
 
-A watcher is a plain function; it is called from the collector's event loop, or from a thread of its executor, and must
+A watcher is a plain function. It is called from the collector's event loop, or from a thread of its executor, and must
 return at once.
 """
 
@@ -12,29 +12,29 @@ from collector.visit import VisitResult
 
 @dataclass(frozen=True, slots=True)
 class RoundDrawn:
-    """A round was drawn and written down."""
+    """A round was drawn and recorded."""
 
     campaign: str
     number: int
     visits: int
     late_s: float = 0.0
-    """How long after the round's beginning."""
+    """Delay after the round's beginning."""
 
 
 @dataclass(frozen=True, slots=True)
 class VisitEnded:
-    """A machine was called, and the outcome is in the database."""
+    """A visit has ended, and its outcome is in the database."""
 
     campaign: str
     machine: str
     visited: VisitResult
     late_s: float = 0.0
-    """How long after the moment it was drawn for the machine was called."""
+    """Delay of the call after the moment for which the visit was drawn."""
 
 
 @dataclass(frozen=True, slots=True)
 class VisitsCalledOff:
-    """Visits that were drawn and not made."""
+    """Drawn visits were not made."""
 
     visits: int
 
@@ -49,7 +49,7 @@ class CampaignStopped:
 
 @dataclass(frozen=True, slots=True)
 class JobDone:
-    """One of the things that are done again and again was done."""
+    """One run of a periodic job has ended."""
 
     job_name: str
     """One of `JOBS`."""
@@ -58,12 +58,12 @@ class JobDone:
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """What a sweep found of collectors that had ended."""
+    """A sweep looked for visits of collectors that had ended."""
 
     adopted: int
     """Captures in the archive whose row was missing."""
     lost: int
-    """Visits that nobody could still be making."""
+    """Visits that no collector can still be making."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +76,14 @@ class ServerAway:
 
 @dataclass(frozen=True, slots=True)
 class LakeMaintained:
-    """Where a round of the lake is, or how it ended."""
+    """Progress or end of a run of the lake job."""
 
     due: int
-    """Days still to be exported, those too that wait for captures to ingest."""
+    """Days still to be exported, including those with captures that are not ingested yet."""
     kept: int
     """Days that are not replaced, because the lake has more of them than the database."""
     whole: bool
-    """The round is over, and nothing failed."""
+    """The run is over, and nothing failed."""
 
 
 JOBS = ("draw", "describe", "sweep", "merge", "tidy", "ask", "lake")
@@ -101,4 +101,4 @@ Watcher = Callable[[Event], None]
 
 
 def ignore_event(_event: Event) -> None:
-    """A watcher that does not look."""
+    """A watcher that ignores every event."""

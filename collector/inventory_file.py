@@ -1,9 +1,9 @@
 """Machines from a file that an operator wrote or another system exported: CSV or JSON.
 
-Strategy: text in, machines out, no I/O. Everything wrong with the file is reported at once, each
-with its line, so that a list of 5 000 machines is mended in one go; nothing is taken of a file that
-has a mistake. JSON is an array of objects, or one object after the other; anything else is CSV
-with a header line.
+Strategy: text in, machines out, no I/O. All errors of the file are reported at once, each with its
+line, so that a list of 5 000 machines is corrected in one go. A file with an error is rejected as a
+whole. JSON is an array of objects, or objects one after the other; anything else is CSV with a header
+line.
 """
 
 import csv
@@ -33,14 +33,14 @@ RESERVED_LABELS = frozenset(
         "unit",
     }
 )
-"""Names of labels that come from elsewhere (gateways, captures) and cannot be set by hand."""
+"""Label names that have other sources (gateways, captures) and cannot be set by hand."""
 _LONGEST = 253
 _LABEL = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]{0,62}")
 _MOST_REPORTED = 20
 
 
 def read_inventory(text: str) -> list[NewMachine]:
-    """The machines of the file, in its order. Raises `BadInventory` with every mistake and its line."""
+    """The machines of the file, in its order. Raises `BadInventory` with every error and its line."""
     if len(text) > MAX_TEXT:
         raise BadInventory(f"The file is larger than {MAX_TEXT >> 20} MiB.")
     machines: list[NewMachine] = []
@@ -66,7 +66,7 @@ def read_inventory(text: str) -> list[NewMachine]:
 
 
 def new_machine(record: Mapping[str, Any]) -> NewMachine:
-    """One machine, checked. Raises `BadInventory`, `BadAddress`."""
+    """A machine from one record, validated. Raises `BadInventory`, `BadAddress`."""
     texts = {key: _text(record.get(key), key) for key in _OWN}
     if not texts["name"]:
         raise BadInventory("The machine has no name.")
@@ -110,7 +110,7 @@ def _text(value: object, what: str) -> str:
 
 
 def _csv_records(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Columns that are not ours become labels; an empty cell is none."""
+    """Other columns become labels; an empty cell sets no label."""
     reader = csv.reader(text.removeprefix("\ufeff").splitlines(keepends=True), strict=True)
     try:
         header = [column.strip() for column in next(reader, [])]
@@ -135,7 +135,7 @@ def _csv_records(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
 
 
 def _json_records(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Objects one by one, so that each is known by the line it begins on."""
+    """Objects one by one, each with the line it begins on."""
     decoder = json.JSONDecoder()
     skip = re.compile(r"[\s,]*")
     at = skip.match(text).end()  # type: ignore[union-attr]  # it matches the empty text too

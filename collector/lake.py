@@ -1,4 +1,4 @@
-"""The lake as one of the collector's jobs: closed days go into it, days that are too old go from it."""
+"""The collector's lake job: exports closed days to the lake, and deletes days that are too old from it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,11 +26,11 @@ class LakeTerms:
     keep_days: int
     limits: Limits
     facts_days: int | None = None
-    """PostgreSQL keeps facts so long; None: for ever."""
+    """Days that PostgreSQL keeps facts; None: for ever."""
 
 
 class _Stopped(Exception):
-    """The collector is to end; what was being written does not count."""
+    """The collector is stopping; the export in progress is discarded."""
 
 
 def maintain_lake(
@@ -40,10 +40,10 @@ def maintain_lake(
     stopping: Callable[[], bool],
     watcher: Watcher = ignore_event,
 ) -> None:
-    """Export what is due, drop what is too old, and tell the log and `watcher`. Raises `DatabaseError`.
+    """Export due days, drop old ones, and report to the log and `watcher`. Raises `DatabaseError`.
 
-    A lake that fails is logged and tried again the next time: sampling goes on. A day that fails stops neither the
-    others nor retention.
+    A failure of the lake is logged and the work is tried again the next time: sampling goes on. A day that fails
+    stops neither the other days nor retention.
     """
     first = now.date() - timedelta(days=terms.keep_days)
     try:
@@ -81,7 +81,7 @@ def maintain_lake(
 
 
 def _export(engine: Engine, terms: LakeTerms, day: date, stopping: Callable[[], bool]) -> bool:
-    """Whether nothing is left to do of the day. Raises `DatabaseUnavailable`, `_Stopped`."""
+    """Export the day; whether no work is left for it. Raises `DatabaseUnavailable`, `_Stopped`."""
 
     def on_facts(_: int) -> None:
         if stopping():
@@ -90,7 +90,7 @@ def _export(engine: Engine, terms: LakeTerms, day: date, stopping: Callable[[], 
     try:
         made = export_day(engine, terms.lake, day, limits=terms.limits, on_facts=on_facts, stopping=stopping)
     except PartitionMissing:
-        return True  # retention dropped it meanwhile
+        return True  # retention has dropped it in the meantime
     except DatabaseUnavailable:
         raise
     except StorageError as error:

@@ -1,4 +1,4 @@
-"""The lease of one running collector: renewed on a thread of its own, whatever the event loop and the executor are busy with."""
+"""The lease of a running collector, renewed on a separate thread, independently of the event loop and the executor."""
 
 import threading
 from datetime import timedelta
@@ -11,16 +11,16 @@ from storage import collector_leases
 from storage.errors import StorageError
 
 _RENEWALS = 4
-"""Of a lease's length: three of them may fail before it runs out."""
+"""Renewals per length of the lease: three of them may fail before it expires."""
 
 _log = structlog.get_logger("collector")
 
 
 class Lease:
-    """Says to other collectors that this one runs and will make its visits (`storage.collector_leases`)."""
+    """Shows other collectors that this one runs and will make its visits (`storage.collector_leases`)."""
 
     def __init__(self, engine: Engine, length_s: float) -> None:
-        """`length_s`: without a renewal for so long, other collectors end this one's visits as lost."""
+        """`length_s`: if it is not renewed for this long, other collectors end this one's visits as lost."""
         self.collector_id: UUID = uuid4()
         self.length = timedelta(seconds=length_s)
         self._engine = engine
@@ -29,18 +29,18 @@ class Lease:
         self._thread = threading.Thread(target=self._renew_until_ended, name="collector-lease", daemon=True)
 
     def renew(self) -> None:
-        """Renew it now. Raises `StorageError`."""
+        """Renew the lease now. Raises `StorageError`."""
         with self._engine.begin() as connection:
             collector_leases.renew(connection, self.collector_id, self.length)
 
     def start(self) -> None:
-        """Renew it now and from now on. Raises `StorageError`."""
+        """Renew the lease now and start the thread. Raises `StorageError`."""
         self.renew()
         if self._thread.ident is None:
             self._thread.start()
 
     def end(self) -> None:
-        """Renew it no more, and release it if the database can be reached; what is still open then has no owner."""
+        """Stop renewing, and release the lease if the database is reachable; visits still open then have no owner."""
         self._ended.set()
         if self._thread.ident is None:
             return

@@ -1,4 +1,4 @@
-"""What a machine is: asked of its gateway (DIGEST G1)."""
+"""Descriptions of machines, from their gateways (DIGEST G1)."""
 
 from datetime import datetime, timedelta
 
@@ -18,7 +18,7 @@ STALE_AFTER = timedelta(hours=24)
 async def describe(
     address: str, credentials: Credentials | None = None, *, patience_s: float = PATIENCE_S
 ) -> capture_pb2.Machine:
-    """The machine as its gateway describes it.
+    """The gateway's description of its machine.
 
     Raises `NoAnswer`, `BadAddress`, `BadCredentials`.
     """
@@ -31,21 +31,21 @@ async def describe(
             raise NoAnswer(
                 f"{meaning} {error.code().name}: {one_line(error.details() or 'no details')}".strip()
             ) from error
-    # grpc.aio answers None for bytes it cannot parse; a gateway knows at least its own name.
+    # grpc.aio returns None for bytes that it cannot parse; a valid description has at least a host name.
     if not isinstance(message, capture_pb2.Machine) or not message.hostname:
         raise NoAnswer("The gateway's response is not a description of a machine.")
     return message
 
 
 def is_stale(machine: Machine, now: datetime) -> bool:
-    """The description is missing or a day old."""
+    """Whether the description is missing or a day old."""
     return machine.described_at is None or now - machine.described_at >= STALE_AFTER
 
 
 def has_changed(machine: Machine, seen: capture_pb2.Machine | None) -> bool:
-    """A capture shows another machine than the inventory has: a new kernel, or new hardware.
+    """Whether a capture has another kernel or platform than the inventory.
 
-    An empty field of the capture says nothing.
+    An empty field of the capture is ignored.
     """
     if seen is None:
         return False

@@ -1,4 +1,4 @@
-"""Waiting out a server that is away, and saying so once."""
+"""Waits for an unavailable server, and logs each outage once."""
 
 import random
 import time
@@ -11,13 +11,13 @@ LONGEST_WAIT_S = 15.0
 
 
 class Outage:
-    """One server that may be away: how long to wait, and one line of log at each end of the outage.
+    """One server that may be unavailable: the time to wait, and one line of log at each end of an outage.
 
     Safe to use from several threads and tasks: at worst a line is logged twice.
     """
 
     def __init__(self, what: str, *, clock: Callable[[], float] = time.monotonic) -> None:
-        """`what` names the server in the log, e.g. "database"."""
+        """`what` is the server's name in the log, e.g. "the database"."""
         self._what = what
         self._clock = clock
         self._log = structlog.get_logger("collector")
@@ -26,23 +26,23 @@ class Outage:
 
     @property
     def is_ongoing(self) -> bool:
-        """The last use failed."""
+        """Whether the last use failed."""
         return self._since is not None
 
     def failed(self, error: Exception) -> float:
-        """Note a failed use; seconds to wait before the next, longer each time, with some randomness.
+        """Record a failed use; seconds to wait before the next, longer each time, with some randomness.
 
-        Collectors that lost their database in the same moment must not all come back in one.
+        Without it, collectors that lost their database at the same moment would all reconnect at the same moment.
         """
         if self._since is None:
             self._since = self._clock()
             self._log.warning(f"{self._what} is away, waiting for it", why=str(error))
         self._failures += 1
         wait = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2.0 ** min(self._failures - 1, 10))
-        return wait * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, hides nothing
+        return wait * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, no secret
 
     def over(self) -> None:
-        """Note a use that succeeded."""
+        """Record a successful use."""
         if self._since is None:
             return
         away_s = self._clock() - self._since

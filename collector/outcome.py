@@ -1,4 +1,4 @@
-"""What a failed call means: an outcome that can be counted, and a sentence for a person."""
+"""Maps a failed call to an outcome that can be counted, and to a sentence for a person."""
 
 import math
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _BY_CODE = {
     _Code.RESOURCE_EXHAUSTED: Outcome.REFUSED,
     _Code.UNIMPLEMENTED: Outcome.GARBAGE,
 }
-_TOO_LARGE = "Received message larger than max"  # grpc's own words on our side, with RESOURCE_EXHAUSTED
+_TOO_LARGE = "Received message larger than max"  # gRPC's text when this side refuses a message, with RESOURCE_EXHAUSTED
 
 _MOST_TEXT = 300
 
@@ -30,20 +30,20 @@ class Reached:
     """How far a call had come when it failed."""
 
     connected: bool
-    """The gateway's socket answered as gRPC."""
+    """The socket accepted a gRPC connection."""
     begun: bool
-    """The gateway had said that it samples."""
+    """The gateway had announced that it samples."""
 
 
 def of_refusal(refusal: gateway_pb2.Refusal) -> tuple[Outcome, str]:
-    """A gateway that broke while sampling failed; any other refusal is a refusal."""
+    """FAILED if the gateway failed while sampling; REFUSED for any other refusal."""
     name = _Reason.Name(refusal.reason) if refusal.reason in _Reason.values() else f"reason {refusal.reason}"
     outcome = Outcome.FAILED if refusal.reason == gateway_pb2.Refusal.FAILED else Outcome.REFUSED
     return outcome, f"{name}: {one_line(refusal.message) or 'the gateway gave no reason'}"
 
 
 def of_status(code: grpc.StatusCode, details: str, reached: Reached) -> tuple[Outcome, str]:
-    """What the status that ended a call says about the machine."""
+    """Outcome and sentence for the status that ended a call."""
     sentence = f"{code.name}: {one_line(details) or 'no details'}"
     if code is _Code.UNAVAILABLE and (meaning := why_no_tls(details)):
         return Outcome.UNREACHABLE, f"{meaning} {sentence}"
@@ -59,7 +59,7 @@ def of_status(code: grpc.StatusCode, details: str, reached: Reached) -> tuple[Ou
 
 
 def of_timeout(seconds: float, reached: Reached) -> tuple[Outcome, str]:
-    """Nothing came for as long as was allowed."""
+    """Outcome and sentence for a call that received no message within its time limit."""
     if not reached.connected:
         return Outcome.UNREACHABLE, f"No connection came about within {seconds:g} s."
     doing = "finish" if reached.begun else "begin"
@@ -67,12 +67,12 @@ def of_timeout(seconds: float, reached: Reached) -> tuple[Outcome, str]:
 
 
 def one_line(text: str) -> str:
-    """Foreign text made fit for a log, a terminal and a database: one line, no control characters, brief."""
+    """Untrusted text made safe for a log, a terminal and a database: one line, no control characters, short."""
     clean = "".join(character if character.isprintable() else " " for character in text[: 4 * _MOST_TEXT])
     short = " ".join(clean.split())
     return short if len(short) <= _MOST_TEXT else f"{short[: _MOST_TEXT - 1]}…"
 
 
 def share(value: float) -> float | None:
-    """A busy share a gateway sent, if it is one (0…1)."""
+    """A gateway's busy share if it is valid (0…1)."""
     return value if math.isfinite(value) and 0.0 <= value <= 1.0 else None

@@ -1,4 +1,4 @@
-"""What a gateway is asked for in one visit, from a campaign's plan."""
+"""The plan sent to a gateway for one visit, from a campaign's plan."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -11,31 +11,31 @@ from fleetpb import gateway_pb2
 from storage.campaigns import Counted, EventPlan
 
 TTL_S = 10.0
-"""A plan that waited this long in a machine's queue is void: its window would be of another moment."""
+"""A plan that waited this long in a machine's queue expires: its window would be at another time."""
 MARGIN_S = 10.0
-"""Of a visit beside sampling: packing the capture and bringing it home."""
+"""Time of a visit besides sampling: packing and transferring the capture."""
 LONGEST_S = 600.0
-"""Windows together; a visit is a glance, not a watch (DIGEST G3: a few minutes a machine)."""
+"""Limit of all windows together; visits are short (DIGEST G3: a few minutes a machine)."""
 MOST_EVENTS = 32
 MOST_COUNTERS = 64
 MOST_CGROUPS = 16
-"""What a gateway takes; one of an operator who allows less says so in its answer."""
+"""A gateway's default limits; if its operator set lower ones, the response reports the change."""
 NO_COUNTERS = Counted()
 
 
 def window_s(events: Sequence[EventPlan]) -> float:
-    """Seconds that the events take: those of one turn run together, turns one after the other."""
+    """Seconds that the events take: those of one turn run in parallel, turns one after the other."""
     by_turn = groupby(sorted(events, key=lambda event: event.turn), key=lambda event: event.turn)
     return sum(max(event.duration_ms for event in turn) for _, turn in by_turn) / 1000
 
 
 def deadline_s(events: Sequence[EventPlan]) -> float:
-    """Seconds after which a visit has failed, from the call to the last byte."""
+    """Time limit of a visit in seconds, from the call to the last byte."""
     return TTL_S + window_s(events) + MARGIN_S
 
 
 def checked(events: Sequence[EventPlan], counted: Counted = NO_COUNTERS) -> Sequence[EventPlan]:
-    """The events if a gateway could sample them. Raises `BadPlan`, naming the event and the field."""
+    """The events if they are valid for a gateway. Raises `BadPlan`, naming the event and the field."""
     if not 0 < len(events) <= MOST_EVENTS:
         raise BadPlan(
             f"The plan names {len(events) or 'no'} event{'s' * (len(events) > 1)}; it can have {MOST_EVENTS} at most."
@@ -60,7 +60,7 @@ def _check_event(event: EventPlan) -> None:
         raise BadPlan(f"{subject} {why}.")
     numbers = {"duration_ms": event.duration_ms, "period": event.period, "turn": event.turn}
     for field, value in numbers.items():
-        if type(value) is not int:  # a plan may be of a file, where anything can stand
+        if type(value) is not int:  # a plan may come from a file, with values of any type
             raise BadPlan(f"{subject} has {field} {value!r}; it must be a whole number.")
     if type(event.rate_hz) not in {int, float} or type(event.stacks) is not bool:
         raise BadPlan(f"{subject} needs a number for rate_hz, and true or false for stacks.")
@@ -89,7 +89,7 @@ def _check_counted(counted: Counted) -> None:
 def plan_message(
     visit_id: UUID, events: Sequence[EventPlan], *, campaign: str, counted: Counted = NO_COUNTERS
 ) -> gateway_pb2.Plan:
-    """The plan as it is sent. Raises `BadPlan`."""
+    """The plan as a protobuf message. Raises `BadPlan`."""
     return gateway_pb2.Plan(
         visit_id=visit_id.bytes,
         ttl_ms=round(TTL_S * 1000),

@@ -1,13 +1,12 @@
-"""The stream of one Capture call, put together and checked.
+"""The stream of one Capture call, assembled and checked.
 
-Strategy: messages in, facts out, no I/O. `take` accepts the replies in the order they came. What
-breaks the order of gateway.proto, the limits or the checksum raises `MalformedReply`, after which the
-reader must not be used. `finished` says whether the stream has said its last word; a stream that
-stops before that is no capture.
+Strategy: messages in, values out, no I/O. `take` accepts the replies in the order they came. A violation
+of gateway.proto's order, the limits or the checksum raises `MalformedReply`; the reader must not be used
+after that. `finished` is true after the stream's last message; a stream that stops earlier is no capture.
 
     state      begin    progress  data   end       refusal
     OPEN       BEGUN    –         –      –         REFUSED
-    BEGUN      –        BEGUN     DATA   –         REFUSED      (it broke while sampling)
+    BEGUN      –        BEGUN     DATA   –         REFUSED      (sampling failed)
     DATA       –        –         DATA   COMPLETE  REFUSED
 """
 
@@ -18,11 +17,11 @@ from collector.errors import MalformedReply
 from fleetpb import gateway_pb2
 
 MAX_BLOB_BYTES = 32 << 20
-"""Of one compressed capture; a minute of 256 busy CPUs at 99 Hz stays below a tenth of it."""
+"""Limit of one compressed capture; a minute of 256 busy CPUs at 99 Hz stays below a tenth of it."""
 MAX_RAW_BYTES = 256 << 20
-"""Of one capture after decompression."""
+"""Limit of one capture after decompression."""
 MAX_PROGRESS = 10_000
-"""Messages besides the capture's pieces: a gateway that only ever talks is cut off."""
+"""Limit of the messages besides the capture's pieces: a stream without end is cut off."""
 
 
 class _State(Enum):
@@ -46,25 +45,25 @@ _NEXT = {
 
 
 class ReplyReader:
-    """Puts one capture together."""
+    """Assembles one capture."""
 
     def __init__(self, *, limit: int = MAX_BLOB_BYTES) -> None:
-        """`limit` is the most bytes of capture that are kept."""
+        """`limit`: most bytes of a capture."""
         self.begin: gateway_pb2.Begin | None = None
         self.end: gateway_pb2.End | None = None
         self.refusal: gateway_pb2.Refusal | None = None
         self._state = _State.OPEN
         self._limit = limit
-        self._content = bytearray()  # pieces of a byte or two would take twenty times that as objects
+        self._content = bytearray()  # objects for pieces of a byte or two take twenty times as much
         self._bytes = 0
         self._digest = hashlib.sha256()
         self._others = 0
 
     def take(self, reply: gateway_pb2.CaptureReply) -> None:
-        """Account for the next message. Raises `MalformedReply`."""
+        """Process the next message. Raises `MalformedReply`."""
         kind = reply.WhichOneof("reply")
         self._count(kind)
-        if kind is None:  # a kind of message newer than this program: it may be passed over
+        if kind is None:  # a kind of message newer than this program is ignored
             return
         state = _NEXT.get((self._state, kind))
         if state is None:
@@ -82,12 +81,12 @@ class ReplyReader:
 
     @property
     def finished(self) -> bool:
-        """`end` or `refusal` has come."""
+        """`end` or `refusal` has been received."""
         return self._state in {_State.COMPLETE, _State.REFUSED}
 
     @property
     def blob(self) -> bytes:
-        """The compressed capture, checked against `end`; only after it has come."""
+        """The compressed capture, checked against `end`. Raises ValueError before `end` has been received."""
         if self.end is None:
             raise ValueError("the stream has not ended")
         return bytes(self._content)

@@ -1,7 +1,7 @@
-"""Merges into cells, one of the collector's jobs: what has ingested, then days that are closed.
+"""The collector's rollup job: merges ingested visits into cells, then days that are closed.
 
-Readers see what waits as well as what is merged, so nothing is urgent: waiting makes a transaction large,
-and a cell that many visits touch is then written once for all of them.
+Readers combine merged and waiting visits, so nothing is urgent. Waiting makes transactions large: a cell that
+many visits touch is written once for all of them.
 """
 
 from collections.abc import Callable
@@ -22,20 +22,20 @@ from storage.rollup.stack_functions import STACK_BYTES, StackFunctions
 from storage.schema import rollup_queue
 
 COMPACT_S = 1800.0
-"""Between looks for days that have closed."""
+"""Between checks for days that have closed."""
 
 _log = structlog.get_logger("collector")
 
 
 @dataclass(slots=True)
 class RollupJob:
-    """Merges on one thread at a time; several collectors may, beside each other."""
+    """Merges on one thread at a time; several collectors may run this job in parallel."""
 
     engine: Engine
     every_s: float
-    """A visit waits no longer than this, or until `WORTH_MERGING` do."""
+    """A visit waits at most this long; it is merged earlier once `WORTH_MERGING` visits wait."""
     stopped: Callable[[], bool]
-    """Asked between transactions."""
+    """Called between transactions."""
     stack_bytes: int = STACK_BYTES
     """Memory for the functions of stacks."""
     _writer: RollupWriter = field(init=False)
@@ -43,7 +43,7 @@ class RollupJob:
     _merged_at: float = field(default=float("-inf"), init=False)
     _compacted_at: float = field(default=float("-inf"), init=False)
     _mended: set[tuple[int, int]] = field(default_factory=set, init=False)
-    """Buckets and days whose damaged parts were made again; once more would give the same."""
+    """Buckets and days whose damaged parts were rebuilt; a second rebuild would give the same."""
 
     def __post_init__(self) -> None:
         self._writer = RollupWriter(self.engine, StackFunctions(self.stack_bytes))
@@ -52,13 +52,13 @@ class RollupJob:
     def merge(self, now: datetime) -> None:
         """Merge what is due. Raises `DatabaseError`; what was committed stays, the rest waits.
 
-        Whatever is wrong with data is logged and waits for the next time: sampling goes on.
+        Errors in the data are logged and the data waits for the next run: sampling goes on.
         """
         if monotonic() - self._merged_at >= self.every_s or self._waiting() >= WORTH_MERGING:
             self._unless_damaged(self._merge)
             self._merged_at = monotonic()
         if monotonic() - self._compacted_at >= COMPACT_S and not self.stopped():
-            self._compacted_at = monotonic()  # also if it fails: not again at once
+            self._compacted_at = monotonic()  # also if it fails: no immediate retry
             self._unless_damaged(lambda: self._close_days(now))
 
     @staticmethod
@@ -79,7 +79,7 @@ class RollupJob:
                 _log.warning(
                     "ingested visits of dropped days stay out of the cells", visits=rolled_up.expired
                 )
-            # A part of a batch may have had many facts, or a damaged one: those that waited with it follow.
+            # A batch is split if it has many facts or a damaged one; the visits of its other parts follow.
             left -= rolled_up.entries
             if not rolled_up.entries or (rolled_up.entries < BATCH and left <= 0):
                 return
@@ -89,7 +89,7 @@ class RollupJob:
             return
         try:
             self._dead_rows.clear()
-        except DatabaseError as error:  # a table that is larger for a while is no reason not to merge
+        except DatabaseError as error:  # a temporarily larger table does not prevent merging
             _log.warning("what merging left behind is not cleared", why=str(error))
 
     def _close_days(self, now: datetime) -> None:

@@ -1,8 +1,8 @@
-"""The collector process: draws rounds, makes visits, sweeps; until it is told to stop.
+"""The collector process: draws rounds, makes visits and sweeps, until it is stopped.
 
-Several collectors may run on one database: a round is claimed by one of them, and all else may be
-done twice. Nothing here is needed to survive: what a killed collector leaves behind is found by the
-next one's sweep.
+Several collectors may run on one database: each round is claimed by one of them, and all other work may be
+done twice. No state of the process must survive: the next sweep of another collector finishes what a killed
+collector leaves behind.
 """
 
 import asyncio
@@ -40,35 +40,35 @@ from storage.rollup.stack_functions import STACK_BYTES
 _log = structlog.get_logger("collector")
 
 ANNOUNCE_AGAIN_S = 300.0
-"""A binary whose better symbols turn out to be of no use is looked at so often, until they are old news."""
+"""Interval of announcing a binary whose better symbols have not been used, until they are no longer new."""
 FIRST_DESCRIPTIONS_S = 5.0
-"""How long the first draw waits for machines to say what they are: their platform decides the stratum."""
+"""Longest wait of the first draw for descriptions of machines: the platform decides the stratum."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How often things are done, seconds, and how many at once."""
+    """Intervals of the jobs in seconds, and limits."""
 
     concurrent_visits: int = 32
     look_s: float = 1.0
-    """Between looks for a campaign whose round has begun."""
+    """Between checks for a campaign whose round has begun."""
     sweep_s: float = 15.0
     lease_s: float = 20.0
-    """Without a sign of life for so long, a collector's visits are ended as lost by another's sweep."""
+    """If a collector does not renew its lease for this long, another's sweep ends its visits as lost."""
     merge_look_s: float = 5.0
-    """Between looks for enough ingested visits to be merged into cells."""
+    """Between checks for enough ingested visits to be merged into cells."""
     merge_s: float = 60.0
-    """A ingested visit waits no longer than this for its rollup."""
+    """An ingested visit waits at most this long for its rollup."""
     tidy_s: float = 3600.0
     """Between sweeps of the whole archive and of old days."""
     describe_s: float = 30.0
     ask_s: float = 30.0
-    """Between looks for a binary whose symbols a gateway may be asked for."""
+    """Between checks for a binary whose symbols a gateway may be asked for."""
     resend_s: float = RESEND_S
     grace_s: float = 10.0
-    """Visits under way get this long to finish when the collector is stopped."""
+    """Time for visits in progress to finish when the collector is stopped."""
     keep: Keep | None = None
-    """What is older is dropped; None: nothing ever is."""
+    """Age limits of stored data; None: nothing is ever dropped."""
 
 
 @dataclass(slots=True)
@@ -80,24 +80,24 @@ class Collector:
     send: Callable[[Due], None]
     """Puts the ingestion task of one capture on the queue."""
     announce: Callable[[str], None] | None = None
-    """Tells a worker that a binary has better symbols, by its key; None: nobody is told."""
+    """Sends a task for a binary with better symbols, by its key; None: no task is sent."""
     visitor: Visitor = field(default_factory=Visitor)
     pace: Pace = field(default_factory=Pace)
     watcher: Watcher = ignore_event
     symbol_requests: SymbolRequestTerms | None = None
-    """None: no gateway is ever asked for symbols."""
+    """None: gateways are never asked for symbols."""
     lake_job: Callable[[datetime, Callable[[], bool]], None] | None = None
-    """Exports closed days, as of now, until it is to stop (`collector.lake`); None: there is no lake."""
+    """Exports closed days as of a time, until the function returns True (`collector.lake`); None: there is no lake."""
     stack_bytes: int = STACK_BYTES
     """Memory for the functions of stacks, which rollups need."""
     random: np.random.Generator = field(default_factory=np.random.default_rng)
     _partitions_created_on: date | None = field(default=None, init=False)
     _symbols_looked_at: datetime | None = field(default=None, init=False)
     _mine: dict[int, int] = field(default_factory=dict, init=False)
-    """By the id of a campaign the last of its rounds that this collector drew."""
+    """Last round that this collector drew, by the id of its campaign."""
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Work until `stop` is set. Raises `StorageError` for what waiting does not mend."""
+        """Work until `stop` is set. Raises `StorageError` for errors that waiting does not resolve."""
         executor = BlockingExecutor(stop, failed=lambda: self.watcher(ServerAway("database")))
         lease = Lease(self.engine, self.pace.lease_s)
         refresher = DescriptionRefresher(
@@ -159,7 +159,7 @@ class Collector:
                 self._repeat("tidy", self.pace.tidy_s, stop, lambda: executor.run(self._tidy, stop)),
                 *works,
             )
-        except TRANSIENT_ERRORS as error:  # the executor waits these out, until it is told to stop
+        except TRANSIENT_ERRORS as error:  # the executor waits for these to pass until `stop` is set
             _log.warning("stopped while the database was away", why=str(error))
         finally:
             stop.set()
@@ -171,7 +171,7 @@ class Collector:
             _log.info("collector has ended")
 
     async def _end_rounds(self, executor: BlockingExecutor, moment: datetime) -> None:
-        """What is left of the rounds that this collector drew is not covered: their visits are called off."""
+        """End the covered time of this collector's rounds at `moment`: their remaining visits are called off."""
 
         def end() -> None:
             with self.engine.begin() as connection:
@@ -226,15 +226,15 @@ class Collector:
             return campaigns.list_(connection)
 
     def _create_partitions(self, today: date) -> None:
-        """Partitions for what is drawn today; a machine that slept wakes up on a day far ahead of them."""
+        """Create partitions for today's visits; a machine that was suspended may resume days after the last one."""
         if self._partitions_created_on != today:
             sweep.create_partitions(self.engine, today)
             self._partitions_created_on = today
 
     def _draw_round(self, campaign: Campaign, lease: Lease) -> tuple[int, list[ScheduledVisit]] | None:
-        """The round that is drawn now and its visits: by the time the executor gets to it another one may have begun."""
+        """Draw the current round; its number and visits. While the executor was busy, the next one may have begun."""
         self._create_partitions(self._now().date())
-        lease.renew()  # it may have run out while the database was away: nobody may end these visits at once
+        lease.renew()  # it may have run out while the database was away: other collectors must not end these visits
         with self.engine.begin() as connection:
             now = self._now()
             scheduled_visits = draw_round(connection, campaign, now, self.random, lease.collector_id)

@@ -1,7 +1,7 @@
-"""A round's draw in the database: machines of the inventory become visits, written down before any call.
+"""A round's draw in the database: machines of the inventory become visits, recorded before any call.
 
-What is drawn is a machine and a moment: `drawn_at` of a visit is the moment it is drawn for, which
-fixes the UTC day and hour it is counted under.
+A draw picks machines and moments: a visit's `drawn_at` is the moment it is drawn for, which
+determines the UTC day and hour that it counts for.
 """
 
 from collections import Counter, defaultdict
@@ -27,7 +27,7 @@ from storage.visits import DrawnVisit
 
 @dataclass(frozen=True, slots=True)
 class ScheduledVisit:
-    """A visit that is to be made: who, by which plan, and when (`visit.drawn_at`)."""
+    """A visit to be made: its machine, its campaign with the plan, and its time (`visit.drawn_at`)."""
 
     visit: DrawnVisit
     machine: Machine
@@ -35,12 +35,12 @@ class ScheduledVisit:
 
     @property
     def visit_id(self) -> UUID:
-        """The visit's."""
+        """The visit's id."""
         return self.visit.visit_id
 
 
 class _Density(NamedTuple):
-    """How densely an hour is drawn from."""
+    """How many visits an hour is drawn with."""
 
     pace: float
     """Visits an hour that were planned when a round first reached into it; 0: not known."""
@@ -58,16 +58,16 @@ def draw_round(
     *,
     as_stored: bool = True,
 ) -> list[ScheduledVisit] | None:
-    """Draw the round that `now` lies in; None: it was drawn already, or the campaign does not run.
+    """Draw the round that contains `now`; None: it was drawn already, or the campaign does not run.
 
     `collector_id` is the run of the collector that will make the visits and holds a lease. With `as_stored`
-    nothing is drawn if the stored campaign has another period by now; a made-up past has a period of its own.
-    The round is claimed in the caller's transaction, so two collectors never draw it twice. Visits lie
-    in what is left of the round, and after a pause or another period are as dense there as in a whole one. An hour
-    keeps the pace at which a round first reached into it, so all its visits stand for as much time. The machines are
-    those enabled that the campaign selects; the coverage learns how many there are in every stratum, drawn or not.
-    While captures wait too long to be ingested fewer are drawn than the campaign says (`collector.backpressure`), in each
-    hour as many as was decided for it.
+    nothing is drawn if the stored campaign's period has changed; a simulated past has a period of its own.
+    The round is claimed in the caller's transaction, so two collectors never draw it twice. Visits lie in the
+    rest of the round, and after a pause or a change of period they are as dense there as in a whole one. An hour
+    keeps the pace at which a round first reached into it, so all its visits stand for equal time. The draw includes
+    the enabled machines that the campaign selects; the coverage records the population of every stratum, drawn or
+    not. While captures wait too long to be ingested, fewer visits are drawn than the campaign plans
+    (`collector.backpressure`); their number is decided once for each hour.
     """
     definition = campaign.definition
     number = round_at(now, definition.period_s)
@@ -126,7 +126,7 @@ def draw_round(
 
 
 def by_hand(connection: Connection, campaign: Campaign, machine: Machine, now: datetime) -> ScheduledVisit:
-    """A visit that someone asked for: of no round, with probability 0, so it is weighed for nothing."""
+    """A visit on request: outside all rounds, with probability 0 and so without weight."""
     strata = _by_stratum(connection, [machine])
     drawn = DrawnVisit(
         visit_id=uuid4(),
@@ -146,7 +146,7 @@ def by_hand(connection: Connection, campaign: Campaign, machine: Machine, now: d
 def _densities(
     connection: Connection, campaign: Campaign, hours: range, machines: Collection[Machine]
 ) -> dict[int, _Density]:
-    """How densely each hour is drawn from: as the first round that reached into it was, or as is planned now."""
+    """Density of each hour: that of the first round that reached into it, else the one planned now."""
     definition = campaign.definition
     planned = definition.visits_per_round * 3600 / definition.period_s
     visits_per_hour = min(definition.visits_per_round, float(len(machines))) * 3600 / definition.period_s
@@ -170,11 +170,11 @@ def _thin_to_hours(
     dense: Mapping[int, _Density],
     random: np.random.Generator,
 ) -> list[tuple[Choice, datetime]]:
-    """Of a draw as dense as the densest hour of a round, what the other hours shall have.
+    """Thin a draw that is as dense as a round's densest hour to the densities of the other hours.
 
-    `strata` has by density the machines of each stratum, and `dense` by hour the density. Which hour a visit
-    lies in is chance and does not depend on its machine, so leaving visits of an hour out at random, too,
-    draws that hour's machines with the same probability all: the one of the choices returned.
+    `strata` maps densities to the machines of each stratum, and `dense` maps hours to densities. A visit's hour
+    is random and independent of its machine. So if visits of an hour are also left out at random, all its
+    machines are drawn with the same probability: that of the returned choices.
     """
     if len(strata) == 1:
         return list(drawn)
@@ -203,11 +203,11 @@ def _note_populations(
     strata: Mapping[_Density, Mapping[int, Sequence[int]]],
     dense: Mapping[int, _Density],
 ) -> None:
-    """Note how many machines are in the strata of each hour, whose densities are `dense`."""
+    """Record the number of machines in the strata of each hour; `dense` maps hours to densities."""
     in_order = sorted(
         (stratum_id, density) for density, by_stratum in strata.items() for stratum_id in by_stratum
     )
-    # In one order over all strata, which is the one that others lock their coverage in.
+    # One order over all strata, in which all writers lock their coverage.
     for density, members in groupby(in_order, key=lambda pair: pair[1]):
         coverage.note_populations(
             connection,
@@ -218,7 +218,7 @@ def _note_populations(
 
 
 def _selected(machine: Machine, wanted: Mapping[str, str]) -> bool:
-    """Whether it has all the labels; what the inventory knows by itself counts as labels (DIGEST G20)."""
+    """Whether the machine has all the labels; fields of the inventory count as labels (DIGEST G20)."""
     labels = {
         **machine.labels,
         "machine": machine.name,

@@ -1,4 +1,4 @@
-"""What the collector does beside visits: finds what was dropped, and makes room ahead.
+"""The collector's work besides visits: finishes abandoned visits and captures, and manages storage.
 
 Any number of collectors may sweep the same store; everything here may be done twice.
 """
@@ -30,12 +30,12 @@ from storage.symbols.improved_binaries import improved
 from storage.work_partitions import partition_of
 
 MAX_START_DELAY_S = 60.0
-"""A visit that cannot start this soon after the moment it was drawn for is called off."""
+"""A visit is called off if it cannot start within this time after the moment it was drawn for."""
 LOST_AFTER = timedelta(seconds=MAX_START_DELAY_S + TTL_S + LONGEST_S + MARGIN_S + 300)
-"""Visits by hand, which no lease stands for, and those whose living collector failed to write them down are lost so long after
-their moment: the longest visit there can be, and five minutes."""
+"""Age at which open visits are lost that no lease covers (visits on request), or that a running collector failed to
+record: the longest possible visit, and five minutes."""
 ADOPT_AFTER = timedelta(seconds=30)
-"""From that moment on: a collector that lives has written its row down long since."""
+"""Age of visits whose captures are adopted: a running collector has written the row long before."""
 PARTITIONS_AHEAD = 3
 """Days of partitions that exist ahead of today."""
 _BATCH = 1000
@@ -44,27 +44,27 @@ _log = structlog.get_logger("collector")
 
 
 def send_due(engine: Engine, dispatch: Callable[[list[Due]], int]) -> int:
-    """Send again what waits to be ingested; the number sent."""
+    """Send tasks again for captures that wait to be ingested; the number sent."""
     with engine.connect() as connection:
         waiting = captures.due(connection, limit=_BATCH)
     return dispatch(waiting)
 
 
 def reprocess_improved(engine: Engine) -> int:
-    """Want more captures reprocessed that hold binaries with better symbols, as fast as that is done; their number."""
+    """Queue more captures with improved binaries for reprocessing, as fast as workers finish them; their number."""
     with engine.begin() as connection:
         return len(reprocessing.feed(connection))
 
 
 def announce_improved(engine: Engine, announce: Callable[[list[str]], int]) -> int:
-    """Tell workers of binaries whose better symbols nobody has made use of yet; the number told of."""
+    """Send tasks for binaries whose better symbols have not been used yet; the number sent."""
     with engine.connect() as connection:
         keys = improved(connection, limit=_BATCH)
     return announce(keys)
 
 
 def withdraw_symbols(engine: Engine, since: datetime | None) -> datetime:
-    """Use one machine's symbols of a binary no more once another machine runs it; when to look from next time."""
+    """Withdraw symbols that a single machine sent once another machine runs the binary; the next call's `since`."""
     with engine.begin() as connection:
         withdrawn, until = answers.withdraw(connection, since)
     for one in withdrawn:
@@ -78,16 +78,16 @@ def withdraw_symbols(engine: Engine, since: datetime | None) -> datetime:
 
 
 def retry_readable(engine: Engine) -> int:
-    """Try again what an older program quarantined because it could not read its format; the number of captures."""
+    """Retry captures that an older program quarantined because it could not read their format; their number."""
     with engine.begin() as connection:
         return quarantine.retry_readable(connection, NEWEST_FORMAT)
 
 
 def adopt(engine: Engine, archive: Archive, *, before: datetime, now: datetime) -> list[UUID]:
-    """Finish the visits whose collector died between archiving their capture and saying so.
+    """Finish visits whose collector died after it archived the capture and before it recorded it.
 
-    Looks at open visits drawn for a moment before `before`; the ones that have a capture in the archive,
-    and now its row, are returned.
+    Checks open visits drawn for a moment before `before`. Those with a capture in the archive get its row
+    and are returned.
     """
     with engine.connect() as connection:
         open_visits = visit_history.unfinished(connection, before, limit=_BATCH)
@@ -101,10 +101,11 @@ def adopt(engine: Engine, archive: Archive, *, before: datetime, now: datetime) 
 def end_orphans(
     engine: Engine, archive: Archive, judge: UUID, length: timedelta, *, now: datetime
 ) -> tuple[list[UUID], int]:
-    """End the open visits of collectors whose lease ran out: the adopted ones, and how many were lost.
+    """End the open visits of collectors with expired leases: the adopted visits, and the number of lost ones.
 
-    Those whose capture is in the archive are adopted; while the archive is away, visits stay open that may have one. `judge` and `length` are
-    the lease of the collector that looks. The time that their rounds covered ends with their collector's last sign of life.
+    A visit whose capture is in the archive is adopted. While the archive is unavailable, visits stay open that may
+    have one. `judge` and `length` are the lease of this collector. The covered time of their rounds ends with the
+    last renewal of their collector.
     """
     adopted: list[UUID] = []
     lost, seen = 0, list[UUID]()
@@ -132,7 +133,7 @@ def end_orphans(
 
 
 def give_up(engine: Engine, *, now: datetime) -> int:
-    """End as lost what nothing else ends and no collector can be working on any more; the number of visits."""
+    """End as lost the open visits that are too old for any collector to be working on them; their number."""
     with engine.begin() as connection:
         return visits.abandon(connection, now - LOST_AFTER)
 
@@ -147,13 +148,13 @@ def clear_orphans(engine: Engine, archive: Archive) -> int:
 
 
 def create_partitions(engine: Engine, today: date) -> None:
-    """Make the partitions of the days around `today`: yesterday's visits still ingest."""
+    """Create the partitions of the days around `today`: yesterday's visits are still ingested."""
     with engine.begin() as connection:
         partitions.ensure(connection, [today + timedelta(days=n) for n in range(-1, PARTITIONS_AHEAD + 1)])
 
 
 def drop_old(engine: Engine, archive: Archive, today: date, keep: Keep, stopping: Callable[[], bool]) -> None:
-    """Drop what is older than `keep` says, and tell the log."""
+    """Drop data that is older than `keep` allows, and log it."""
     done = retain(engine, archive, today, keep, stopping=stopping)
     for old in done.dropped:
         _log.info("day dropped", day=old.day.isoformat())
@@ -168,7 +169,7 @@ def drop_old(engine: Engine, archive: Archive, today: date, keep: Keep, stopping
             waiting=done.kept_back.waiting,
         )
     if done.busy:
-        _log.warning("facts too old stay: somebody reads facts all the time")
+        _log.warning("facts too old stay: facts are being read all the time")
     if done.raw.captures:
         _log.info("raw captures deleted", captures=done.raw.captures, never_ingested=done.raw.never_ingested)
     if done.cells or done.visits:
@@ -186,7 +187,7 @@ def drop_old(engine: Engine, archive: Archive, today: date, keep: Keep, stopping
 
 
 def free_dictionaries(engine: Engine, now: datetime, stopping: Callable[[], bool]) -> None:
-    """Seal stacks when many are new; delete dictionary rows that nothing uses any more, once a week; and log it."""
+    """Seal stacks when many are new; delete unused dictionary rows once a week; log both."""
     if sealed := seal_stacks(engine, stopping=stopping):
         _log.info("stacks sealed", stacks=sealed)
     try:
@@ -203,14 +204,14 @@ def free_dictionaries(engine: Engine, now: datetime, stopping: Callable[[], bool
 
 
 class _Known(Enum):
-    """What the archive says of an open visit's capture."""
+    """Result of looking for an open visit's capture in the archive."""
 
     ADOPTED = auto()
-    """It is there, and now its row."""
+    """The capture was found, and its row is written."""
     NO = auto()
-    """There is none that could be ingested."""
+    """There is no capture that can be ingested."""
     UNDECIDED = auto()
-    """The archive is away, or another ended the visit meanwhile."""
+    """The archive is unavailable, or another collector has ended the visit."""
 
 
 @dataclass(frozen=True, slots=True)

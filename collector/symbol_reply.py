@@ -1,12 +1,12 @@
 """The stream of one Symbols call, unpacked and checked.
 
-Strategy: messages in, bytes out, no I/O. `take` accepts the replies in the order they came, and gives
-the content as it unpacks. What breaks the order of gateway.proto, the limits or the checksum raises
-`MalformedReply`; what was given until then is then worth nothing.
+Strategy: messages in, bytes out, no I/O. `take` accepts the replies in the order they came, and yields
+the content as it is unpacked. A violation of gateway.proto's order, the limits or the checksum raises
+`MalformedReply`; content that was yielded before is then worthless.
 
     state      begin    data   end       refusal
     OPEN       BEGUN    –      –         REFUSED
-    BEGUN      –        BEGUN  COMPLETE  REFUSED      (it broke on the way)
+    BEGUN      –        BEGUN  COMPLETE  REFUSED      (it failed on the way)
 """
 
 import hashlib
@@ -20,10 +20,10 @@ from collector.errors import MalformedReply
 from fleetpb import gateway_pb2
 
 MAX_RAW_BYTES: Final = 1 << 30
-"""Of one binary's symbols, unpacked; more than a gateway gives unless it is told to."""
+"""Limit of one binary's symbols, unpacked; above a gateway's default."""
 _FED_AT_ONCE: Final = 1 << 10
-"""Packed bytes that are unpacked in one go: to 32 MiB at most, since a block of zstd has four bytes or more and
-unpacks to 128 KiB."""
+"""Packed bytes per step. A step unpacks to 32 MiB at most: a zstd block has at least four bytes and unpacks to
+128 KiB."""
 _MAX_STRANGERS: Final = 100
 
 
@@ -35,12 +35,12 @@ class _State(Enum):
 
 
 class SymbolsReader:
-    """Reads one answer."""
+    """Reads one response."""
 
     def __init__(self, *, limit: int = MAX_RAW_BYTES) -> None:
-        """`limit` is the most bytes that are unpacked."""
+        """`limit`: most bytes after unpacking."""
         self.name = ""
-        """What the gateway calls it; once it has begun."""
+        """The file's name on the gateway; set by `begin`."""
         self.refusal: gateway_pb2.SymbolsRefusal | None = None
         self._state = _State.OPEN
         self._limit = limit
@@ -50,16 +50,16 @@ class SymbolsReader:
 
     @property
     def is_complete(self) -> bool:
-        """The whole content came, and is what the gateway sent."""
+        """The whole content was received, and its checksum is correct."""
         return self._state is _State.COMPLETE
 
     @property
     def is_finished(self) -> bool:
-        """`end` or `refusal` has come."""
+        """`end` or `refusal` has been received."""
         return self._state in {_State.COMPLETE, _State.REFUSED}
 
     def take(self, reply: gateway_pb2.SymbolsReply) -> Iterator[bytes]:
-        """Yield the content that the next message brings; exhaust it. Raises `MalformedReply`."""
+        """Yield the content of the next message; exhaust the iterator. Raises `MalformedReply`."""
         kind = reply.WhichOneof("reply")
         if kind == "refusal" and not self.is_finished:
             self.refusal, self._state = reply.refusal, _State.REFUSED

@@ -1,8 +1,8 @@
-"""Asks gateways for the symbols of binaries that nobody has (DIGEST G11).
+"""Asks gateways for the symbols of binaries that lack them (DIGEST G11).
 
-Off unless the operator sets a rate. One gateway is asked at a time, each once for a binary, in the whole
-fleet (`storage.symbols.requests` keeps the books for all collectors). What it sends is written to a file and
-handed on: whether it is of use, or needs another machine's word first, is for others to say.
+Off unless the operator sets a rate. One gateway is asked at a time, and each gateway once for a binary in the
+whole fleet (`storage.symbols.requests` records the requests of all collectors). The response is written to a
+file and passed on; the receiver decides whether it is useful or needs confirmation by another machine.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ from storage.symbols.kinds import FileKind
 from storage.symbols.requests import Ask, AskOutcome
 
 PATIENCE_S: Final = 600.0
-"""For one answer: a gateway reads and packs 25 MB a second with the tenth of a core that it takes."""
+"""Time limit of one response: a gateway reads and packs 25 MB a second with the tenth of a core that it may use."""
 _SYMBOLS: Final = "/fleetpb.v1.Gateway/Symbols"
 
 _log = structlog.get_logger("collector")
@@ -38,7 +38,7 @@ _Request = gateway_pb2.SymbolsRequest
 _Refusal = gateway_pb2.SymbolsRefusal
 _WHAT: Final = {
     FileKind.SYMBOLS: _Request.SYMBOLS,
-    FileKind.EXECUTABLE: _Request.SYMBOLS,  # of the vdso, which a gateway gives whole
+    FileKind.EXECUTABLE: _Request.SYMBOLS,  # the vdso, which a gateway sends whole
     FileKind.KALLSYMS: _Request.KERNEL,
 }
 _OUTCOMES: Final = {
@@ -49,25 +49,25 @@ _OUTCOMES: Final = {
 }
 
 Accept = Callable[[Ask, Path, str], tuple[AskOutcome, str]]
-"""Takes a file that a gateway sent, with the name it has there, and removes nothing; how that went, and why as a sentence.
+"""Takes a gateway's file and the file's name there, and leaves the file in place; the outcome, and why as a sentence.
 
-Whatever it raises is why this one ask failed, but for a database that is away: that is waited for."""
+An exception fails this one request, unless it is one of `TRANSIENT_ERRORS`: the call is then repeated."""
 
 
 @dataclass(frozen=True, slots=True)
 class SymbolRequestTerms:
-    """How gateways may be asked."""
+    """Limits of requests to gateways, and the receiver of responses."""
 
     accept: Accept
     per_hour: int
-    """Asks in an hour, by all collectors of the fleet together."""
+    """Requests in an hour, by all collectors of the fleet together."""
     limit: int = MAX_RAW_BYTES
-    """Bytes of one answer, unpacked."""
+    """Size limit of one response in bytes, unpacked."""
     patience_s: float = PATIENCE_S
 
 
 class SymbolRequester:
-    """Asks for one binary after the other."""
+    """Requests symbols, one binary after the other."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class SymbolRequester:
         credentials: Credentials | None,
         terms: SymbolRequestTerms,
     ) -> None:
-        """Once `stop` is set an answer under way is given up."""
+        """When `stop` is set, a response in progress is abandoned."""
         self._engine = engine
         self._stop = stop
         self._executor = executor
@@ -86,7 +86,7 @@ class SymbolRequester:
         self._terms = terms
 
     async def look(self) -> bool:
-        """Ask for what is wanted most, if anything is; whether a gateway was asked."""
+        """Request the symbols that are wanted most, if there are any; whether a gateway was asked."""
         ask = await self._executor.run(self._claim)
         if ask is None:
             return False
@@ -113,18 +113,18 @@ class SymbolRequester:
             requests.note_answer(connection, ask, outcome, detail)
 
     async def _request_symbols(self, ask: Ask) -> tuple[AskOutcome, str]:
-        """How it went, and for anything but GOT why, as a sentence.
+        """The outcome and, unless it is GOT, the reason as a sentence.
 
-        Raises one of `TRANSIENT_ERRORS` if the collector is to stop while the database is away, and nothing else.
+        Raises only one of `TRANSIENT_ERRORS`, if `stop` is set while the database is unavailable.
         """
         request = _request(ask, self._terms.limit)
         if request is None:
-            return AskOutcome.ABSENT, "It is known by its path only, so no file can be told to be it."
+            return AskOutcome.ABSENT, "It is known by its path only, so no file can be matched to it."
         try:
             return await self._request_and_accept(ask, request)
         except TRANSIENT_ERRORS:
             raise
-        except Exception as error:  # noqa: BLE001 - a stranger's file, an archive or disk that is away: visits go on
+        except Exception as error:  # noqa: BLE001 - an untrusted file, an archive or disk that is away: visits go on
             _log.warning("what a gateway sent was not taken in", machine=ask.machine, exc_info=error)
             return AskOutcome.FAILED, one_line(str(error)) or type(error).__name__
 
@@ -138,7 +138,7 @@ class SymbolRequester:
                 with path.open("wb") as file:
                     if not await self._unless_stopped(self._receive(ask.address, request, reader, file)):
                         return AskOutcome.FAILED, "The collector was stopped meanwhile."
-            except TimeoutError:  # an OSError, too
+            except TimeoutError:  # TimeoutError is an OSError, too
                 return AskOutcome.FAILED, f"It did not answer in full within {self._terms.patience_s:g} s."
             except (MalformedReply, BadAddress, BadCredentials, OSError) as error:
                 return AskOutcome.FAILED, one_line(str(error))
@@ -150,7 +150,7 @@ class SymbolRequester:
             return await self._executor.run(self._terms.accept, ask, path, reader.name)
 
     async def _unless_stopped(self, work: Coroutine[None, None, None]) -> bool:
-        """Whether the work was done; it is broken off when the collector is to stop."""
+        """Whether the work was finished; it is cancelled when `stop` is set."""
         working, stopping = asyncio.ensure_future(work), asyncio.ensure_future(self._stop.wait())
         try:
             await asyncio.wait({working, stopping}, return_when=asyncio.FIRST_COMPLETED)
@@ -175,14 +175,14 @@ class SymbolRequester:
                 _SYMBOLS, request_serializer=gateway_pb2.SymbolsRequest.SerializeToString
             )
             stream = stub(request)
-            while isinstance(message := await stream.read(), bytes):  # else it is grpc.aio.EOF
+            while isinstance(message := await stream.read(), bytes):  # otherwise grpc.aio.EOF
                 await asyncio.to_thread(_write, message, reader, file)
         if not reader.is_finished:
             raise MalformedReply("The stream stopped before its end.")
 
 
 def machine_rest(machines: int, per_hour: int) -> timedelta:
-    """How long a machine is left alone after an ask: an hour, less where the fleet has fewer than are asked in one."""
+    """Time before a machine is asked again: an hour, less if the fleet has fewer machines than `per_hour`."""
     return min(requests.MACHINE_REST, timedelta(hours=machines / max(per_hour, 1)))
 
 
@@ -195,11 +195,11 @@ def _write(message: bytes, reader: SymbolsReader, file: IO[bytes]) -> None:
 
 
 def _request(ask: Ask, limit: int) -> gateway_pb2.SymbolsRequest | None:
-    """What to ask for; None: no gateway could tell which file is meant."""
+    """The request; None: a gateway could not identify the file."""
     what = _WHAT.get(ask.kind)
     if what is None:
         return None
-    if what == _Request.KERNEL:  # its key may be a module's: the answer says which kernel it is
+    if what == _Request.KERNEL:  # the key may be a module's; the response has the kernel's
         return _Request(what=what, max_bytes=limit)
     if ask.binary_key.startswith(("go:", "sha256:")):
         return _Request(what=what, content_key=ask.binary_key, max_bytes=limit)

@@ -1,8 +1,8 @@
-"""One visit: call a machine's gateway, take its capture, and say how it went.
+"""One visit: calls a machine's gateway, receives its capture, and returns the outcome.
 
-A visit raises nothing for what a gateway or a network does: whatever happens becomes one of the
-outcomes of `storage.schema.Outcome` with a sentence for a person, and the machine's utilisation
-if that was heard before things went wrong (a failed visit still informs the weights, DESIGN §3.2).
+A visit raises nothing for failures of a gateway or a network: each becomes one of the outcomes of
+`storage.schema.Outcome` with a sentence for a person, and the machine's utilisation if it was received
+before the failure (a failed visit still informs the weights, DESIGN §3.2).
 """
 
 import asyncio
@@ -28,7 +28,7 @@ from storage.work_partitions import partition_of
 
 _CAPTURE = f"/{gateway_pb2.DESCRIPTOR.services_by_name['Gateway'].full_name}/Capture"
 _CLOCK_GRAIN_S = 1.0
-"""How much longer than the call itself a window may claim to have been, for clocks that differ in pace."""
+"""A window's stated length may exceed the call's duration by this much: clocks differ in pace."""
 
 
 def utc_now() -> datetime:
@@ -38,33 +38,33 @@ def utc_now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class ReceivedCapture:
-    """A capture as it came, checked to be one of this visit."""
+    """A received capture, checked to be of this visit."""
 
     blob: bytes
     sha256: bytes
     raw_bytes: int
     samples: int
     machine: capture_pb2.Machine | None
-    """The machine as it was in the window; None: the gateway could not read it."""
+    """The machine during the window; None: the gateway could not read it."""
     partition: int = 0
-    """`storage.work_partitions.partition_of` it."""
+    """The capture's partition, by `storage.work_partitions.partition_of`."""
 
 
 @dataclass(frozen=True, slots=True)
 class VisitResult:
-    """How a visit went."""
+    """Result of a visit."""
 
     outcome: Outcome
     detail: str
-    """A sentence; empty when it answered."""
+    """A sentence; empty if the visit succeeded."""
     started_at: datetime
     ended_at: datetime
     seconds: float | None = None
-    """Of the window really sampled; only when it answered."""
+    """Length of the window that was sampled; only if the visit succeeded."""
     utilisation: float | None = None
-    """Busy share of the machine, 0…1; None: it was not heard."""
+    """Busy share of the machine, 0…1; None: not received."""
     clock_skew_s: float | None = None
-    """Machine's wall clock − collector's, good to the delay of the network; None: not known."""
+    """Machine's wall clock − collector's, accurate to the network's delay; None: not known."""
     changes: tuple[str, ...] = ()
     """Ways in which the gateway changed the plan, a sentence each."""
     received: ReceivedCapture | None = None
@@ -72,13 +72,13 @@ class VisitResult:
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """Visits machines; one serves any number of visits at the same time."""
+    """Visits machines; one instance serves any number of concurrent visits."""
 
     credentials: Credentials | None = None
-    """Needed for every address but Unix sockets."""
+    """Required for every address but Unix sockets."""
     blob_limit: int = MAX_BLOB_BYTES
     first_reply_s: float = 10.0
-    """From the call to the first message, connecting included."""
+    """Time limit from the call to the first message, including the connection."""
     clock: Callable[[], datetime] = utc_now
 
     async def visit(
@@ -125,7 +125,7 @@ class Visitor:
         )
 
     async def _receive(self, call: "_Call", address: str, plan: gateway_pb2.Plan, deadline_s: float) -> None:
-        """Read the stream to its end; what comes after its last word but is no message is ignored."""
+        """Read the stream to its end; an error after the final message is ignored."""
         async with open_channel(address, self.credentials) as channel:
             # Replies are parsed here: grpc.aio turns a message that it cannot parse into None.
             stub: grpc.aio.UnaryStreamMultiCallable[gateway_pb2.Plan, bytes] = channel.unary_stream(
@@ -134,10 +134,10 @@ class Visitor:
             stream = stub(plan, timeout=deadline_s)
             try:
                 async with asyncio.timeout(min(self.first_reply_s, deadline_s)) as patience:
-                    while isinstance(message := await stream.read(), bytes):  # else it is grpc.aio.EOF
+                    while isinstance(message := await stream.read(), bytes):  # otherwise grpc.aio.EOF
                         if not call.connected:
                             call.connected = True
-                            patience.reschedule(None)  # from here on the call's own deadline counts
+                            patience.reschedule(None)  # from here on only the call's own deadline applies
                         call.take(message, self.clock)
             except (TimeoutError, grpc.aio.AioRpcError):
                 call.connected |= channel.get_state() is grpc.ChannelConnectivity.READY
@@ -149,7 +149,7 @@ class Visitor:
 
 @dataclass(slots=True)
 class _Call:
-    """What is known of a call while it runs."""
+    """State of a running call."""
 
     reader: ReplyReader
     started_at: datetime
@@ -184,7 +184,7 @@ class _Window:
 
 
 def _decode_window(call: _Call, visit_id: UUID) -> _Window:
-    """The capture, decoded once to know that it can be, and that it is of this visit.
+    """The capture, decoded once to check that it is valid and of this visit.
 
     Raises `MalformedReply`, `BadCapture`.
     """
@@ -196,7 +196,7 @@ def _decode_window(call: _Call, visit_id: UUID) -> _Window:
     if capture.visit_id != visit_id.bytes:
         raise MalformedReply(f"The capture is of another visit ({capture.visit_id.hex() or 'none'}).")
     took = call.last_message_at - call.began
-    if not 0 < end.seconds <= took + _CLOCK_GRAIN_S:  # NaN too
+    if not 0 < end.seconds <= took + _CLOCK_GRAIN_S:  # excludes NaN too
         raise MalformedReply(
             f"The gateway reports {end.seconds:g} s of sampling, but the whole call took {took:.1f} s."
         )
@@ -215,10 +215,10 @@ def _decode_window(call: _Call, visit_id: UUID) -> _Window:
 
 
 def _utilisation(reader: ReplyReader) -> float | None:
-    """Of the window if it was finished, else what the gateway said last."""
+    """Utilisation of the window if it was finished, else the gateway's last value."""
     if reader.end is not None:
         return outcomes.share(reader.end.utilisation)
-    if reader.refusal is not None and reader.refusal.utilisation:  # 0 is also what an unset field says
+    if reader.refusal is not None and reader.refusal.utilisation:  # 0 also means an unset field
         return outcomes.share(reader.refusal.utilisation)
     return outcomes.share(reader.begin.utilisation) if reader.begin is not None else None
 

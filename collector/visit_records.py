@@ -1,8 +1,8 @@
-"""What is written down about visits: before the call, after it, and when it cannot be made.
+"""Records of visits: before the call, after it, and when a visit is not made.
 
-Every function is one transaction of its own; storage's errors pass through. The archive is written
-before the rows, so a row never points at nothing; a blob whose row did not come about is adopted by
-the sweep (`collector.sweep`) or deleted as an orphan.
+Every function is one transaction; storage's errors pass through. The archive is written
+before the rows, so a row always refers to an existing blob. If a blob's row is missing, the
+sweep (`collector.sweep`) adopts the blob or deletes it as an orphan.
 """
 
 from collections.abc import Sequence
@@ -24,18 +24,18 @@ from storage.visits import DrawnVisit
 
 
 class CloseResult(Enum):
-    """What came of writing an ended visit down."""
+    """Result of recording an ended visit."""
 
     CAPTURE = auto()
-    """It answered, and its capture waits to be ingested."""
+    """The visit succeeded, and its capture waits to be ingested."""
     OUTCOME = auto()
-    """It failed, which is recorded."""
+    """The visit failed, which is recorded."""
     NOTHING = auto()
-    """Someone else had given it an outcome before."""
+    """The visit already had an outcome."""
 
 
 def open_visit(engine: Engine, scheduled: ScheduledVisit, now: datetime) -> str | None:
-    """Note that the machine is called now; a sentence instead if the campaign does not run any more, or the visit was ended."""
+    """Record that the call begins now; a sentence if the campaign has stopped or the visit has ended before."""
     with engine.begin() as connection:
         campaign = campaigns.get(connection, scheduled.campaign.name)
         if campaign.state != State.RUNNING:
@@ -46,15 +46,15 @@ def open_visit(engine: Engine, scheduled: ScheduledVisit, now: datetime) -> str 
 
 
 def call_off(engine: Engine, drawn: Sequence[DrawnVisit], why: str) -> None:
-    """End visits that the collector did not make, or did not finish, as lost."""
+    """End visits as lost that the collector did not make or did not finish."""
     with engine.begin() as connection:
         visits.lose(connection, [visit.visit_id for visit in drawn], why)
 
 
 def close_visit(engine: Engine, archive: Archive, visit: DrawnVisit, visited: VisitResult) -> CloseResult:
-    """Archive the received capture and give the visit its outcome.
+    """Archive the received capture and record the visit's outcome.
 
-    A capture that cannot be archived makes the visit a failed one.
+    A visit fails if its capture cannot be archived.
     """
     if visited.received is None:
         return _close_failed(engine, visit, visited, visited.outcome, visited.detail)
@@ -82,7 +82,7 @@ def close_visit(engine: Engine, archive: Archive, visit: DrawnVisit, visited: Vi
 
 
 def apply_brake(engine: Engine, campaign: Campaign) -> str | None:
-    """Stop the campaign if too many of its latest visits failed; the sentence that says why, once."""
+    """Stop the campaign if too many of its latest visits failed; the reason as a sentence, returned once."""
     definition = campaign.definition
     with engine.begin() as connection:
         why = stop_reason(

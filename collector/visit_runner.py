@@ -1,4 +1,4 @@
-"""Appointments carried out: each at its moment, not too many at once, never two on one machine."""
+"""Makes scheduled visits: each at its time, a limited number at once, never two on one machine."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ _log = structlog.get_logger("collector")
 
 
 class VisitRunner:
-    """The visits one collector has to make."""
+    """The scheduled visits of one collector."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class VisitRunner:
         watcher: Watcher,
         concurrent: int,
     ) -> None:
-        """`concurrent` bounds the machines visited at one moment, and with them the memory used."""
+        """`concurrent` limits the machines visited at the same time, and with them the memory used."""
         self._engine = engine
         self._archive = archive
         self._executor = executor
@@ -60,16 +60,16 @@ class VisitRunner:
         return self._visitor.clock
 
     def schedule(self, scheduled_visits: Sequence[ScheduledVisit]) -> None:
-        """Make these visits, each from the moment it was drawn for; returns at once."""
+        """Schedule these visits, each for the moment it was drawn for; returns at once."""
         for scheduled in scheduled_visits:
             task = asyncio.create_task(self._wait_and_call(scheduled), name=f"visit {scheduled.machine.name}")
             self._waiting[task] = scheduled
             task.add_done_callback(self._done)
 
     async def stop(self, grace_s: float) -> None:
-        """Call off what has not begun, let what has begun finish for `grace_s`, then break it off.
+        """Call off visits that have not begun; let the others finish for `grace_s`, then cancel them.
 
-        Nothing is left running; what cannot be written down any more is swept up as lost later.
+        No task is left running. A later sweep ends as lost the visits whose end could not be recorded.
         """
         waiting = dict(self._waiting)
         for task in waiting:
@@ -131,7 +131,7 @@ class VisitRunner:
             self._refresher.compare(scheduled.machine, visited.received.machine)
 
     def _send_task(self, due: Due) -> None:
-        """Send the ingestion task; no visit waits for a broker that is away."""
+        """Send the ingestion task; visits do not wait for an unavailable broker."""
         task = asyncio.create_task(asyncio.to_thread(self._dispatch, [due]))
         self._sending.add(task)
         task.add_done_callback(self._sending.discard)

@@ -1,1 +1,1 @@
-"""From (binary, offset) to named frames, offline (DIGEST G11)."""
+"""Resolves (binary, offset) to named frames, offline (DIGEST G11)."""

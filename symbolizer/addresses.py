@@ -1,10 +1,10 @@
-"""The address spaces between a sample and a symbol, one type each, and the ways from one to the next.
+"""The address spaces between a sample and a symbol, one type for each, and the conversions between them.
 
-    recorded pointer ──looked_up()──▶ FileOffsets ──SegmentMap.to_vaddrs()──▶ ElfVaddrs ──relative_to()──▶ CacheAddresses
+    recorded pointer ─looked_up()─▶ FileOffsets ──SegmentMap.to_vaddrs()──▶ ElfVaddrs ──relative_to()──▶ CacheAddresses
 
 Mixing them up passes most tests, because on the usual x86-64 PIE of GNU ld all four are the same
-number. They part on non-PIE programs (vaddr = offset + 0x400000), on files linked by lld (offset
-0x820 is vaddr 0x1820) and on the kernel.
+number. They differ for non-PIE programs (vaddr = offset + 0x400000), for files linked by lld (offset
+0x820 is vaddr 0x1820) and for the kernel.
 """
 
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ U64 = npt.NDArray[np.uint64]
 
 PAGE_SIZE: Final = 4096
 NOWHERE: Final = np.uint64(0xFFFF_FFFF_FFFF_FFFF)
-"""Address of what has none; above every function, so that a look-up of it misses."""
+"""Marks a missing address; above every function, so that its lookup misses."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileOffsets:
-    """Offsets of instructions in a file (or in the space `Mapping.Kind` names for other images)."""
+    """Offsets of instructions in a file (or in the space that `Mapping.Kind` defines for other images)."""
 
     values: U64
 
@@ -45,7 +45,7 @@ class ElfVaddrs:
 
 @dataclass(frozen=True, slots=True)
 class CacheAddresses:
-    """Addresses as a SymCache counts them; those above 32 bits are in none."""
+    """Addresses as a SymCache counts them; those above 32 bits are in no SymCache."""
 
     values: U64
 
@@ -59,9 +59,9 @@ class RecordedPointers:
     """The pointer is of the instruction itself: a leaf, or a frame that a signal interrupted."""
 
     def looked_up(self) -> FileOffsets:
-        """Where to look: one byte before a return address, the pointer itself where it is exact.
+        """The lookup address: one byte before a return address, the pointer itself if it is exact.
 
-        A return address is of the instruction after the call. After a call that never returns, that is
+        A return address is that of the instruction after the call. After a call that never returns, this is
         already another function or no function at all (seen with `abort()` as the last call of gcc -O2
         functions). One byte back is inside the call instruction on every architecture.
         """
@@ -79,7 +79,7 @@ class Segment:
     executable: bool
 
     def __post_init__(self) -> None:
-        # Sums of these are taken in 64 bits for each frame, where one bad file would fail every capture.
+        # Every frame adds these in 64 bits; an overflow from one bad file would fail every capture.
         if (
             min(self.offset, self.vaddr, self.filesz) < 0
             or max(self.offset, self.vaddr) + self.filesz >= 1 << 64
@@ -101,8 +101,8 @@ class SegmentMap:
     def to_vaddrs(self, offsets: FileOffsets) -> ElfVaddrs:
         """The virtual address of each file offset, through the segment that covers it; else `NOWHERE`.
 
-        The kernel maps whole pages, so a segment also covers its first page's start. Where two cover
-        an offset, an executable one wins, and among those the one that holds it without rounding.
+        The kernel maps whole pages, so a segment also covers its first page's start. If two cover
+        an offset, an executable one takes precedence, and among those the one that holds it without rounding.
         """
         values = np.full(len(offsets.values), NOWHERE)
         for rounded, executable in ((True, False), (False, False), (True, True), (False, True)):

@@ -1,4 +1,4 @@
-"""What a process keeps of what it read, held below a count and a size."""
+"""Evicts a process's cached values above a count and a size."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -9,7 +9,7 @@ V = TypeVar("V")
 
 
 def evict_oldest(kept: OrderedDict[K, V], size: Callable[[V], int], *, most: int, most_bytes: int) -> None:
-    """Forget the first of `kept` until it has at most `most` values, and all but the last at most `most_bytes`."""
+    """Remove the first of `kept` until at most `most` values remain, and all but the last take at most `most_bytes`."""
     older = [size(value) for value in kept.values()][:-1]
     held = sum(older)
     for bytes_of_it in older:

@@ -1,12 +1,12 @@
-"""Mangled names to what a programmer wrote; the raw name is kept beside it by the caller.
+"""Demangles linkage names; the caller keeps the raw name beside the result.
 
 `pycxxfilt` wraps LLVM's demanglers: Itanium C++ and Rust v0 in one call, three times as fast as
 `pydemumble` (782 k against 263 k names/s on libLLVM) and as close to llvm-cxxfilt (99.9 %).
-Rust's older scheme is Itanium with a hash and escapes, which LLVM leaves in; they are undone here.
+Rust's older scheme is Itanium with a hash and escapes that LLVM leaves in; this module decodes them.
 
-A mangled name may refer to what came before in it, so that 270 bytes stand for gigabytes; LLVM calls abort() when they
-cannot be had, and overflows the stack on deep nesting. So names that might be such ones, 3 % of real C++ and Rust, go
-through a process of their own (`demangle_apart.py`), which takes some 50 us more.
+A mangled name may refer back to its own parts, so 270 bytes can expand to gigabytes. LLVM calls abort() if it cannot
+allocate them, and overflows the stack on deep nesting. Names with that risk, 3 % of real C++ and Rust, are
+demangled in a separate process (`demangle_process.py`), which takes some 50 us more.
 """
 
 import math
@@ -19,22 +19,23 @@ import pycxxfilt
 from symbolizer.demangle_process import DemanglerProcess
 
 MAX_MANGLED: Final = 1 << 14
-"""Longer names stay as they are: demangling takes time that grows faster than their length."""
+"""Longer names are not demangled: the time grows faster than the length."""
 
 _MAX_NEAR: Final = 1 << 10
-"""Longer names are demangled apart: their nesting might exhaust a thread's stack of 8 MiB, as 16,000 times Z does."""
+"""Longer names are demangled in a separate process: their nesting might exhaust a thread's stack of 8 MiB, as 16,000
+times Z does."""
 _MAX_GROWTH_BITS: Final = 22
-"""Names that might grow to more than 2 to this power characters are demangled apart."""
+"""Names that might grow to more than 2 to this power characters are demangled in a separate process."""
 _BITS_EACH: Final = math.log2(math.e) / math.e
-"""By a reference: n of them to what doubles, or k-folds, make the k-th root of k to the power of n, at most e^(n/e)."""
+"""Growth per reference: n references that double, or multiply by k, give at most k^(n/k) ≤ e^(n/e)."""
 _FEW: Final = int((_MAX_GROWTH_BITS - math.log2(_MAX_NEAR)) / _BITS_EACH)
-"""References that no name of up to `_MAX_NEAR` characters has too many of."""
+"""A name of up to `_MAX_NEAR` characters with at most this many references cannot grow too much."""
 _REFERENCE: Final = re.compile(r"[ST][0-9A-Z]*_")
 _RUST_REFERENCE: Final = re.compile(r"B[0-9A-Za-z]*_")
 _EXPANSION: Final = re.compile(r"Dp|sp|f[lLrR]|s[PZ]")
-"""Of a pack of template arguments (`J…E`): repeats its pattern for each."""
+"""Expansion of a pack of template arguments (`J…E`): repeats its pattern for each."""
 _LLVM_MODULE: Final = re.compile(r"\.llvm\.\d+(?=\.|$)")
-"""Of a local function that link-time optimization made visible: a hash of its module, new with every build."""
+"""Suffix of a local function that link-time optimization made visible: a hash of its module, new with every build."""
 _RUST_HASH: Final = re.compile(r"::h[0-9a-f]{16}(?=$| \()")
 _RUST_ESCAPE: Final = re.compile(r"\$(SP|BP|RF|LT|GT|LP|RP|C|u[0-9a-f]{1,6})\$")
 _RUST_CHARACTER: Final = {
@@ -51,7 +52,7 @@ _RUST_CHARACTER: Final = {
 
 @lru_cache(maxsize=1 << 16)
 def demangle(raw: str) -> str:
-    """The name as source code has it; `raw` without what linkers and LLVM add if it is not mangled."""
+    """The name as in source code; if `raw` is not mangled, `raw` without the suffixes of linkers and LLVM."""
     name = _LLVM_MODULE.sub("", _without_version(raw)) or raw
     if not name.startswith(("_Z", "_R")) or len(name) > MAX_MANGLED or "\n" in name:
         return name
@@ -64,15 +65,15 @@ def demangle(raw: str) -> str:
 def _near(name: str) -> str:
     try:
         return pycxxfilt.demangle(name) or ""
-    except ValueError:  # it only looks mangled: _Read, _Zebra
+    except ValueError:  # not a mangled name: _Read, _Zebra
         return ""
 
 
 def _is_tame(name: str) -> bool:
-    """Whether what it stands for is of a bounded size, whatever it says; true of anything short."""
+    """Whether the demangled name certainly has a limited size; true of all short names."""
     if len(name) > _MAX_NEAR:
         return False
-    if "J" not in name and name.count("_") <= _FEW:  # as most are; every reference ends in "_"
+    if "J" not in name and name.count("_") <= _FEW:  # true of most names; every reference ends in "_"
         return True
     own_bits = math.log2(len(name))
     if name.startswith("_R"):
@@ -84,14 +85,14 @@ def _is_tame(name: str) -> bool:
 
 
 def _without_version(raw: str) -> str:
-    """memcpy@@GLIBC_2.14 is memcpy: the version is the linker's. But malloc@plt is a stub, not malloc."""
+    """memcpy@@GLIBC_2.14 is memcpy: the linker added the version. But malloc@plt is a stub, not malloc."""
     name, at, version = raw.partition("@")
     return name if at and name and version != "plt" else raw
 
 
 def _plain_rust(name: str) -> str:
     name = _RUST_HASH.sub("", name)
-    # A part of a path that begins with an escape has "_" before it, so that it is a C identifier.
+    # A path component that begins with an escape is prefixed with "_" to be a C identifier.
     name = re.sub(r"(^|::)_(?=\$)", r"\1", name)
     return _RUST_ESCAPE.sub(_unescape, name).replace("..", "::")
 

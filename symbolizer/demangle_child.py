@@ -1,9 +1,9 @@
-"""Demangles names line by line; a program of its own, because LLVM's demangler is not safe with hostile ones.
+"""Demangles names line by line in a separate program, because LLVM's demangler is not safe with hostile names.
 
     python -m symbolizer.demangle_child MEMORY_BYTES
 
-For each line of standard input it writes one: the plain name, or nothing where there is none. A name of 270 bytes may
-stand for one of gigabytes, at which LLVM calls abort(), and nesting may exhaust the stack: both end this process alone.
+For each line of standard input it writes one: the demangled name, or an empty line. A name of 270 bytes may
+expand to gigabytes, at which LLVM calls abort(), and nesting may exhaust the stack: both end only this process.
 """
 
 import ctypes
@@ -13,12 +13,12 @@ import sys
 from typing import Final
 
 MAX_PLAIN: Final = 1 << 16
-"""Characters; longer ones are none."""
+"""Characters of a demangled name; longer ones count as failures."""
 _PR_SET_PDEATHSIG: Final = 1
 
 
 def main(arguments: list[str]) -> int:
-    """Set the limits, then answer until the input ends."""
+    """Set the limits, then process lines until the input ends."""
     (memory,) = (int(argument) for argument in arguments)
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # a killed parent leaves no child behind
     resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
@@ -30,7 +30,7 @@ def main(arguments: list[str]) -> int:
     for line in sys.stdin.buffer:
         try:
             plain = pycxxfilt.demangle(line.decode().rstrip("\n")) or ""
-        except ValueError:  # it only looks mangled: _Read, _Zebra
+        except ValueError:  # not a mangled name: _Read, _Zebra
             plain = ""
         answer = plain if len(plain) <= MAX_PLAIN and "\n" not in plain else ""
         sys.stdout.buffer.write(answer.encode() + b"\n")

@@ -1,4 +1,4 @@
-"""Names demangled in a child process: those that the demangler might take all memory for, or crash at."""
+"""Demangles in a child process the names that might exhaust the demangler's memory or crash it."""
 
 import atexit
 import logging
@@ -19,15 +19,16 @@ log = logging.getLogger(__name__)
 _PACKAGE_ROOT: Final = Path(__file__).resolve().parents[1]
 _MEMORY_BYTES: Final = 128 << 20
 _SECONDS: Final = 2.0
-"""For one name, the start of the child included; one of 64 KiB takes a millisecond."""
+"""Limit for one name, including the start of the child; a name of 64 KiB takes a millisecond."""
 MOST_FAILURES: Final = 32
 REST_S: Final = 600.0
 
 
 class DemanglerProcess:
-    """Asks one child, which is started when first needed and again when it died. Threads may share it; forks make their own.
+    """Calls one child, started on first use and again after its death. Threads may share it; forks get their own.
 
-    After `MOST_FAILURES` failures nothing is asked for `REST_S`: each may take a second, and a hostile file has thousands.
+    After `MOST_FAILURES` failures the child is not called for `REST_S`: a failure may take a second, and a hostile file
+    has thousands of such names.
     """
 
     def __init__(self, *, clock: Callable[[], float] = time.monotonic) -> None:
@@ -39,7 +40,7 @@ class DemanglerProcess:
         self._resting_until = float("-inf")
 
     def demangle(self, name: str) -> str:
-        """The plain name; '' if it has none, or the child failed at it. `name` has no line feed."""
+        """The demangled name; '' if there is none, or the child failed at it. `name` has no line feed."""
         with self._lock:
             if self._clock() < self._resting_until:
                 return ""
@@ -65,7 +66,7 @@ class DemanglerProcess:
             self._resting_until = self._clock() + REST_S
 
     def _ask(self, name: bytes) -> str | None:
-        """What the child answers; None: nothing, and it is dead or of no more use."""
+        """The child's response; None: there is none, and the child is dead or unusable."""
         child = self._asked(name)
         if child is None:
             return None
@@ -81,10 +82,10 @@ class DemanglerProcess:
         return answer[:-1].decode()
 
     def _asked(self, name: bytes) -> "subprocess.Popen[bytes] | None":
-        """A child that has this question; None: two died at once.
+        """A child that has received this name; None: two children died at once.
 
-        One that died since its last answer has failed at no name: it dies with the thread that started it (PR_SET_PDEATHSIG in
-        prctl(2)).
+        A child that died since its last response did not fail at a name: it dies with the thread that started it
+        (PR_SET_PDEATHSIG in prctl(2)).
         """
         for _ in range(2):
             child = self._running()
@@ -108,7 +109,7 @@ class DemanglerProcess:
             self._child = subprocess.Popen(
                 [sys.executable, "-m", demangle_child.__name__, str(_MEMORY_BYTES)],
                 bufsize=0,
-                cwd=_PACKAGE_ROOT,  # `-m` finds the package there, installed or not
+                cwd=_PACKAGE_ROOT,  # `-m` finds the package here, installed or not
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

@@ -1,15 +1,15 @@
-"""What can go wrong between a binary and the names of its functions.
+"""The symbolizer's errors, and who must act on them.
 
 SymbolizerError
-├── MalformedImage       a file is not what it claims: nobody acts; its frames stay unnamed, with the reason
+├── MalformedImage          a file violates its format: no action; its frames stay unnamed, with the reason
 │   ├── MalformedElf
-│   └── MalformedSymCache   a file of our own cache: it is dropped and built again
-├── SymbolsHidden        the kernel shows no addresses: the operator grants CAP_SYSLOG or kptr_restrict=0
-├── NotReadable          a file is there but may not be read: the operator grants access
-└── BadPartitions             operator: `fleetprof worker --partitions` is not written like 2/3
+│   └── MalformedSymCache   a file of the cache: it is dropped and built again
+├── SymbolsHidden           the kernel hides addresses: the operator grants CAP_SYSLOG or kptr_restrict=0
+├── NotReadable             a file exists but may not be read: the operator grants access
+└── BadPartitions           operator: the value of `fleetprof worker --partitions` is not written like 2/3
 
-None of these leaves `Resolver.resolve`: it turns them into a status and a reason. A failure that does
-leave it (no database, no disk) is of another package, and the task that meets it is tried again.
+`Resolver.resolve` raises none of these: it turns them into a status and a reason. Its other failures
+(no database, no disk) come from other packages, and the task that meets one is tried again.
 """
 
 
@@ -18,7 +18,7 @@ class SymbolizerError(Exception):
 
 
 class MalformedImage(SymbolizerError):
-    """Bytes that do not follow their own format, or exceed a limit of this reader."""
+    """Bytes that violate their format, or exceed a limit of this reader."""
 
 
 class MalformedElf(MalformedImage):
@@ -26,7 +26,7 @@ class MalformedElf(MalformedImage):
 
 
 class MalformedSymCache(MalformedImage):
-    """Not a SymCache file, or one that is cut short."""
+    """Not a SymCache file, or a truncated one."""
 
 
 class SymbolsHidden(SymbolizerError):
@@ -38,4 +38,4 @@ class NotReadable(SymbolizerError):
 
 
 class BadPartitions(SymbolizerError):
-    """What a worker is told of its share of the partitions means nothing."""
+    """A worker's share of the partitions is invalid."""

@@ -1,4 +1,4 @@
-"""A file's bytes by position, read when they are asked for."""
+"""Positional reads from open files."""
 
 import os
 import stat
@@ -10,15 +10,15 @@ from typing import Self
 class OpenedFile:
     """A regular file, opened for reading; closed by `close` or the end of `with`.
 
-    It is read rather than mapped: a file that shrinks meanwhile gives short reads, where touching a
+    The file is read instead of mapped: if it shrinks meanwhile, reads are short, whereas an access to a
     mapping beyond the new end would kill the process.
     """
 
     def __init__(self, path: Path, descriptor: int | None = None) -> None:
-        """Open it, or take a descriptor that is open already and now is this object's to close.
+        """Open the path, or take ownership of an open descriptor.
 
-        Raises OSError, also for what is no regular file, or under a lease (F_SETLEASE in fcntl(2)); never waits for
-        a FIFO's other end or a lease's.
+        Raises OSError, also for anything but a regular file, or a file under a lease (F_SETLEASE in fcntl(2)). Never
+        waits for a FIFO's other end or for a lease.
         """
         self.path = path
         self.descriptor = _open(path) if descriptor is None else descriptor
@@ -59,7 +59,7 @@ class OpenedFile:
 
 
 def _open(path: Path) -> int:
-    # By O_PATH nothing happens yet: a device that is opened by mistake may do something.
+    # O_PATH has no side effects; opening a device by mistake may have some.
     found = os.open(path, os.O_PATH | os.O_CLOEXEC)
     try:
         if not stat.S_ISREG(os.fstat(found).st_mode):

@@ -1,4 +1,4 @@
-"""Which image a mapping of a capture is, and whether a file at hand is that image."""
+"""Identifies the image of a capture's mapping, and compares files with it."""
 
 import hashlib
 import re
@@ -16,22 +16,22 @@ _HEX: Final = re.compile(r"(?:[0-9a-f]{2})+")
 
 @dataclass(frozen=True, slots=True)
 class ImageIdentity:
-    """An image as a gateway saw it."""
+    """An image as reported by a gateway."""
 
     key: str
-    """What the store knows it by (`storage.schema.binary.key`)."""
+    """The store's key (`storage.schema.binary.key`)."""
     name: str
     """Base name of a file; a name in brackets for the kernel, a module, the vdso."""
     path: str
-    """As the process saw it."""
+    """The path in the sampled process."""
     build_id: bytes
     """GNU build-id; b"" if it has none."""
     content_key: str
-    """`go:…` or `sha256:…` where it has no build-id; '' not known."""
+    """`go:…` or `sha256:…` if it has no build-id; '' if not known."""
 
     @property
     def is_certain(self) -> bool:
-        """Whether a file can be told to be this image; false if only its path is known."""
+        """Whether files can be compared with this image; false if only its path is known."""
         return bool(self.build_id or self.content_key)
 
     def is_same(self, elf: ElfFile, content: Source) -> bool:

@@ -1,9 +1,9 @@
-"""What a perf map's name says: the function, its file and the line it begins at.
+"""Parses names of perf maps: the function, its file and its first line.
 
-A function must be one row however often it is compiled, in every process and run. So what belongs to one
-compilation is left out of its name: V8's and .NET's marks of the tier, addresses, and the numbers that
-the JVM counts its hidden classes with. Which tier ran is thereby not told apart: a function that is
-optimized in the middle of a window must not fall in two. Where the text is no form known, it is the name.
+A function must be one row however often it is compiled, in every process and run. So its name leaves out the
+parts that belong to one compilation: V8's and .NET's tier marks, addresses, and the JVM's numbers of hidden
+classes. Tiers are not distinguished: a function that is optimized in the middle of a window must stay one
+row. A text in no known form is used as the name.
 
     V8        JS:*fib /app/fib.js:2:13           fib, /app/fib.js, 2 (marks ~ ^ + * and older tags likewise)
     CPython   py::Shape.area:/app/shapes.py      Shape.area, /app/shapes.py
@@ -35,11 +35,11 @@ _UNSTABLE: Final = (
 
 
 _LONGEST: Final = 1024
-"""Gateways cut names at 1000 bytes. Of a longer one, or of several lines, some patterns would take seconds."""
+"""Gateways cut names at 1000 bytes. On longer names, or several lines, some patterns would take seconds."""
 
 
 class JitName(NamedTuple):
-    """A function: `file` empty and `line` 0 where the text does not tell them."""
+    """A function: `file` empty and `line` 0 if the text does not contain them."""
 
     name: str
     file: str = ""
@@ -47,7 +47,7 @@ class JitName(NamedTuple):
 
 
 def parse(text: str) -> JitName:
-    """Read a name as a runtime wrote it. Never fails: what is in no known form is the name itself."""
+    """Parse a name as a runtime wrote it. Never fails: a text in no known form is the name itself."""
     if len(text) > _LONGEST or "\n" in text:
         return JitName(text)
     if (found := _CPYTHON.fullmatch(text)) and not found["name"].isspace():
@@ -71,6 +71,6 @@ def _v8(name: str, place: str) -> JitName:
     file, line = found["file"], int(found["line"])
     if file.startswith("file://"):
         file = unquote(file.removeprefix("file://"))
-    # A file's functions without a name are told apart by where they begin.
+    # Nameless functions of a file are distinguished by their first line.
     at = place.removeprefix(found["file"]).removeprefix(":")
     return JitName(name or f"(anonymous {at})", file, line)

@@ -1,7 +1,7 @@
-"""A module run in a process of its own on files that may be hostile, which it gets as descriptors.
+"""Runs a module in a separate process on files that may be hostile, passed as descriptors.
 
-The child sets its own limits of memory and CPU time before it looks at a file. Its parent limits its time on the
-clock and what it says, and ends it when the answer is needed no longer.
+The child limits its own memory and CPU time before it reads a file. The parent limits the child's wall-clock
+time and output, and ends it when the result is not needed.
 """
 
 import ctypes
@@ -21,10 +21,10 @@ from typing import Final
 _PACKAGE_ROOT: Final = Path(__file__).resolve().parents[1]
 _MAX_REASON: Final = 500
 _MAX_OUTPUT: Final = 64 << 20
-"""Bytes that a child may say: 200,000 names of sources have some 20 MB."""
+"""Bytes of a child's output: 200,000 source names have some 20 MB."""
 _AT_ONCE: Final = 1 << 16
 _LOOKED_S: Final = 0.25
-"""How often the parent looks whether it is to end the child."""
+"""Interval at which the parent checks whether to end the child."""
 _PR_SET_PDEATHSIG: Final = 1
 
 
@@ -36,18 +36,18 @@ class ChildResult:
     """Its exit code; below 0: the signal that ended it."""
     output: bytes
     last_error: str
-    """The last line of its complaints, at most 500 characters; '' if there is none."""
+    """The last line of its stderr, at most 500 characters; '' if there is none."""
 
 
 def limit_this_process(memory: int, seconds: int, *, written: int) -> None:
-    """Limit what this process may take, for good: for children to call first.
+    """Limit this process's resources for good; children call this first.
 
     `memory` bytes of address space, CPU `seconds`, `written` bytes in any one file, no core
-    file. It is killed when its parent ends.
+    file. The process is killed when its parent ends.
     """
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-    resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))  # not the parent's own
+    resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))  # the parent's limit may be lower
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (written, written))
@@ -63,12 +63,12 @@ def run_child(
 ) -> ChildResult | None:
     """Run the module with these arguments; None: it was ended after `seconds` on the clock, or because of `stopping`.
 
-    Its environment is empty but for what keeps numpy from starting threads, each of which takes address space.
-    One that says more than 64 MiB is killed. Raises OSError if no process can be started.
+    Its environment is empty except for variables that keep numpy from starting threads, each of which takes
+    address space. A child with more than 64 MiB of output is killed. Raises OSError if no process can be started.
     """
     with subprocess.Popen(
         [sys.executable, "-m", module.__name__, *arguments],
-        cwd=_PACKAGE_ROOT,  # `-m` finds the package there, installed or not
+        cwd=_PACKAGE_ROOT,  # `-m` finds the package here, installed or not
         pass_fds=descriptors,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -89,7 +89,7 @@ def run_child(
 def _communicate(
     process: subprocess.Popen[bytes], deadline: float, stopping: Callable[[], bool]
 ) -> tuple[bytes, bytes] | None:
-    """What the child wrote until it ended, and its complaints; None: it is to be ended."""
+    """The child's stdout and stderr until it ended; None: it is to be ended."""
     assert process.stdout is not None
     assert process.stderr is not None
     written = {pipe.fileno(): bytearray() for pipe in (process.stdout, process.stderr)}

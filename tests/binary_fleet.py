@@ -1,4 +1,4 @@
-"""Captures that ingested with binaries in them, made by writing the rows that a ingestion writes."""
+"""Captures that ingested with binaries in them, made by writing the rows that an ingestion writes."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Visits with captures to ingest, and what a ingestion left in the database."""
+"""Visits with captures to ingest, and what an ingestion left in the database."""
 
 import hashlib
 from collections import Counter

@@ -105,7 +105,7 @@ class Campaign:
         unit: str = "nanoseconds",
         stacks: bool = True,
     ) -> Visit:
-        """A visit that answered and has ingested; its profiles are for the caller to write, if any."""
+        """A visit that answered and has been ingested; its profiles are for the caller to write, if any."""
         visit = self.draw(drawn_at, stratum, machine)
         return self.ingest(
             visit, utilisation=utilisation, seconds=seconds, event=event, unit=unit, stacks=stacks

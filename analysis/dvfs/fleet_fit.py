@@ -32,7 +32,7 @@ _FREQUENCIES = (1e6, 1e11)
 LIMITS = (
     "Machines at different frequencies are taken to do the same work for an instruction: releases and requests may differ between them.",
     "How busy a machine is and how many CPUs are busy on a socket is allowed for by lines; which programs keep them busy is not.",
-    "Time that neighbours cost goes with no clock of its own: where all slow down together they press less, and that is told as waiting.",
+    "Time that neighbours cost goes with no clock of its own: where all slow down together they press less, and that counts as waiting.",
     "The model is a line in 1/f between and near the frequencies seen; turbo frequencies above them are not predicted.",
 )
 """Limitations of the fit, shown with every prediction."""

@@ -11,7 +11,7 @@ from analysis.input_checks import number, positive
 
 LIMITS = (
     "What part of a miss goes with the memory's clock is assumed, not measured: with all of it the figure is the most that latency does.",
-    "A program that is held up by the memory's bandwidth, not its latency, gains more from a faster memory than is said here.",
+    "A program that is held up by the memory's bandwidth, not its latency, gains more from a faster memory than this figure.",
 )
 """Limitations, shown with every prediction for another memory frequency."""
 

@@ -19,7 +19,7 @@ from analysis.measured import Measured
 
 LIMITS = (
     "The runs are taken to be the same work at every frequency: same input, same version, and little else on the machine.",
-    "All that does not go with the clock waits alike: memory, disks, networks and other programs are not told apart.",
+    "All that does not go with the clock waits alike: memory, disks, networks and other programs are not distinguished.",
     "With as many settings as terms nothing is left over to say how well the model holds; time it at one frequency more.",
 )
 """Limitations, shown with every prediction."""

@@ -127,7 +127,7 @@ def training(runs: Sequence[Run], target: str, peak: float) -> Training:
     own = known.get(target)
     if own is None or not isfinite(own.slowness):
         raise InsufficientData(
-            f"No run of {target} alone says its {mixes[0].metric}, so nobody knows what it is slowed down from."
+            f"No run of {target} alone says its {mixes[0].metric}, so the speed it is slowed down from is unknown."
         )
     strangers = sorted({name for run in mixes for name in run.beside} - set(known))
     if strangers:

@@ -182,7 +182,7 @@ def _bounds(fleet: Fleet, known: Bool) -> tuple[Float, Float, Float, Float]:
     stuck = ~known & (load > wanted * (1 + _SLACK))
     if (stuck if fleet.pinned is None else stuck & ~fleet.pinned).any():
         raise Unreachable(
-            "An application has to leave a platform where its CPI has no finite interval: nobody can price that."
+            "An application has to leave a platform where its CPI has no finite interval, so the move has no price."
         )
     # Other load without a finite CPI interval stays in place.
     ceiling = np.where(known, wanted, load)

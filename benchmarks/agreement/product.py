@@ -140,7 +140,7 @@ class Product:
         brought = sum(segment.samples for segment in visited.capture.segments)
         ingested = self._lander.ingest(visited.scheduled.visit_id)
         if ingested is None or ingested.samples != brought:
-            raise ProductFailed(f"The capture of {brought} samples did not ingest: {ingested}")
+            raise ProductFailed(f"The capture of {brought} samples were not ingested: {ingested}")
 
     def table(self, visited: VisitResult, select: str, by: tuple[str, ...] = ("function",)) -> TableAnswer:
         """All rows of the visit's samples that the matchers select."""

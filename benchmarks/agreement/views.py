@@ -39,7 +39,7 @@ def of_product(table: TableAnswer, flame: FlameAnswer, namer: Namer, period: int
     """
     own: Counter[Function] = Counter()
     for row in table.table.rows:
-        own[namer.same(Function(row.key["function"], row.key["binary"]))] += row.self_samples
+        own[namer.same(Function(row.key["function"], row.key["binary"]))] += row.self_samples or 0
     return Shares(table.totals.samples, own, _totals(flame, namer, period), table.totals.complete)
 
 

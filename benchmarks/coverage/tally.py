@@ -110,7 +110,8 @@ class Totals:
     def _samples_of_hours(self) -> Float:
         """Expected in `SECONDS` of each hour, added up; by day."""
         hours = Counter(busyness_of(self.kind))
-        return np.sum([n * self.fleet.truth_at(load).sum(axis=1) for load, n in hours.items()], axis=0)
+        by_load: list[Float] = [n * self.fleet.truth_at(load).sum(axis=1) for load, n in hours.items()]
+        return np.asarray(np.sum(by_load, axis=0), np.float64)
 
     def add(self, window: Window, answered: Answered) -> None:
         """Count one replication."""

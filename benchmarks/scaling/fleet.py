@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Final
 
@@ -40,7 +41,7 @@ class Fleet:
     @property
     def halfwidth(self) -> float:
         """Of a 1 % function of the whole fleet, after a day."""
-        return self.given.halfwidth * (DEFAULT_VISITS / self.visits) ** 0.5
+        return self.given.halfwidth * math.sqrt(DEFAULT_VISITS / self.visits)
 
     @property
     def least_part(self) -> float:

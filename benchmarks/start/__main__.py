@@ -3,7 +3,7 @@
     make bench-start          # two minutes; FULL=1: also from a clone; SIZE=smallest: half a minute
 
 `up` starts in an empty state directory, PostgreSQL's cluster and tables included. Idle is: the campaign is stopped,
-everything has ingested. Memory is the proportional set size of all processes (/proc/PID/smaps_rollup), so that what they
+everything has been ingested. Memory is the proportional set size of all processes (/proc/PID/smaps_rollup), so that what they
 share counts once. Bytecode is compiled by a first start that is not measured, as after an installation.
 
 Neither Parca nor Pyroscope comes with this machine's packages: the peer's column quotes no figure that this run did not

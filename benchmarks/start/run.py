@@ -69,7 +69,7 @@ class Up:
         return Started(api, every, cpu, self._age())
 
     def idle(self, seconds: float) -> Idle:
-        """Stop the campaign, wait until everything has ingested, and measure for so long. Raises RuntimeError."""
+        """Stop the campaign, wait until everything has been ingested, and measure for so long. Raises RuntimeError."""
         self._command("campaigns", "stop", "fleet")
         self._until(lambda: not self._get("/api/v1/status")["captures"]["waiting"])
         time.sleep(min(_SETTLE_S, seconds))

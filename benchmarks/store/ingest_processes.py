@@ -178,7 +178,7 @@ def roll_beside(url: str, ingested: Event) -> Rolling:
 
 
 def roll_all(url: str, ingested: Event) -> Rolling:
-    """Merge a batch as soon as one waits, as the collector does, and the rest when all has ingested."""
+    """Merge a batch as soon as one waits, as the collector does, and the rest when all has been ingested."""
     engine = open_engine(url, application="roller", pool_size=2)
     writer, dead_rows = RollupWriter(engine), DeadRows(engine)
     facts, busy, longest = 0, 0.0, 0

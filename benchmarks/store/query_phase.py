@@ -1,4 +1,4 @@
-"""The questions to a query engine in this process: idle, while captures ingest, and while visits wait for the roller."""
+"""The questions to a query engine in this process: idle, while captures are ingested, and while visits wait for the roller."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def ask_idle(run: Run) -> None:
 def ask_while_ingestion(run: Run) -> None:
     """Captures ingest, and are merged, meanwhile."""
     if "ingestion" in run.loaded.done:
-        run.say("ingestion: the captures for it have ingested already; they ingest once in a store")
+        run.say("ingestion: the captures for it have ingested already; they are ingested once in a store")
         return
     over = Extent(run.begin_hour, run.loaded.calendar.end_hour + 1)
     answered = _ask(run, over, ingestion_on(run))

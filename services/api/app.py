@@ -1,4 +1,4 @@
-"""The web application: routes, and what every request passes on its way to them."""
+"""The web application: its routes and the middleware around them."""
 
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
@@ -45,10 +45,10 @@ from storage.query.shapes.readiness import ReadinessQuestion
 from storage.query.shapes.status import IngestionQuestion
 
 CONCURRENT_QUERIES = 4
-"""Queries that run at the same time; each holds one database connection."""
+"""Queries that run at the same time. Each holds one database connection."""
 
 _BETWEEN_LOOKS_S = 0.25
-"""Whether the database has its tables yet."""
+"""Pause between two checks whether the database has its tables."""
 
 _DESCRIPTION = """Where a fleet's CPU cycles go: samples of random visits, symbolized, by any of their dimensions.
 
@@ -58,7 +58,7 @@ Errors are problem documents (RFC 9457) that say what to change.
 
 
 class _Described(FastAPI):
-    """An app whose description says that errors are problem documents, as they are."""
+    """An app whose OpenAPI document describes errors as the problem documents that they are."""
 
     def openapi(self) -> dict[str, Any]:
         """The OpenAPI document."""
@@ -75,10 +75,10 @@ class _Described(FastAPI):
 
 
 class _Zipping(GZipMiddleware):
-    """Starlette's, but that it reads `Accept-Encoding` as all answers here do: `gzip;q=0`, `*`, several lines."""
+    """Starlette's GZipMiddleware with this API's parser of `Accept-Encoding`: `gzip;q=0`, `*`, several lines."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer, compressed if that is wanted."""
+        """Answer, compressed if the client accepts gzip."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -115,14 +115,14 @@ def create_app(
     experiments: ExperimentService | None = None,
     cache: ResponseCache | None = None,
 ) -> FastAPI:
-    """The application over these queries; closing them stays the caller's.
+    """Build the application over these queries. The caller closes them.
 
-    `allowed_hosts` are the names it may be called by besides loopback ones; `secure`: it is served
-    over TLS; `static`: the built web UI, or a place where there is none; `price_per_core_hour` in any
-    currency, None: not known; `symbols`: the repository of symbols, None: without its routes; `uploads`:
-    the folder that is filled while something is uploaded; `inspections`: how many uploads are looked into at a time; `connections`: how many to the database are in
-    use, for the metrics; `data`: what is streamed, None: nothing is; `experiments`: those that are uploaded, None: none can be;
-    `cache`: of responses, None: none are cached.
+    `allowed_hosts`: names besides the loopback ones that the Host header may have. `static`: the folder of the built
+    web UI; it may be missing. `secure`: the app is served over TLS. `price_per_core_hour`: in any currency; None:
+    unknown. `symbols`: the symbol repository; None: its routes are missing. `uploads`: the folder for request bodies.
+    `inspections`: uploads that are inspected at a time. `connections`: the number of database connections in use, for
+    the metrics. `data`: the data API's streams; None: its routes are missing. `experiments`: uploaded experiments;
+    None: their routes are missing. `cache`: of responses; None: no response is cached.
     """
     cache = cache or ResponseCache(0, ttl_s=0.0)
     metrics = Metrics(
@@ -143,7 +143,7 @@ def create_app(
         return found
 
     async def warm_later() -> None:
-        """As `warm`, once there are tables: `up` makes them while this process imports."""
+        """`warm` once the tables exist: `up` creates them while this process imports its modules."""
         while not await warm():  # noqa: ASYNC110 - a database sends no event
             await sleep(_BETWEEN_LOOKS_S)
 
@@ -164,7 +164,7 @@ def create_app(
         summary="Fleet-wide profiles",
         description=_DESCRIPTION,
         openapi_url="/api/v1/openapi.json",
-        docs_url=None,  # their pages load scripts from elsewhere, which the security policy forbids
+        docs_url=None,  # their pages load scripts from other hosts, which the security policy forbids
         redoc_url=None,
         lifespan=lifespan,
         generate_unique_id_function=lambda route: route.name,
@@ -193,7 +193,7 @@ def create_app(
     app.include_router(health_router(queries, metrics, access))
     app.include_router(login_router(access))
     app.include_router(ui_router(static))
-    # The last added is the outermost.
+    # The middleware added last is the outermost.
     app.add_middleware(
         _Zipping,
         minimum_size=1400,

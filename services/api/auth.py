@@ -1,10 +1,9 @@
-"""Who may ask: one-time links, the sessions they open, and Bearer tokens.
+"""Authentication of callers: one-time login links, the sessions that they open, and Bearer tokens.
 
-Everything is signed with one secret that lies in the state directory, readable by its user only. So a
-command run by the same user can make a link without asking the API, sessions outlive a restart, and
-removing the file ends them all.
+One secret signs links and sessions. It lies in the state directory, and only its user can read it. So a command of the
+same user can make a link without calling the API, sessions outlive a restart, and removing the file ends them all.
 
-    link     /login?token=<expiry>.<nonce>.<signature>                   works once, then opens a session
+    link     /login?token=<expiry>.<nonce>.<signature>                   works once and opens a session
     session  a cookie and its binding (services.api.sessions)
     token    Authorization: Bearer <token>                               from the settings
 """
@@ -23,13 +22,13 @@ from services.api.signing import Marks, secret_of, signed, verified
 from services.errors import SettingsProblem
 
 LOGIN_SECONDS = 12 * 3600
-"""A link that nobody opened stops working then."""
+"""An unused link expires after this time."""
 SHORTEST_TOKEN = 16
-"""Characters of a Bearer token: fewer can be guessed."""
+"""Characters of a Bearer token. Shorter ones can be guessed."""
 
 
 class Role(IntEnum):
-    """What a caller may do; each role may do what the lower ones may."""
+    """What a caller may do. Each role includes the lower ones."""
 
     VIEWER = 1
     OPERATOR = 2
@@ -37,29 +36,29 @@ class Role(IntEnum):
 
 
 class LoginRefused(Exception):
-    """A link does not open a session; the text says why, as a sentence."""
+    """A link opens no session. The text is the reason, a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class BearerToken:
-    """A token of the settings; only its digest is kept."""
+    """A token of the settings. Only its digest is stored."""
 
     role: Role
     digest: bytes
 
 
 class Access:
-    """Decides who may ask. Safe to share between threads and, through the state directory, processes."""
+    """Determines callers' roles. Safe to share between threads and, through the state directory, processes."""
 
     def __init__(self, state_dir: Path, tokens: Iterable[BearerToken] = ()) -> None:
-        """Makes the secret when the state directory has none yet."""
+        """Creates the secret if the state directory has none."""
         self._secret = secret_of(state_dir)
         self._spent = Marks(state_dir / "spent-logins", 2 * LOGIN_SECONDS)
         self.sessions = Sessions(state_dir, self._secret)
         self._tokens = tuple(tokens)
 
     def open_session(self, token: str) -> Halves:
-        """A session for a link's token, which is spent by this. Raises LoginRefused."""
+        """Open a session and spend the link's token. Raises LoginRefused."""
         fields = verified(self._secret, "login", token, 2)
         if fields is None:
             raise LoginRefused("This link is not one of this fleetprof.")
@@ -71,24 +70,24 @@ class Access:
         return self.sessions.open(Role.ADMIN.name.lower())
 
     def own_session(self, seconds: int = SESSION_SECONDS) -> Halves:
-        """For what this user's own processes ask in so many seconds: a viewer's, so it may see what anybody signed in may."""
+        """Open a viewer session of this length for requests of this user's own processes."""
         return self.sessions.open(Role.VIEWER.name.lower(), longest_s=seconds)
 
     def role_of_token(self, token: str) -> Role | None:
-        """The role of a Bearer token; takes as long for a wrong one as for a right one."""
+        """The role of a Bearer token. Right and wrong tokens take equally long."""
         digest = sha256(token.encode("utf-8", "surrogatepass")).digest()
         roles = [known.role for known in self._tokens if hmac.compare_digest(known.digest, digest)]
         return max(roles, default=None)
 
 
 def mint_login_url(state_dir: Path, api_url: str) -> str:
-    """A link that opens a session once; for the user who owns the state directory."""
+    """A link that opens one session; for the user who owns the state directory."""
     fields = (str(int(time.time()) + LOGIN_SECONDS), secrets.token_urlsafe(18))
     return f"{api_url.rstrip('/')}/login?token={signed(secret_of(state_dir), 'login', fields)}"
 
 
 def parse_tokens(texts: Iterable[str]) -> tuple[BearerToken, ...]:
-    """Tokens written as `role:token`. Raises SettingsProblem, never repeating the token."""
+    """Tokens written as `role:token`. Raises SettingsProblem; its text never contains the token."""
     found = []
     for number, text in enumerate(texts, start=1):
         role, colon, token = text.partition(":")

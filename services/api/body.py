@@ -1,7 +1,7 @@
-"""A request's body as a file: of any size, of bounded memory, unpacked, and gone whatever happens.
+"""A request's body as a file: any size, bounded memory, decompressed, always removed.
 
-The file has no name, so that nothing of it stays behind a process that was killed; it is opened again
-by its descriptor (`/proc/self/fd`), which stands for the same bytes in this process only.
+The file has no name, so a killed process leaves nothing behind. It is reopened by its descriptor (`/proc/self/fd`), a
+path that is valid in this process only.
 """
 
 import errno
@@ -25,10 +25,10 @@ from services.api.problems import Problem
 
 _AT_ONCE: Final = 1 << 20
 _ZSTD_PIECE: Final = 1 << 10
-"""Of what is packed: a few bytes of zeros unpack to at most some MB in one step (measured: 8 MB of 256 bytes)."""
+"""Compressed bytes per step: a few bytes of zeros decompress to some MB at most (measured: 8 MB from 256 bytes)."""
 _ENCODINGS: Final = ("gzip", "zstd")
 _LARGEST_WINDOW: Final = 1 << 27
-"""Of zstd, bytes: what `zstd --long=27` needs to unpack."""
+"""zstd's window in bytes: what `zstd --long=27` needs for decompression."""
 _BY_SETTING: Final = "The operator sets the limit: FLEETPROF_SYMBOL_UPLOAD_BYTES."
 _LONGEST_SILENCE_S: float = 60.0
 """Between any two pieces of a body."""
@@ -43,11 +43,12 @@ async def body_as_file(
     unpacking: CapacityLimiter | None = None,
     hint: str = _BY_SETTING,
 ) -> AsyncIterator[Path]:
-    """The body, unpacked if its Content-Encoding says so, at a path that is good while inside.
+    """The body, decompressed according to its Content-Encoding, at a path that is valid inside the context.
 
-    It is unpacked in a place of `unpacking`; `hint` says what to do about one that is too large. Raises the Problem 413 as soon as more than `limit` bytes have come, packed or unpacked; 415 for
-    another encoding than gzip and zstd, 400 for an empty body, one that breaks off or does not unpack,
-    408 for one that stops coming, 507 when the disk is full.
+    Decompression takes a slot of `unpacking`. `hint` advises the sender of a body that is too large. Raises the Problem
+    413 as soon as more than `limit` bytes have arrived, compressed or decompressed; 415 for an encoding other than gzip
+    and zstd; 400 for a body that is empty, ends early or does not decompress; 408 for a stalled body; 507 when the disk
+    is full.
     """
     encoding = request.headers.get("content-encoding", "identity").strip().lower()
     if encoding not in {"identity", *_ENCODINGS}:
@@ -85,13 +86,13 @@ def _nameless(folder: Path) -> IO[bytes]:
 
 
 def _close(file: IO[bytes]) -> None:
-    # It writes once more what a full disk did not take; that was said already, as a Problem.
+    # Closing retries the write that a full disk refused; that error was raised already, as a Problem.
     with suppress(OSError):
         file.close()
 
 
 async def _receive(request: Request, file: IO[bytes], limit: int, hint: str) -> None:
-    """Write the body as it comes; the disk is waited for in a thread, the network never."""
+    """Write the body as it arrives. Threads write to the disk; the event loop reads the network."""
     waiting = bytearray()
     size = 0
     chunks = request.stream()
@@ -141,7 +142,7 @@ def _gunzip(packed: IO[bytes]) -> Iterator[bytes]:
 
 
 def _unzstd(packed: IO[bytes]) -> Iterator[bytes]:
-    # Not by a stream_reader: it takes a frame that was cut off for a whole one.
+    # No stream_reader: it accepts a truncated frame as a whole one.
     options = zstandard.ZstdDecompressor(max_window_size=_LARGEST_WINDOW)
     frame = options.decompressobj()
     for piece in iter(lambda: packed.read(_ZSTD_PIECE), b""):

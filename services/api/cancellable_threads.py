@@ -1,7 +1,7 @@
-"""Asking in threads for somebody who may not wait for the answer.
+"""Runs queries in threads and cancels them when the client disconnects.
 
-A thread cannot be ended, and its place must be given to the next question once, when it is free. So nothing
-here is abandoned: when the client has gone the question is told to stop, and ends by itself soon.
+A thread cannot be killed, and its slot may be reused only when it is free. So no thread is abandoned: when the client
+disconnects, the query is told to stop and ends by itself soon.
 """
 
 from collections.abc import Callable
@@ -19,9 +19,9 @@ Made = TypeVar("Made")
 async def in_thread(
     request: Request, limiter: CapacityLimiter, budget: Budget, make: Callable[[], Response]
 ) -> Response:
-    """What `make` made in one of the limiter's threads, the question it asks bounded by the budget.
+    """The response of `make`, run in one of the limiter's threads; its query is bounded by the budget.
 
-    Raises what `make` raises; `storage.errors.QuestionDropped` if the client has gone.
+    Raises what `make` raises, and `storage.errors.QuestionDropped` if the client has disconnected.
     """
     with offered(budget):
         return await run_until_disconnect(request, limiter, lambda: budget.stop(Stop.DROPPED), make)
@@ -30,15 +30,15 @@ async def in_thread(
 async def run_until_disconnect(
     request: Request, limiter: CapacityLimiter, stop: Callable[[], object], make: Callable[[], Made]
 ) -> Made:
-    """What `make` made in one of the limiter's threads; `stop` is called in another if the client goes meanwhile.
+    """The result of `make`, run in one of the limiter's threads; another thread calls `stop` if the client disconnects.
 
-    The body must have been read. Raises what `make` raises.
+    The request's body must have been read. Raises what `make` raises.
     """
     failed: list[BaseException] = []
     made: list[Made] = []
     async with create_task_group() as tasks:
         tasks.start_soon(_stop_on_disconnect, request, stop)
-        # Raised inside, an error would come out of the group wrapped in another.
+        # Raised inside the task group, an error would leave it wrapped in an exception group.
         try:
             made.append(await anyio.to_thread.run_sync(make, limiter=limiter))
         except Exception as error:  # noqa: BLE001 - raised again below
@@ -52,5 +52,5 @@ async def run_until_disconnect(
 async def _stop_on_disconnect(request: Request, stop: Callable[[], object]) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
-    # It may speak to the database's server, which may be slow to take a new connection.
+    # It may call the database server, which may accept a new connection slowly.
     await anyio.to_thread.run_sync(stop)

@@ -1,11 +1,10 @@
-"""HTTP connections that end: those whose peer stops within a request, and those that the application cuts.
+"""HTTP connections with time limits for the peer, which the application can cut.
 
-What is sent waits until its reader takes it, for ever if need be: nothing of ASGI ends that from inside. So a
-connection tells the application of each of its requests how to cut it, in the request's state; to the application
-that is the same as a client who goes away.
+ASGI has no means to abort a response: a write waits until the peer reads, possibly for ever. So a connection puts a
+function into the state of each request that cuts it; the application sees a cut as a client's disconnect.
 
-An answer is under way until it is sent, which is later than the application's last write to it. A connection whose
-peer stops reading keeps its answer, and makes room for others as those without a request do.
+A response is in progress until its last byte is sent, which is later than the application's last write. A connection
+whose peer stops reading keeps its response, and counts as idle: it is closed if a new connection needs its place.
 """
 
 import asyncio
@@ -22,20 +21,21 @@ from uvicorn.server import ServerState
 from services.api.connection_limits import Connections
 
 HEAD_S: Final = 15.0
-"""For a request's head to be complete, from the connection or from the head's first byte."""
+"""For a complete request head, since the connection or since the head's first byte."""
 REST_S: Final = 30.0
-"""Between two pieces of a body that is answered already: who sends a large file may read its refusal only behind it."""
+"""Between two pieces of a body whose response is sent already: a client may send a large file before it reads the
+refusal."""
 UNREAD_S: Final = 30.0
-"""Between two looks at how much of an answer is sent."""
+"""Between two checks of how much of a response is sent."""
 LEAST_READ: Final = 16 << 10
-"""Bytes between two looks; asyncio resumes writing where so many are left."""
+"""Bytes that a peer must read between two checks; asyncio resumes writing when this many are left."""
 _ABORT = "fleetprof.abort"
 
 
 class CuttableConnection(H11Protocol):
-    """uvicorn's HTTP/1.1; the state of its requests has the connection's `abort`.
+    """uvicorn's HTTP/1.1 protocol; the state of its requests contains the connection's `abort`.
 
-    uvicorn ends idle connections that have had an answer, and no others: what it waits for is given its time here.
+    uvicorn limits the time of idle connections only after their first response. This class adds the other limits.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class CuttableConnection(H11Protocol):
         rest_s: float = REST_S,
         unread_s: float = UNREAD_S,
     ) -> None:
-        """`connections` has the places of the server's sockets; None: they are not limited."""
+        """`connections` counts the places of the server's sockets; None: no limit."""
         super().__init__(config, server_state, app_state, _loop)
         self._connections = connections
         self._head_s = head_s
@@ -61,37 +61,37 @@ class CuttableConnection(H11Protocol):
         self._look: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # as uvicorn's own
-        """A client has connected."""
+        """Start the time limit of the first request's head."""
         super().connection_made(transport)
         self.app_state = {**self.app_state, _ABORT: transport.abort}
         self._number = transport.get_extra_info("socket").fileno()
         self._set_deadline(self._head_s)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection has ended."""
+        """Cancel the timers."""
         self._forget_deadline()
         self._end_looks()
-        self._number = -1  # another connection may have the descriptor from now on
+        self._number = -1  # another connection may get the same descriptor from now on
         super().connection_lost(exc)
 
     def handle_events(self) -> None:
-        """Something has come, or what came before is looked at once its predecessor is answered."""
+        """Handle received data, or data that waited for the previous response."""
         super().handle_events()
         self._wait_for_peer()
 
     def on_response_complete(self) -> None:
-        """All of an answer is written."""
+        """Wait for the next request: the response is written."""
         super().on_response_complete()
         self._wait_for_peer()
 
     def pause_writing(self) -> None:
-        """More is unsent than the transport keeps gladly."""
+        """Start checking the peer's progress: the unsent bytes exceed the transport's limit."""
         super().pause_writing()
         self._keep_place(working=True)
         self._look_later()
 
     def resume_writing(self) -> None:
-        """The peer has read nearly all of it."""
+        """Stop checking: the peer has read nearly all of the response."""
         self._end_looks()
         super().resume_writing()
         self._wait_for_peer()
@@ -102,7 +102,7 @@ class CuttableConnection(H11Protocol):
         )
 
     def _look_at_progress(self, before: int) -> None:
-        """Nothing is written meanwhile: what becomes less has been sent."""
+        """Nothing is written meanwhile, so a smaller buffer means that bytes were sent."""
         self._keep_place(working=before - self.transport.get_write_buffer_size() >= LEAST_READ)
         self._look_later()
 
@@ -116,9 +116,11 @@ class CuttableConnection(H11Protocol):
             (self._connections.works if working else self._connections.waits)(self._number)
 
     def _wait_for_peer(self) -> None:
-        """Begin or end the time of what the peer owes."""
+        """Start or stop the time limit of the data that the peer must send."""
         answered = self.cycle is None or self.cycle.response_complete
-        if not self.flow.write_paused:  # else the looks decide: a peer that sends does not read for that
+        if (
+            not self.flow.write_paused
+        ):  # else the progress checks decide: a peer that sends does not necessarily read
             self._keep_place(working=not answered)
         if not answered:
             self._forget_deadline()
@@ -132,12 +134,12 @@ class CuttableConnection(H11Protocol):
             self._keep_alive()
 
     def _set_deadline(self, seconds: float) -> None:
-        """Unless there is one: no piece that comes moves it."""
+        """Set the deadline unless one is set: received pieces do not move it."""
         if self._deadline is None and self._number >= 0:
             self._deadline = self.loop.call_later(seconds, self.transport.abort)
 
     def _keep_alive(self) -> None:
-        """Where what came last was the end of a body, uvicorn has stopped its timer and starts none."""
+        """Start uvicorn's idle timer, which uvicorn stops and does not restart if a body's end came last."""
         if self.timeout_keep_alive_task is None and self._number >= 0:
             self.timeout_keep_alive_task = self.loop.call_later(
                 self.timeout_keep_alive, self.timeout_keep_alive_handler
@@ -150,13 +152,13 @@ class CuttableConnection(H11Protocol):
 
 
 def cut_of(request: Request) -> Callable[[], None]:
-    """Cuts the request's connection at once, from any thread; does nothing under a server without `CuttableConnection`."""
+    """A function that cuts the request's connection, from any thread; without `CuttableConnection` it does nothing."""
     abort = request.scope.get("state", {}).get(_ABORT)
     loop = asyncio.get_running_loop()
 
     def cut() -> None:
         if abort is not None:
-            with suppress(RuntimeError):  # the loop is closed, and with it the connection
+            with suppress(RuntimeError):  # the loop is closed and with it the connection
                 loop.call_soon_threadsafe(abort)
 
     return cut

@@ -1,4 +1,4 @@
-"""Answers as they are sent: JSON, compressed, made in a thread."""
+"""Encoded answers: JSON, compressed, made in a thread."""
 
 import gzip
 import json
@@ -19,42 +19,44 @@ from services.api.formats.accept import GZIP, ZSTD, Coding, accept_encoding, bes
 Made = tuple[bytes, str]
 """An answer's bytes and their media type."""
 SMALLEST_ZIPPED: Final = 1400
-"""Bytes: less fits one packet anyway."""
+"""Bytes; a smaller answer fits one packet uncompressed."""
 GZIP_WINDOW = 31
 """zlib's window of 32 KiB, with gzip's header."""
 _NO_FIGURES: Final = {
     b"NaN": re.compile(rb"NaN(?<=[:,\[]NaN)[,\]}]"),
     b"Infinity": re.compile(rb"Infinity(?:(?<=[:,\[]Infinity)|(?<=[:,\[]-Infinity))[,\]}]"),
 }
-"""What `to_json` writes for figures that are not finite, where `json` can be told to refuse them; and that with what stands
-before and behind a figure. Each pattern begins with the word, which makes it six times as fast."""
+"""What `to_json` writes for numbers that are not finite (`json` can refuse them), with a pattern that includes the
+characters around a number. Each pattern begins with the word, which makes the search six times as fast."""
 _GZIP_LEVEL: Final = 1
 _ZSTD_LEVEL: Final = 1
-"""Of 863 kB of a flame graph it makes 141 kB in 1.5 ms, level 5 134 kB in 5.0; gzip's level 1 159 kB in 4.2."""
+"""Level 1 compresses 863 kB of a flame graph to 141 kB in 1.5 ms, level 5 to 134 kB in 5.0 ms; gzip's level 1 to 159 kB
+in 4.2 ms."""
 
 
 def as_json(document: dict[str, Any]) -> Made:
-    """The document as compact JSON. Raises ValueError where a figure is not finite.
+    """The document as compact JSON. Raises ValueError if a number is not finite.
 
-    Documents are of what `json` writes: dicts with names, lists, tuples, texts, figures, True, False and None; these read
-    back the same, however they were written. `to_json` takes more that `json` refuses, and a document with it fails no more:
-    moments, dates and lengths of time (ISO 8601), sets, bytes, UUIDs, decimals and paths become texts and lists, models and
-    dataclasses objects.
+    Documents consist of types that `json` writes: dicts with text keys, lists, tuples, texts, numbers, True, False and
+    None. Both encoders write these so that they decode to the same values. `to_json` also accepts types that `json`
+    refuses, so a document with one does not raise: datetimes, dates and timedeltas (ISO 8601), sets, bytes, UUIDs,
+    decimals and paths become texts and lists; models and dataclasses become objects.
     """
     try:
         # A quarter of the time of `json`: 5 ms for a flame graph of 1.7 MB.
         content = to_json(document)
     except ValueError:  # a lone surrogate
         return _carefully(document), "application/json"
-    # Names have such words, too: `isNaN` is a function's. Where there is none, looking for the word alone costs nothing.
+    # Names contain these words, too: `isNaN` is a function. The search for the word alone costs nothing where it is
+    # missing.
     odd = any(word in content and figure.search(content) for word, figure in _NO_FIGURES.items())
     return _carefully(document) if odd else content, "application/json"
 
 
 def _carefully(document: dict[str, Any]) -> bytes:
-    # NaN is no JSON, and no figure: a mistake that must not reach a caller as an answer.
+    # NaN is not JSON: it is a bug that must not reach a client as an answer.
     text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    # A lone surrogate, of a file name that is no Unicode, is no reason to fail what was done already.
+    # A lone surrogate, from a file name that is not Unicode, must not fail an operation that is done already.
     return text.encode("utf-8", "replace")
 
 
@@ -67,10 +69,10 @@ def zipped(
     vary: str = "Accept-Encoding",
     file_name: str | None = None,
 ) -> Response:
-    """The answer, compressed here in the thread: the event loop has others to serve.
+    """The response, compressed in this thread: the event loop serves other requests.
 
-    One that comes in parts is sent as they are made, in other threads. `packed`: it is compressed already.
-    With a `file_name` (ASCII) browsers keep the answer as a file.
+    An iterator is sent part by part, as other threads produce the parts. `packed`: the content is compressed already.
+    With a `file_name` (ASCII) browsers save the answer as a file.
     """
     headers = {"Cache-Control": "no-store", "Vary": vary}
     if file_name is not None:
@@ -88,7 +90,7 @@ def zipped(
 
 
 def packed_by(coding: Coding, content: bytes) -> bytes:
-    """The content, compressed; the same of the same content each time."""
+    """The compressed content; equal content gives equal bytes."""
     if coding == ZSTD:
         return zstandard.ZstdCompressor(level=_ZSTD_LEVEL).compress(content)
     return gzip.compress(content, compresslevel=_GZIP_LEVEL, mtime=0)
@@ -107,6 +109,6 @@ def _parts_packed(parts: Iterator[bytes], coding: Coding) -> Iterator[bytes]:
 
 
 def in_thread(limiter: CapacityLimiter, make: Callable[[], Response]) -> Awaitable[Response]:
-    """Run it in one of the limiter's threads; others wait their turn."""
-    # Not abandoned when the client goes away: the thread would go on, and its place be given twice.
+    """Run it in one of the limiter's threads; further calls wait for a free one."""
+    # Not abandoned when the client disconnects: the thread would go on, and its slot would be given twice.
     return anyio.to_thread.run_sync(make, limiter=limiter)

@@ -113,7 +113,7 @@ class RemovedExperiments(Answer):
 def experiments_router(
     service: ExperimentService, access: Access, limiter: CapacityLimiter, folder: Path
 ) -> APIRouter:
-    """The routes over these experiments. `folder` is where a body lies while it is read."""
+    """The routes over these experiments. `folder` holds request bodies while they are read."""
 
     async def viewer(request: Request) -> None:
         demand(request, access, Role.VIEWER)
@@ -125,7 +125,7 @@ def experiments_router(
     router = APIRouter(prefix="/api/v1", tags=["experiments"])
     reading: dict[str, Any] = {"dependencies": [Depends(viewer), *schemes]}
     changing: dict[str, Any] = {"dependencies": [Depends(operator), *schemes]}
-    # A place of its own for each: who has one for its body waits for one to unpack it in.
+    # Two limiters: a request that holds a slot for its body waits for a slot to decompress it.
     bodies, unpacking = CapacityLimiter(_CONCURRENT_BODIES), CapacityLimiter(1)
 
     async def answer(request: Request, make: Callable[[], Json]) -> Response:

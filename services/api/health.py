@@ -1,7 +1,7 @@
-"""/healthz, /readyz and /metrics: for whoever keeps the process running.
+"""/healthz, /readyz and /metrics, for process supervisors and monitoring.
 
-Where a request comes from opens nothing: a proxy on this machine asks over loopback for whoever reaches it, and need
-not say so.
+A loopback address grants no access: a proxy on this machine forwards requests of other machines from loopback, possibly
+without a header that names them.
 """
 
 from http import HTTPStatus
@@ -24,7 +24,7 @@ _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
 
 def health_router(queries: QueryEngine, metrics: Metrics, access: Access) -> APIRouter:
-    """The three routes; metrics, and why the process is not ready, are for viewers."""
+    """The three routes. Metrics, and the reason why the process is not ready, need the role viewer."""
     router = APIRouter(include_in_schema=False)
 
     @router.get("/healthz")
@@ -38,7 +38,7 @@ def health_router(queries: QueryEngine, metrics: Metrics, access: Access) -> API
         except StorageError as error:
             problem = of_storage(error)
             problem.status = HTTPStatus.SERVICE_UNAVAILABLE
-            if role_of(request, access) is None:  # it names hosts, users and databases
+            if role_of(request, access) is None:  # the error names hosts, users and databases
                 _log.warning("not ready", database=str(error))
                 problem.detail = (
                     "The store does not answer, or its schema is another program's; the log says why."

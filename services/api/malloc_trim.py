@@ -1,9 +1,8 @@
-"""Memory that answers leave free in this process, returned to the system soon after them.
+"""Returns freed memory to the system soon after answers.
 
-An answer is made of arrays that live for a second and are several times what is kept between answers.
-The C library keeps them for the next one: an API that was asked a large question once, or a growing one
-every few seconds, stayed as large as the largest had made it (measured: 120 MiB above the 90 it needs,
-after five minutes of visits of 1000 machines were asked for).
+An answer consists of arrays that live for a second and are several times the size of the data kept between answers. The
+C library keeps freed memory for the next answer: without trimming, the API stayed as large as its largest query had
+made it (measured: 120 MiB above the 90 it needs, after five minutes of queries for visits of 1000 machines).
 """
 
 from collections.abc import Callable
@@ -14,11 +13,11 @@ from anyio import to_thread
 from services.process_setup import malloc
 
 PAUSE_S = 2.0
-"""Between two times; giving back costs some milliseconds, and the next answer as many to take it again."""
+"""Between two trims. A trim costs some milliseconds, and the next answer as many to allocate the memory again."""
 
 
 class MallocTrimmer:
-    """Calls `trim_malloc` once answers were made. For one event loop."""
+    """Calls `trim_malloc` after answers. For one event loop."""
 
     def __init__(
         self, *, trim_malloc: Callable[[], None] = malloc.trim_malloc, pause_s: float = PAUSE_S
@@ -28,14 +27,14 @@ class MallocTrimmer:
         self._made = anyio.Event()
 
     def note(self) -> None:
-        """An answer was made."""
+        """Record that an answer was made."""
         self._made.set()
 
     async def trim_periodically(self) -> None:
-        """After the first answer noted since the last time, at most once in `pause_s`; until cancelled."""
+        """Trim after the first answer noted since the last trim, at most once in `pause_s`; runs until cancelled."""
         while True:
             await self._made.wait()
-            # One that is noted while this runs has arrays that it may not have found free: again, then.
+            # The trim may have missed the arrays of an answer noted while it runs: that answer causes another trim.
             self._made = anyio.Event()
             await to_thread.run_sync(self._trim_malloc)
             await anyio.sleep(self._pause_s)

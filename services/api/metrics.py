@@ -1,4 +1,4 @@
-"""What the API tells Prometheus about itself and about the way of captures into the store."""
+"""Prometheus metrics of the API itself and of the ingestion of captures."""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -21,7 +21,7 @@ from storage.snapshots.decoded_cache import CacheSize
 
 
 class Metrics:
-    """The metrics of one app; a registry of its own, so that two apps of a process do not mix."""
+    """The metrics of one app, in its own registry: two apps of a process do not mix."""
 
     def __init__(
         self,
@@ -33,12 +33,12 @@ class Metrics:
         *,
         streams: Callable[[], int] | None = None,
     ) -> None:
-        """`ingestion` and `operations` say how the store is, or raise DatabaseError; `caches` what is kept between answers.
+        """`ingestion` and `operations` return the store's state or raise DatabaseError; `caches` the sizes of caches.
 
-        `connections`: how many to the database are in use; None: not known. `responses`: their cache.
-        `streams`: how many of the data API's are open; None: there are none.
+        `connections`: database connections in use; None: unknown. `responses`: the response cache. `streams`: open
+        streams of the data API; None: the data API is not served.
         """
-        # They would be half as many series again, for what `process_start_time_seconds` says.
+        # `_created` series would add half as many series again; `process_start_time_seconds` has their information.
         disable_created_metrics()  # type: ignore[no-untyped-call]  # the library has no type for it
         self._registry = CollectorRegistry()
         self.requests = Histogram(
@@ -66,7 +66,7 @@ class Metrics:
         ProcessCollector(registry=self._registry)
 
     def text(self) -> bytes:
-        """All of it in Prometheus' text format; asks the database."""
+        """All metrics in Prometheus' text format; queries the database."""
         return generate_latest(self._registry)
 
 
@@ -87,7 +87,7 @@ class _ResponseLookups(Collector):
 
 
 class _Caches(Collector):
-    """How much is kept between answers: it grows with the dictionaries of the store, and with nothing else."""
+    """Sizes of the caches that live between answers. They grow only with the store's dictionaries."""
 
     def __init__(self, caches: Callable[[], Mapping[str, CacheSize]]) -> None:
         self._caches = caches

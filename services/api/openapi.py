@@ -1,4 +1,4 @@
-"""`python -m services.api.openapi`: the API's description, the same bytes each time."""
+"""`python -m services.api.openapi` prints the API's OpenAPI document, the same bytes each time."""
 
 import json
 import sys
@@ -17,7 +17,7 @@ from storage.query.query_engine import QueryEngine
 
 
 def document() -> str:
-    """The OpenAPI document as JSON; nothing is connected to for it."""
+    """The OpenAPI document as JSON. No connection is opened for it."""
     with tempfile.TemporaryDirectory() as state_dir:
         engine = open_engine("postgresql://nobody@localhost/nothing", application="openapi")
         queries = QueryEngine(engine)

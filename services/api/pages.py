@@ -1,8 +1,8 @@
-"""What a browser gets that is not data: the web UI, the login, and pages for when they are missing.
+"""Everything for browsers except data: the web UI, the login, and error pages for when they are missing.
 
-The UI's files hold nothing secret and go to anyone, so that a link into the UI from elsewhere works
-although browsers keep back a SameSite=Strict cookie on such a first request; its data do not. No page has
-data in it: a page is requested with the cookie alone, which proves nothing.
+The UI's files are not secret and need no login. So a link into the UI from another site works, although browsers
+withhold a SameSite=Strict cookie from that first request. Pages contain no data: a page is requested with the cookie
+alone, which proves nothing.
 """
 
 import gzip
@@ -33,14 +33,14 @@ _PACKABLE = frozenset({".css", ".js", ".svg"})
 _ZSTD_LEVEL = 19
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _BUT_PAGES = "fleetprof.but_pages"
-"""In a scope that no page shall match."""
+"""Key in a scope that excludes the UI's catch-all route from matching."""
 
 
 class _Pages(APIRoute):
-    """A route that can be looked past, to find whether there is another."""
+    """A route that a lookup can exclude, to find whether another one matches."""
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Whether it answers such a request."""
+        """Match the request unless the scope excludes this route."""
         return (Match.NONE, {}) if scope.get(_BUT_PAGES) else super().matches(scope)
 
 
@@ -72,7 +72,7 @@ def login_router(access: Access) -> APIRouter:
 
 
 def ui_router(static: Path) -> APIRouter:
-    """Every other path: a file of the built UI, or its page, which finds its own way by the path."""
+    """Every other path: a file of the built UI, or its page, which routes by the path in the browser."""
     router = APIRouter(route_class=_Pages)
     root = static.resolve()
 
@@ -102,7 +102,7 @@ def ui_router(static: Path) -> APIRouter:
 
 
 def _no_answer(request: Request) -> Problem:
-    """Why a path below /api has no answer to this GET or HEAD: no such path, or other methods are for it."""
+    """The problem of a GET or HEAD below /api: the path does not exist, or it accepts other methods only."""
     path = request.scope["path"]
     probe = {"type": "http", "path": path, "root_path": request.scope.get("root_path", ""), _BUT_PAGES: True}
     methods = [
@@ -141,14 +141,14 @@ def _asset(file: Path, coding: Coding | None) -> Response:
 
 @lru_cache(maxsize=100)
 def _packed(file: Path, coding: Coding) -> bytes:
-    """The file as tightly as goes, once for all visitors (measured: 25 ms of a CPU for the page's script by gzip)."""
+    """The file at the strongest compression, cached (measured: gzip takes 25 ms of CPU for the page's script)."""
     if coding == ZSTD:
         return zstandard.ZstdCompressor(level=_ZSTD_LEVEL).compress(file.read_bytes())
     return gzip.compress(file.read_bytes(), mtime=0)
 
 
 def _file_below(root: Path, path: str) -> Path | None:
-    """The file at this path of a request, if it is one and lies below the (resolved) root."""
+    """The file at this path of a request, if it exists below the (resolved) root."""
     try:
         file = (root / path).resolve()
         return file if file.is_relative_to(root) and file.is_file() else None

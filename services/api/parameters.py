@@ -1,4 +1,4 @@
-"""Query parameters that several routes share, with what OpenAPI says about them."""
+"""Query parameters that several routes share, with their OpenAPI descriptions."""
 
 from typing import Annotated, Any
 
@@ -71,7 +71,7 @@ async def selection(
         _pattern("Take away what is above the outermost frame that matches, and stacks without one."),
     ] = "",
 ) -> Selection:
-    """What a request is about."""
+    """The request's selection."""
     return parse_selection(
         event=event,
         unit=unit,
@@ -118,7 +118,7 @@ async def base_selection(
         ),
     ] = None,
 ) -> Selection:
-    """What a selection is compared with; what is said of frames beside `select` is the selection's."""
+    """The base that a selection is compared with. Frame patterns outside `select` are the selection's."""
     return parse_selection(
         event=selected.event,
         unit=selected.unit,
@@ -149,7 +149,7 @@ Keys = Annotated[
         max_length=500,
     ),
 ]
-"""What the rows of a request go by."""
+"""The keys that a request's rows are grouped by."""
 
 
 def keys_of(by: str) -> tuple[str, ...]:

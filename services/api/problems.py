@@ -1,8 +1,8 @@
-"""What is said when a question has no answer: problem documents of RFC 9457.
+"""Error responses: problem documents of RFC 9457.
 
-Storage errors get their HTTP status here and nowhere else. Beside the RFC's members a document has
-`hint` (what to change), `request_id` (to find it in the log), `parameter` (what is at fault) and `at`
-(position of the mistake in it, from 0).
+This is the only module that maps storage errors to HTTP statuses. Beside the RFC's members a document has `hint` (what
+to change), `request_id` (to find the request in the log), `parameter` (the one at fault) and `at` (the position of the
+mistake in it, from 0).
 """
 
 import json
@@ -50,7 +50,7 @@ class ProblemDocument(Answer):
 
 
 class Problem(Exception):
-    """An answer other than the one asked for."""
+    """An error response, raised where a request fails."""
 
     def __init__(
         self,
@@ -63,10 +63,7 @@ class Problem(Exception):
         at: int | None = None,
         headers: dict[str, str] | None = None,
     ) -> None:
-        """`kind` names what went wrong for programs; empty: the status says it all.
-
-        `at` is a position in the query's `parameter`.
-        """
+        """`kind` names the problem for programs; empty: the status suffices. `at` is a position in `parameter`."""
         super().__init__(detail)
         self.status = status
         self.detail = detail
@@ -96,7 +93,7 @@ class Problem(Exception):
 
 
 def described(problems: Mapping[int, str]) -> dict[int | str, dict[str, Any]]:
-    """These problems, a sentence by HTTP status, for the `responses` of a route."""
+    """OpenAPI `responses` of a route for these problems, a sentence by HTTP status."""
     return {
         status: {"description": description, "model": ProblemDocument}
         for status, description in problems.items()
@@ -104,7 +101,7 @@ def described(problems: Mapping[int, str]) -> dict[int | str, dict[str, Any]]:
 
 
 def of_storage(error: errors.StorageError) -> Problem:
-    """What an error of the store is to somebody who asked over HTTP."""
+    """The HTTP problem of a storage error."""
     text = str(error)
     match error:
         case errors.BadSelection():
@@ -128,7 +125,8 @@ def of_storage(error: errors.StorageError) -> Problem:
         case errors.Unknown():
             return Problem(HTTPStatus.NOT_FOUND, text, kind="unknown")
         case errors.NotMigrated():
-            # What to run is in the text: of a schema that is too new it is another thing than of one too old.
+            # The text contains the command to run, which differs between a schema that is too new and one that is too
+            # old.
             return Problem(HTTPStatus.SERVICE_UNAVAILABLE, text, kind="not-migrated")
         case errors.DatabaseBusy():
             hint = "Ask again; if it takes too long each time, choose a shorter time range or add a matcher."
@@ -153,7 +151,7 @@ def of_storage(error: errors.StorageError) -> Problem:
 
 
 def install(app: FastAPI) -> None:
-    """Have every error of the app answered by a problem document."""
+    """Answer every error of the app with a problem document."""
 
     @app.exception_handler(Problem)
     async def problem(request: Request, error: Problem) -> Response:

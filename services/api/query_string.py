@@ -1,6 +1,6 @@
-"""A query string against what its route takes.
+"""Checks a query string against the parameters of its route.
 
-What is not taken would be passed over, and the answer be one to another question: `?limt=3` that of the default limit.
+FastAPI ignores unknown parameters, so `?limt=3` would get the answer of the default limit.
 """
 
 from collections import Counter
@@ -17,16 +17,20 @@ from fastapi.routing import APIRoute
 from services.api.problems import Problem
 
 _LONGEST_TYPED: Final = 40
-"""Characters of a name: of longer ones the comparison takes long, and nobody mistypes one."""
+"""Characters of a parameter name that are compared with known names: longer names take long and are no typing errors.
+"""
 _NEAR: Final = 0.7
-"""As alike as `form` and `from`, not as `from` and `format`."""
+"""Similarity above which a name is suggested: `form` matches `from`, but `from` does not match `format`."""
 _TWICE: Final = 2
 _taken: WeakKeyDictionary[Callable[..., Any], Mapping[str, bool]] = WeakKeyDictionary()
-"""By endpoint, which a route has for itself: describing one takes 30 ms."""
+"""By endpoint, which is unique to a route: describing one takes 30 ms."""
 
 
 async def only_what_is_taken(request: Request) -> None:
-    """Raises the Problem 422 for a parameter that the route's description lacks, and for one too often; routes without one take all."""
+    """Raises the Problem 422 for a parameter that the route's description lacks or that is repeated.
+
+    Routes without a description accept every parameter.
+    """
     route = request.scope["route"]
     given = Counter(name for name, _ in request.query_params.multi_items())
     if not given or not isinstance(route, APIRoute) or not route.include_in_schema:
@@ -56,7 +60,7 @@ async def only_what_is_taken(request: Request) -> None:
 
 
 def near(name: str, known: Mapping[str, object]) -> str | None:
-    """The parameter that was meant, if one is like that."""
+    """The known parameter that is most similar, if one is similar enough."""
     if len(name) > _LONGEST_TYPED:
         return None
     found = get_close_matches(name.casefold(), known, n=1, cutoff=_NEAR)
@@ -71,7 +75,7 @@ def _meant(name: str, taken: Mapping[str, bool]) -> str:
 
 
 def _described(route: APIRoute) -> Mapping[str, bool]:
-    """What its description names, by whether it may be given again."""
+    """The route's query parameters, by whether they may be repeated."""
     document = get_openapi(title=route.name, version="", routes=[route])
     operations = (each for methods in document["paths"].values() for each in methods.values())
     return {

@@ -1,4 +1,4 @@
-"""Who sends a request, by its session or its Authorization header."""
+"""Authentication of a request by its session or its Authorization header."""
 
 from hashlib import sha256
 from http import HTTPStatus
@@ -27,29 +27,29 @@ _RENEWED_COOKIE: Final = "fleetprof.renewed"
 
 
 def session_of(request: Request, access: Access) -> Session | None:
-    """The session that the request proves by both halves; None: none."""
+    """The session that the request's cookie and header prove together; None: no session."""
     cookie = request.cookies.get(cookie_name(secure=is_secure(request.scope)), "")
     return access.sessions.find(cookie, request.headers.get(SESSION_HEADER, ""))
 
 
 def role_of(request: Request, access: Access) -> Role | None:
-    """The highest role the request proves; None: none. A session goes on from now."""
+    """The highest role that the request proves; None: none. A session in use is renewed."""
     return max((role for role, _ in _proofs(request, access)), default=None)
 
 
 def caller_of(request: Request, access: Access) -> str:
-    """A digest of the session or token that proves the highest role: the same for all requests with it; "": none does."""
+    """A digest of the session or token that proves the highest role, equal for all requests with it; "": no role."""
     _, proof = max(_proofs(request, access), default=(None, ""))
     return proof and digest_of(proof)
 
 
 def digest_of(proof: str) -> str:
-    """What a caller is counted by: names the proof of a role, and does not give it away."""
+    """A digest that identifies a caller without revealing the session or token."""
     return sha256(proof.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _proofs(request: Request, access: Access) -> list[tuple[Role, str]]:
-    """The roles that the request proves, each with the session or token that does."""
+    """The roles that the request proves, each with its session or token."""
     found = []
     if session := session_of(request, access):
         found.append((Role[session.role.upper()], session.nonce))
@@ -61,7 +61,7 @@ def _proofs(request: Request, access: Access) -> list[tuple[Role, str]]:
 
 
 def demand(request: Request, access: Access, least: Role) -> None:
-    """Raises the Problem 401 without a valid session or token, 403 with too low a role."""
+    """Raises the Problem 401 without a valid session or token, 403 if the role is too low."""
     role = role_of(request, access)
     if role is None:
         raise Problem(
@@ -80,12 +80,12 @@ def demand(request: Request, access: Access, least: Role) -> None:
 
 
 def is_secure(scope: Scope) -> bool:
-    """The request came over TLS."""
+    """Whether the request came over TLS."""
     return str(scope.get("scheme")) == "https"
 
 
 class SessionRenewal:
-    """ASGI middleware: answers to a session's requests carry its next cookie when it is time."""
+    """ASGI middleware that adds a session's next cookie to answers when the renewal is due."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -1,9 +1,8 @@
-"""What every request passes before anything else looks at it, and what every answer carries.
+"""The first checks of every request, and the headers of every response.
 
-A page of another origin can make a browser call this server under a name of its own (DNS rebinding);
-the Host header betrays it. It can also make a browser send a request that changes something, with the
-session's cookie where it is another port of the same host; the Origin header betrays that. Bodies are
-refused before they are read, but on the routes that take files.
+A page of another origin can make a browser call this server under a foreign name (DNS rebinding); the Host header
+reveals that. From another port of the same host it can also make a browser send a changing request with the session's
+cookie; the Origin header reveals that. Bodies are refused before they are read, except on the routes that take files.
 """
 
 import re
@@ -26,10 +25,10 @@ _TOO_LARGE: Mapping[str, str] = MappingProxyType(
         "/api/v1/experiments": "Split the file into several sets.",
     }
 )
-"""What to do about it, by path."""
+"""Advice for bodies that are too large, by path."""
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _PROBES = ("/healthz", "/readyz")
-"""Answered whatever the Host: a prober knows the address only, and they tell nothing."""
+"""Answered for any Host header: a prober knows only the address, and these responses reveal nothing."""
 _HOST = re.compile(r"(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9_.-]+)(:\d{1,5})?")
 
 _HEADERS = {
@@ -47,7 +46,7 @@ _HEADERS = {
 
 
 class RequestLimits:
-    """ASGI middleware: refuses foreign hosts, foreign changes and bodies, adds the security headers."""
+    """ASGI middleware: refuses foreign hosts, foreign changes and bodies, and adds the security headers."""
 
     def __init__(
         self,
@@ -59,8 +58,8 @@ class RequestLimits:
     ) -> None:
         """`allowed_hosts` are names without ports; `secure`: served over TLS.
 
-        `largest_bodies`: bytes that may be posted, by path; what is more than that in a body of
-        unknown length whoever reads it must refuse.
+        `largest_bodies`: bytes that may be posted, by path. For a body of unknown length the reader must enforce this
+        limit.
         """
         self._app = app
         self._largest = largest_bodies

@@ -1,4 +1,4 @@
-"""One log line, one id and one measurement for each request; the last resort for mistakes of ours."""
+"""One log line, one id and one measurement per request, and the last handler of unexpected errors."""
 
 import secrets
 from http import HTTPStatus
@@ -12,14 +12,14 @@ from services.api.metrics import Metrics
 from services.api.problems import Problem
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-"""A method is any word a stranger thinks of, and each would be a time series."""
+"""Clients can send any word as the method, and each would be a time series."""
 _QUIET = ("/healthz", "/readyz", "/metrics")
 
 
 class RequestLog:
-    """ASGI middleware; outermost, so that it sees what the others answer.
+    """ASGI middleware; outermost, so that it sees the other middlewares' responses.
 
-    Logged is the path without the query: a login's query is a secret.
+    It logs the path without the query: a login's query is a secret.
     """
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
@@ -28,7 +28,7 @@ class RequestLog:
         self._log = structlog.get_logger("fleetprof.api")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Run the request; an error nobody foresaw becomes a problem document with the log's id."""
+        """Run the request. An unexpected error becomes a problem document with the log line's id."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -48,7 +48,7 @@ class RequestLog:
 
         try:
             await self._app(scope, receive, count)
-        except Exception:  # noqa: BLE001 - nothing above would answer the caller
+        except Exception:  # noqa: BLE001 - no caller above would answer the client
             await self._log.aexception("request failed", request_id=request_id, path=scope["path"])
             if not status:
                 problem = Problem(

@@ -1,9 +1,8 @@
-"""Whole responses of the last seconds, by request, and the entity tags by which clients ask for changes only.
+"""Caches whole responses for seconds, by request, and computes the entity tags of conditional requests.
 
-A cached response has the bytes of the computed one, entity tag included; `Age` says how many seconds ago its
-question was asked. It may lack what was ingested since then, so responses in which no sample stands are not cached:
-"no samples yet" must end with the first sample. Every caller who may read profiles gets the same response, so callers
-are no part of the key.
+A cached response has the bytes of the computed one, entity tag included. `Age` is the number of seconds since its
+query. It may lack captures ingested since then, so responses without samples are not cached: "no samples yet" must end
+with the first sample. Every caller who may read profiles gets the same response, so callers are not part of the key.
 """
 
 import threading
@@ -19,12 +18,12 @@ from services.api.formats.accept import Coding, accept_encoding, best_coding
 from storage.snapshots.decoded_cache import CacheSize
 
 _ENTRY_BYTES = 1000
-"""Of Python objects in an entry, beside its texts and body."""
+"""Python objects of an entry, besides its texts and body."""
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """Requests with equal keys have equal responses, up to what is ingested between them."""
+    """Requests with equal keys have equal responses, except for what is ingested between them."""
 
     path: str
     query: bytes
@@ -33,7 +32,7 @@ class Key:
 
     @classmethod
     def of(cls, request: Request, form: str) -> "Key":
-        """The key of a request whose answer is written in the form of this name."""
+        """The key of a request whose answer is encoded in the form of this name."""
         coding = best_coding(accept_encoding(request.headers))
         return cls(request.scope["path"], request.scope["query_string"], form, coding)
 
@@ -44,14 +43,14 @@ class _Entry:
     headers: dict[str, str]
     queried_at: float
     size: int
-    """Bytes, its key's included."""
+    """Bytes, the key included."""
 
 
 class ResponseCache:
     """The cache of one process. Safe to share between threads."""
 
     def __init__(self, max_bytes: int, *, ttl_s: float, clock: Callable[[], float] = time.monotonic) -> None:
-        """Holds at most `max_bytes`, each response until `ttl_s` after its question; 0 of either turns caching off."""
+        """Holds at most `max_bytes`, each response until `ttl_s` after its query. 0 of either disables the cache."""
         self._max_bytes = max_bytes if ttl_s > 0 else 0
         self._ttl_s = ttl_s
         self._clock = clock
@@ -71,11 +70,11 @@ class ResponseCache:
             return CacheSize(len(self._entries), self._bytes)
 
     def now(self) -> float:
-        """Seconds by the clock that ages are counted by."""
+        """Seconds by the clock of the ages."""
         return self._clock()
 
     def get(self, key: Key, request: Request) -> Response | None:
-        """The cached response, 304 if the client has it; None if there is none or the request says `no-cache`."""
+        """The cached response, or 304 if the client has it; None: not cached, or the request has `no-cache`."""
         if not self._max_bytes or "no-cache" in request.headers.get("cache-control", ""):
             return None
         with self._lock:
@@ -88,7 +87,7 @@ class ResponseCache:
         return if_changed(request, Response(entry.body, headers=headers))
 
     def put(self, key: Key, response: Response, *, queried_at: float) -> None:
-        """Cache a whole, successful response; `queried_at` is `now()` from before its question."""
+        """Cache a whole, successful response; `queried_at` is `now()` before its query."""
         body, headers = bytes(response.body), dict(response.headers)
         texts = (key.path, key.query, *headers, *headers.values())
         entry = _Entry(body, headers, queried_at, len(body) + sum(map(len, texts)) + _ENTRY_BYTES)
@@ -98,7 +97,7 @@ class ResponseCache:
             self._drop(key)
             self._entries[key] = entry
             self._bytes += entry.size
-            # Ends at the new entry at the latest: that is not expired and fits.
+            # The loop ends at the new entry at the latest, which is fresh and fits.
             while self._bytes > self._max_bytes or self._expired(next(iter(self._entries.values()))):
                 self._drop(next(iter(self._entries)))
 
@@ -117,7 +116,7 @@ def add_tag(response: Response) -> None:
 
 
 def if_changed(request: Request, response: Response) -> Response:
-    """The tagged response, or 304 without a body if `If-None-Match` has its tag."""
+    """The tagged response, or 304 without a body if `If-None-Match` contains its tag."""
     tags = [tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "").split(",")]
     if response.headers["etag"] not in tags:
         return response

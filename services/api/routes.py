@@ -78,16 +78,16 @@ def api_router(
     cache: ResponseCache,
     price_per_core_hour: float | None = None,
 ) -> APIRouter:
-    """The routes over these queries, for callers this access lets in.
+    """The routes over these queries, for callers with the role viewer.
 
-    Queries run in threads, at most as many at once as `limiter` has; others wait their turn. `on_answered`
-    is called after each, whatever came of it.
+    Queries run in threads, at most as many at once as `limiter` allows; further ones wait. `on_answered` is called
+    after each, whether it succeeded or not.
     """
 
     async def viewer(request: Request) -> None:
         demand(request, access, Role.VIEWER)
 
-    # The schemes describe, `viewer` decides: either of the two is enough.
+    # The schemes are for OpenAPI; `viewer` decides and accepts either of the two.
     guards = [Depends(viewer), Security(session_scheme), Security(bearer_scheme), Depends(only_what_is_taken)]
     router = APIRouter(prefix="/api/v1", dependencies=guards, tags=["profiles"])
     handler = QueryHandler(queries, limiter, on_answered, cache)

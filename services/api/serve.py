@@ -1,4 +1,4 @@
-"""Running the API: where it may listen, and how it ends."""
+"""Runs the API server: checks its address, listens, and shuts down."""
 
 import asyncio
 import os
@@ -42,9 +42,9 @@ from symbolizer.sources.debuginfod_client import DownloadLimits, clients
 _UNIX = "unix:"
 _SECONDS_TO_FINISH = 10
 SOURCE_DOWNLOADS = DownloadLimits(bytes=MAX_SOURCE_BYTES, seconds=20.0)
-"""Somebody waits for the text before a page."""
+"""A user waits for the text in front of a page."""
 _SECONDS_BETWEEN_QUESTIONS = 75
-"""A page asks every few seconds: its connection should be there still."""
+"""A page polls every few seconds, and its connection should stay open meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,33 +58,36 @@ class Listen:
     connections: int = 1024
     """At the same time."""
     connections_per_address: int = 128
-    """Of them; those from this machine are not limited further."""
+    """Of `connections`, per remote address. Clients on this machine have no further limit."""
 
     @property
     def secure(self) -> bool:
-        """Over TLS."""
+        """Whether the listener uses TLS."""
         return self.tls_cert is not None and self.tls_key is not None
 
 
 @dataclass(frozen=True, slots=True)
 class SymbolStore:
-    """Where uploaded symbols go."""
+    """Settings of the symbol repository."""
 
     archive_url: str
     largest_bytes: int
     redis_url: str | None
-    """Over which workers are told of them; None: the collector's sweep does that, later."""
+    """Broker over which workers are notified of uploads; None: the collector's periodic sweep does it later."""
     debuginfod_urls: Sequence[str] = ()
     source_roots: Sequence[str] = ()
-    """`FROM=TO`, as the setting has them."""
+    """`FROM=TO`, as in the setting."""
     inspections: int = CONCURRENT_INSPECTIONS
-    """Uploads that are looked into at a time."""
+    """Uploads that are inspected at a time."""
     fetches: FetchLimits = field(default_factory=FetchLimits)
-    """Of sources."""
+    """Limits on fetching sources."""
 
 
 def check_exposure(listen: Listen, tokens: Sequence[str]) -> None:
-    """Raises SettingsProblem for an address that others can reach without TLS and tokens, and for files that are no pair for TLS."""
+    """Check the address. Raises SettingsProblem.
+
+    An address that other machines can reach needs TLS and tokens; the TLS files must be a pair.
+    """
     if (listen.tls_cert is None) != (listen.tls_key is None):
         raise SettingsProblem(
             "FLEETPROF_API_TLS_CERT and FLEETPROF_API_TLS_KEY belong together; one of them is not set."
@@ -124,12 +127,12 @@ def serve(
     symbols: SymbolStore,
     data: DataListen | None = None,
 ) -> None:
-    """Answer requests until SIGTERM or SIGINT; those under way are finished first.
+    """Answer requests until SIGTERM or SIGINT, then finish those in progress.
 
-    `stack_files`: the folder with this machine's files of stacks and names.
-    `limits` bound each question, `decoded_bytes` the cache of decoded cells and chunks, `older` is as of `QueryEngine`, `cache` is of responses; `tokens` are `role:token`;
-    `data`: where to stream data by gRPC, None: by HTTP only. Raises
-    SettingsProblem before anything is opened, CannotStart when the address is taken.
+    `stack_files`: the folder with this machine's files of stacks and names. `limits` bound each query. `decoded_bytes`
+    limits the cache of decoded cells and chunks. `older` is passed to `QueryEngine`. `cache` is the response cache.
+    `tokens` are `role:token`. `data`: where to stream data by gRPC; None: by HTTP only. Raises SettingsProblem before
+    anything is opened, and CannotStart if the address is taken.
     """
     check_exposure(listen, tokens)
     if data is not None:
@@ -140,7 +143,7 @@ def serve(
         names.append(f"[{listen.host}]" if ":" in listen.host else listen.host)
     connections = Connections(max_connections(listen.connections), listen.connections_per_address)
     bound = LimitedListener.of(_bind(listen), connections)
-    # One connection for each query that runs and source that is looked for, one for probes, some for uploads.
+    # One connection for each running query and each source lookup, one for probes, the others for uploads.
     engine = open_engine(
         database_url, application="api", pool_size=CONCURRENT_QUERIES + CONCURRENT_SOURCES + 6
     )
@@ -215,7 +218,7 @@ def serve(
 
 
 def _announcer(redis_url: str) -> Callable[[str, str], None]:
-    """What tells workers of uploaded symbols; Celery takes 0.4 s and 6 MB to import, and is loaded for the first upload."""
+    """Notifies workers of uploaded symbols. Celery takes 0.4 s and 6 MB to import, so the first upload imports it."""
 
     @cache
     def caller() -> Callable[[str, str], None]:
@@ -237,7 +240,7 @@ def _served_pair(listen: Listen) -> ServedPair | None:
 
 @contextmanager
 def _ending_quietly() -> Iterator[None]:
-    """After it has stopped, uvicorn raises the signal that stopped it again: let that do nothing."""
+    """Ignore the signal that stopped uvicorn: uvicorn raises it again after its shutdown."""
     before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
@@ -253,7 +256,7 @@ def _bind(listen: Listen) -> socket.socket:
         family, kind, protocol, _, _ = socket.getaddrinfo(listen.host, listen.port, type=socket.SOCK_STREAM)[
             0
         ]
-        # With the protocol left 0, asyncio does not set TCP_NODELAY: seen as 40 ms on every answer.
+        # With the protocol left 0, asyncio does not set TCP_NODELAY: observed as 40 ms on every answer.
         bound = socket.socket(family, kind, protocol)
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind((listen.host, listen.port))
@@ -267,11 +270,11 @@ def _bind(listen: Listen) -> socket.socket:
 
 
 def _bind_unix(path: Path) -> socket.socket:
-    """A socket only its user can open, from its first moment on."""
+    """A socket that only its user can open, from its creation on."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     if bound.connect_ex(str(path)) == 0:
-        raise CannotStart(f"Somebody listens on {path} already.")
+        raise CannotStart(f"Another process listens on {path} already.")
     bound.close()
     path.unlink(missing_ok=True)
     bound = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -294,7 +297,7 @@ def _where(listen: Listen, bound: socket.socket) -> str:
 
 
 def _is_private(host: str) -> bool:
-    """Only processes of this machine can reach it, or only this user's."""
+    """Only processes of this machine, or only this user's, can reach the address."""
     if host.startswith(_UNIX) or host == "localhost":
         return True
     try:

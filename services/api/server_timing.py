@@ -1,4 +1,4 @@
-"""Where the time of an answer went, as its header `Server-Timing` says it (W3C Server Timing)."""
+"""Where the time of an answer went, as the header `Server-Timing` (W3C Server Timing)."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,21 +12,21 @@ HEADER = "Server-Timing"
 
 @dataclass(slots=True)
 class Timing:
-    """Seconds of one answer, noted as they pass; browsers show them beside the request."""
+    """Seconds of one answer, recorded as they pass; browsers show them beside the request."""
 
     budget: Budget
-    """Of the answer's question, which knows how long that ran and waited for the database."""
+    """The budget of the answer's query, which measures the time that it ran and waited for the database."""
     begun: float
-    """By `perf_counter`: when the request was understood."""
+    """By `perf_counter`: when the request was parsed."""
     waited_s: float = 0.0
-    """For one of the threads that questions run in."""
+    """For one of the threads that run queries."""
     written_s: float = 0.0
-    """From a question's beginning until the answer's bytes were there."""
+    """From a query's beginning until the answer's bytes existed."""
     packed_s: float = 0.0
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """The question is asked and its answer written inside."""
+        """Measures the query and the encoding of its answer inside the context."""
         begun = perf_counter()
         self.waited_s = begun - self.begun
         yield
@@ -34,7 +34,7 @@ class Timing:
 
     @contextmanager
     def packing(self) -> Iterator[None]:
-        """The answer is compressed inside."""
+        """Measures the compression of the answer inside the context."""
         begun = perf_counter()
         yield
         self.packed_s = perf_counter() - begun

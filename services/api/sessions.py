@@ -1,9 +1,9 @@
-"""Sessions of browsers: a cookie, and a second half that only the page's own origin can read.
+"""Browser sessions: a cookie, and a second half that only the page's own origin can read.
 
-Cookies know no ports: whatever listens on another port of the same host, another user's server on a shared machine,
-is sent this one's cookie. So the cookie proves nothing without the header `X-Fleetprof-Session`, whose value the login
-puts into the fragment of the address it leads to. A fragment is sent to no server, and localStorage, where the page
-keeps it, is of one port.
+Cookies ignore ports: a browser also sends this server's cookie to any other server on the same host, such as another
+user's on a shared machine. So the cookie proves nothing without the header `X-Fleetprof-Session`. The login puts the
+header's value into the fragment of the URL that it redirects to. Browsers send fragments to no server, and the page
+stores the value in localStorage, which is separate for each port.
 
     cookie   <role>.<end>.<expiry>.<nonce>.<signature>          HttpOnly; over TLS Secure and named __Host-
     binding  a signature of the nonce
@@ -19,16 +19,16 @@ from services.api.signing import Marks, same, signature, signed, verified
 SESSION_COOKIE = "fleetprof_session"
 SESSION_HEADER = "X-Fleetprof-Session"
 SESSION_SECONDS = 12 * 3600
-"""A session that is not used for so long ends."""
+"""An unused session ends after this time."""
 LONGEST_SECONDS = 7 * 86_400
-"""And each ends then."""
+"""Every session ends after this time."""
 _RENEWED_AFTER = 600
-"""Seconds from one cookie to the next: not each answer of a page that asks every few seconds carries one."""
+"""Seconds between two cookies of a session: a page polls every few seconds, and not each answer needs one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Halves:
-    """What a browser is given."""
+    """The two halves of a session that a browser gets."""
 
     cookie: str
     binding: str
@@ -36,13 +36,13 @@ class Halves:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One that was opened and has not ended; moments are seconds since 1970."""
+    """A session that has not ended; times are seconds since 1970."""
 
     role: str
     end: int
-    """However it is used."""
+    """When it ends, however it is used."""
     expiry: int
-    """Unless it is renewed."""
+    """When it ends unless it is renewed."""
     nonce: str
 
 
@@ -54,13 +54,13 @@ class Sessions:
         self._ended = Marks(state_dir / "ended-sessions", LONGEST_SECONDS)
 
     def open(self, role: str, longest_s: int = LONGEST_SECONDS) -> Halves:
-        """A new one, which ends after `longest_s` seconds however it is used."""
+        """A new session, which ends after `longest_s` seconds however it is used."""
         now, nonce = int(time.time()), secrets.token_urlsafe(18)
         cookie = self._cookie(Session(role, now + longest_s, now + min(longest_s, SESSION_SECONDS), nonce))
         return Halves(cookie, signature(self._secret, "binding", nonce))
 
     def find(self, cookie: str, binding: str) -> Session | None:
-        """The session of these two halves; None: they are not of one, or it has ended."""
+        """The session of these two halves; None: they do not prove one, or it has ended."""
         fields = verified(self._secret, "session", cookie, 4)
         if fields is None:
             return None
@@ -72,14 +72,14 @@ class Sessions:
         return session
 
     def renewed(self, session: Session) -> str | None:
-        """The cookie that prolongs it; None: that it has will do for now, or it cannot last longer."""
+        """The cookie that renews the session; None: the present one is recent enough, or the session is at its end."""
         until = min(int(time.time()) + SESSION_SECONDS, session.end)
         if until < session.expiry + _RENEWED_AFTER:
             return None
         return self._cookie(replace(session, expiry=until))
 
     def end(self, session: Session) -> None:
-        """For good, in every process of the state directory, whatever cookies it was given."""
+        """End it for good, in every process of the state directory, for all its cookies."""
         self._ended.make(session.nonce)
 
     def _cookie(self, session: Session) -> str:
@@ -88,12 +88,12 @@ class Sessions:
 
 
 def cookie_name(*, secure: bool) -> str:
-    """Over TLS browsers keep others from setting or widening it (RFC 6265bis, 4.1.3)."""
+    """Over TLS the prefix keeps other hosts from setting or widening the cookie (RFC 6265bis, 4.1.3)."""
     return f"__Host-{SESSION_COOKIE}" if secure else SESSION_COOKIE
 
 
 def cookie_header(value: str, *, secure: bool) -> str:
-    """Value of the Set-Cookie header that has the browser keep this cookie; empty: that has it forget its own."""
+    """Value of the Set-Cookie header that stores this cookie; with an empty value it deletes the browser's."""
     age = SESSION_SECONDS if value else 0
     flags = "; Secure" if secure else ""
     name = cookie_name(secure=secure)

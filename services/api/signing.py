@@ -14,7 +14,7 @@ _SECRET_BYTES = 32
 
 
 def secret_of(state_dir: Path) -> bytes:
-    """The state directory's secret, made by whoever comes first. Raises SettingsProblem for a damaged one."""
+    """The state directory's secret; the first process creates it. Raises SettingsProblem for a damaged one."""
     path = state_dir / "api-secret"
     state_dir.mkdir(mode=0o711, parents=True, exist_ok=True)
     if not path.exists():
@@ -24,7 +24,7 @@ def secret_of(state_dir: Path) -> bytes:
         try:
             path.hardlink_to(fresh)
         except FileExistsError:
-            pass  # another process was faster: its secret is the one
+            pass  # another process was faster: its secret counts
         finally:
             fresh.unlink()
     secret = path.read_bytes()
@@ -34,13 +34,13 @@ def secret_of(state_dir: Path) -> bytes:
 
 
 def signed(secret: bytes, purpose: str, fields: tuple[str, ...]) -> str:
-    """The fields, none of which has a dot, and their signature for that purpose."""
+    """The fields, which contain no dot, and their signature for that purpose."""
     text = ".".join(fields)
     return f"{text}.{signature(secret, purpose, text)}"
 
 
 def verified(secret: bytes, purpose: str, text: str, count: int) -> list[str] | None:
-    """The fields of a text signed for that purpose; None when it was not."""
+    """The fields of a text signed for that purpose; None: the signature or the number of fields is wrong."""
     body, _, found = text.rpartition(".")
     if not same(signature(secret, purpose, body), found):
         return None
@@ -49,26 +49,26 @@ def verified(secret: bytes, purpose: str, text: str, count: int) -> list[str] | 
 
 
 def signature(secret: bytes, purpose: str, text: str) -> str:
-    """Of URL-safe characters."""
+    """A signature of URL-safe characters."""
     message = f"fleetprof {purpose}\0{text}".encode("utf-8", "surrogatepass")
     return base64.urlsafe_b64encode(hmac.new(secret, message, sha256).digest()).rstrip(b"=").decode()
 
 
 def same(expected: str, found: str) -> bool:
-    """Takes as long for a wrong text as for the right one."""
+    """Whether the texts are equal. Right and wrong texts take equally long."""
     return hmac.compare_digest(expected.encode(), found.encode("utf-8", "surrogatepass"))
 
 
 class Marks:
-    """Empty files of a folder, each made once, whichever process does it."""
+    """Empty files of a folder. Each is created once, by any process."""
 
     def __init__(self, folder: Path, keep_s: float) -> None:
-        """Marks older than `keep_s` seconds are removed as new ones are made."""
+        """Creating a mark removes those older than `keep_s` seconds."""
         self._folder = folder
         self._keep_s = keep_s
 
     def make(self, name: str) -> bool:
-        """True for the first caller only."""
+        """Create the mark; True for the first caller only."""
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:
             os.close(os.open(self._folder / name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
@@ -80,5 +80,5 @@ class Marks:
         return True
 
     def has(self, name: str) -> bool:
-        """Whether it was made."""
+        """Whether the mark exists."""
         return (self._folder / name).exists()

@@ -1,6 +1,6 @@
-"""Answers that are sent part by part: how many at once, and what happens when one is sent.
+"""Answers that are sent part by part: how many at once, and the end of each.
 
-What an answer is written from stays in memory until its reader has it all, however slow that is.
+The data that an answer is made from stays in memory until a client has received all of it, however slow that is.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ from collections.abc import AsyncIterable, AsyncIterator, Callable
 from typing import Generic, TypeVar
 
 UNREAD_S = 60.0
-"""An answer of which nobody takes a part for so long is cut."""
+"""An answer is cut if its client accepts no part for this time."""
 _Part = TypeVar("_Part")
 
 
@@ -19,14 +19,14 @@ def _nothing() -> None:
 
 
 class SendSlots:
-    """So many may be sent at once. Safe to share between threads."""
+    """Limits the answers that are sent at once. Safe to share between threads."""
 
     def __init__(self, most: int) -> None:
         self._left = most
         self._lock = threading.Lock()
 
     def take(self) -> bool:
-        """Take a place; False: there is none."""
+        """Take a slot; False: none is free."""
         with self._lock:
             if self._left == 0:
                 return False
@@ -34,16 +34,16 @@ class SendSlots:
             return True
 
     def release(self) -> None:
-        """Give back a place that was taken."""
+        """Free a slot."""
         with self._lock:
             self._left += 1
 
 
 class StreamedBody(AsyncIterator[_Part], Generic[_Part]):
-    """The parts, and `done` called once when there are no more, reading them fails, or nobody wants them any more.
+    """The parts; calls `done` once when they end, reading them fails, or the iterator is discarded.
 
-    A reader may have gone before the first part is asked for; of a generator nothing would run then. One that stays
-    and takes nothing for `unread_s` has its connection cut, by `cut`: it would keep its place for ever.
+    A client may disconnect before the first part is read, and a generator's `finally` would not run then. If a
+    connected client accepts no part for `unread_s`, `cut` ends its connection: it would hold its slot for ever.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class StreamedBody(AsyncIterator[_Part], Generic[_Part]):
         self._waiting: asyncio.TimerHandle | None = None
 
     async def __anext__(self) -> _Part:
-        # Whoever sends asks for the next part when the one before is taken.
+        # The sender requests the next part when the previous one is accepted.
         if self._waiting is not None:
             self._waiting.cancel()
         try:

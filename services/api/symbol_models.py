@@ -1,4 +1,4 @@
-"""The answers about symbols as OpenAPI describes them; `services.symbols.symbol_documents` makes them."""
+"""OpenAPI models of the answers about symbols; `services.symbols.symbol_documents` makes the answers."""
 
 from typing import Literal
 
@@ -40,7 +40,7 @@ class SymbolFile(Answer):
     )
     uploaded_by: str = Field(description="As far as it is known.")
     added_at: str
-    used_at: str | None = Field(description="Last time somebody read it, to the half day; null: nobody yet.")
+    used_at: str | None = Field(description="Last time it was read, to the half day; null: not yet.")
     rejected: str | None = Field(description="Why it is not used, a sentence; null: it may be.")
 
 
@@ -148,7 +148,7 @@ class CacheState(Answer):
     built_from: str | None = Field(description="SHA-256 of the debug file; null: not known.")
     bytes: int | None
     cpu_seconds: float | None = Field(description="That the build took.")
-    building: bool = Field(description="Somebody builds it now.")
+    building: bool = Field(description="A build is under way.")
     failure: str = Field(description="Of the last build, a sentence; empty: it did not fail.")
     failed_until: str | None = Field(description="The same file is not built again before.")
 

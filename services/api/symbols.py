@@ -1,4 +1,4 @@
-"""The routes of symbols: what is missing, what is stored, uploads, and how far their consequences are."""
+"""The routes of symbols: missing symbols, stored files, uploads, and the progress of reprocessing."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -29,15 +29,16 @@ from services.symbols.symbol_service import MAX_FILES_PER_QUERY, MAX_LISTED, Lis
 from storage.symbols.missing_symbols import Order, Which
 
 LARGEST_SOURCES: int = 512 << 20
-"""Bytes of one archive of sources, unpacked."""
+"""Bytes of one archive of sources, decompressed."""
 CONCURRENT_INSPECTIONS = 4
-"""Of uploads that have come. Each may need a process that inspects it, and the disk."""
+"""Uploads that are inspected at a time. Each may need an inspecting process, and the disk."""
 CONCURRENT_TREES = 2
-"""Archives of sources that are stored, each for minutes, so that they do not take the places of files with symbols."""
+"""Archives of sources that are stored at a time. Each takes minutes, so they have slots apart from files with symbols.
+"""
 _CONCURRENT_BODIES = 32
-"""They come as slowly as their senders like, and need nothing but the disk meanwhile."""
+"""Bodies arrive as slowly as their senders like, and need only the disk meanwhile."""
 CONCURRENT_SOURCES = 4
-"""Each may wait for a debuginfod server, which no query shall wait for."""
+"""Each may wait for a debuginfod server, so they have slots apart from queries."""
 _SOURCES_OF_ONE = 2
 """At the same time, for one caller."""
 _SOURCE_PATIENCE_S = 10.0
@@ -73,7 +74,7 @@ def symbols_router(
     *,
     inspections: int = CONCURRENT_INSPECTIONS,
 ) -> APIRouter:
-    """The routes over this repository. `folder` is where bodies lie while they are looked at, `inspections` at a time."""
+    """The routes over this repository. `folder` holds bodies while they are inspected, `inspections` at a time."""
 
     async def viewer(request: Request) -> None:
         demand(request, access, Role.VIEWER)
@@ -112,7 +113,7 @@ def symbols_router(
         "/symbols",
         summary="Binaries by what they hide",
         description="Binaries that captures hold, with the samples that pass through code of theirs that has no name, "
-        "what is stored for them, and how far the ingestion of better symbols is.",
+        "what is stored for them, and how far reprocessing with better symbols is.",
         response_model=symbol_models.SymbolsAnswer,
         responses=_only(401, 422, 503),
         **reading,
@@ -170,7 +171,7 @@ def symbols_router(
                 return as_json(symbol_documents.uploaded(done))
 
             with _refusing():
-                # In a thread of the upload's own: a query must not wait for an inspection.
+                # In one of the upload threads: a query must not wait for an inspection.
                 made = await anyio.to_thread.run_sync(add, limiter=uploads)
             return zipped(request, *made)
 
@@ -294,7 +295,7 @@ def symbols_router(
 
 @contextmanager
 def _refusing() -> Iterator[None]:
-    """A file of no use is its sender's problem."""
+    """Turns an unusable file into the sender's Problem 422."""
     try:
         yield
     except UnusableFile as error:
@@ -302,7 +303,7 @@ def _refusing() -> Iterator[None]:
 
 
 def _who(request: Request, access: Access) -> str:
-    """Who uploads, as far as a request says: users have roles here, no names."""
+    """The uploader, as far as the request identifies one: users have roles and no names."""
     role = role_of(request, access)
     client = request.client.host if request.client else ""
     return " at ".join(part for part in (role.name.lower() if role else "", client) if part)

@@ -1,4 +1,4 @@
-"""Slots for requests that wait for another server: few, and no caller holds all of them."""
+"""Slots for requests that wait for another server. No caller can hold all of them."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -13,7 +13,7 @@ class UpstreamSlots:
     """For one event loop."""
 
     def __init__(self, places: int, *, of_one: int, patience_s: float) -> None:
-        """`of_one` caller may hold so many of the `places`; a request waits `patience_s` for one."""
+        """One caller may hold `of_one` of the `places`; a request waits `patience_s` for one."""
         self._all = Semaphore(places)
         self._of_one = of_one
         self._patience_s = patience_s
@@ -21,7 +21,7 @@ class UpstreamSlots:
 
     @asynccontextmanager
     async def acquired(self, caller: str) -> AsyncIterator[None]:
-        """Hold a place of this caller's. Raises the Problem 503 if none is free in time."""
+        """Hold one of this caller's slots. Raises the Problem 503 if none is free in time."""
         own = self._of.setdefault(caller, Semaphore(self._of_one))
         try:
             async with AsyncExitStack() as held:

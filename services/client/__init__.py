@@ -1,6 +1,6 @@
 """A client of the data API for Python programs: `connect(url, token=…)` (docs/data-api.md).
 
-Needs grpcio, protobuf and numpy; pandas, pyarrow and zstandard only for what returns or unpacks theirs.
+It needs grpcio, protobuf and numpy. Only methods that use pandas, pyarrow or zstandard need these.
 """
 
 from services.client.connection import Client, connect

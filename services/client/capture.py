@@ -13,29 +13,29 @@ _MOST_RAW_BYTES = 512 << 20
 
 
 class Capture:
-    """A capture as it was archived; `record` is the record itself (proto/fleetpb/data.proto)."""
+    """A capture as archived; `record` is the protobuf record (proto/fleetpb/data.proto)."""
 
     def __init__(self, record: data_pb2.VisitCapture) -> None:
         self.record = record
 
     @property
     def id(self) -> str:
-        """The visit's."""
+        """Id of the visit."""
         return self.record.visit.visit_id
 
     @property
     def machine(self) -> str:
-        """Its name in the inventory."""
+        """Name of the machine in the inventory."""
         return self.record.visit.machine
 
     @property
     def drawn_at(self) -> datetime:
-        """Moment of the visit's draw."""
+        """Time of the visit's draw."""
         return self.record.visit.drawn_at.ToDatetime(UTC)
 
     @property
     def is_there(self) -> bool:
-        """False: it is expired, missing, damaged or too large; `status` and `detail` say so."""
+        """False: the capture is expired, missing, damaged or too large; see `status` and `detail`."""
         return self.record.status == data_pb2.RECORD_OK
 
     @property
@@ -45,7 +45,7 @@ class Capture:
 
     @property
     def detail(self) -> str:
-        """Why it is not there, a sentence."""
+        """Why the capture is missing, a sentence."""
         return self.record.detail
 
     @property
@@ -54,8 +54,8 @@ class Capture:
         return self.record.capture
 
     def message(self) -> "capture_pb2.Capture":
-        """The capture, unpacked (proto/fleetpb/capture.proto). Raises `NeedsPackage`."""
-        from fleetpb import capture_pb2  # noqa: PLC0415 - for whoever only saves captures
+        """The decoded capture (proto/fleetpb/capture.proto). Raises `NeedsPackage`."""
+        from fleetpb import capture_pb2  # noqa: PLC0415 - programs that only save captures do not need it
 
         try:
             import zstandard  # noqa: PLC0415

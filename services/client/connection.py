@@ -1,4 +1,4 @@
-"""Connecting to a fleetprof elsewhere, or to the one of this machine."""
+"""Connects to a fleetprof server on this machine or another one."""
 
 import json
 from collections.abc import Mapping
@@ -33,10 +33,10 @@ _SELECTION = (
 
 
 class Client:
-    """One server; `connect` makes it. Safe to share between threads, each with streams of its own.
+    """One server; made by `connect`. Safe to share between threads, each with its own streams.
 
-    Every call takes a selection by keywords, as text (docs/selections.md): `start`, `end`, `select`, `campaign`,
-    `event`, `unit`, `focus`, `ignore`, `hide`, `show`, `show_from`. What is left out has the API's default.
+    Every call takes a selection as keywords with texts (docs/selections.md): `start`, `end`, `select`, `campaign`,
+    `event`, `unit`, `focus`, `ignore`, `hide`, `show`, `show_from`. Omitted ones have the API's defaults.
     """
 
     def __init__(self, transport: Transport, *, retries: int = RETRIES) -> None:
@@ -46,11 +46,11 @@ class Client:
     def profiles(
         self, *, cursor: str = "", follow: bool = False, only_matching: bool = False, **selection: str
     ) -> ProfileStream:
-        """The symbolized profiles of a selection, visit by visit. Nothing is asked before it is gone through.
+        """The symbolized profiles of a selection, visit by visit. No request is sent before the iteration starts.
 
-        `cursor` goes on where another stream of the same query was. `follow`: what ingests from now on, without an
-        end; with the `follow_cursor` of a stream that is over, since that began. `only_matching`: without visits
-        that saw nothing that matches, for sums but not for variances.
+        `cursor` resumes another stream of the same query. `follow` streams visits without end as they are ingested:
+        from now on, or, with the `follow_cursor` of an ended stream, since that stream began. `only_matching` omits
+        visits without matching samples; sums stay right, variances do not.
         """
 
         def begin(at: str) -> Any:
@@ -67,7 +67,7 @@ class Client:
         return ProfileStream(ResumableStream(begin, cursor, retries=self._retries))
 
     def captures(self, *, cursor: str = "", follow: bool = False, **selection: str) -> CaptureStream:
-        """The raw captures of a selection; the token's role must be operator. Otherwise as `profiles`."""
+        """The raw captures of a selection. The token needs the role operator. Otherwise as `profiles`."""
 
         def begin(at: str) -> Any:
             return self._transport.captures(
@@ -82,7 +82,7 @@ class Client:
         return CaptureStream(ResumableStream(begin, cursor, retries=self._retries))
 
     def ask(self, route: str, **parameters: str | int) -> dict[str, Any]:
-        """What a route of the HTTP API answers (docs/api.md), e.g. `ask("flame", nodes=500, start="now-1d")`.
+        """The answer of another route of the HTTP API (docs/api.md), e.g. `ask("flame", nodes=500, start="now-1d")`.
 
         Raises `Refused`, `Broken`.
         """
@@ -94,14 +94,14 @@ class Client:
     def table(self, by: str = "function", **parameters: str | int) -> Any:
         """A table of the selection as a pyarrow.Table. Raises `NeedsPackage`, `Refused`, `Broken`."""
         try:
-            from pyarrow import ipc  # noqa: PLC0415 - the streams do without
+            from pyarrow import ipc  # noqa: PLC0415 - the streams do not need it
         except ImportError as error:
             raise NeedsPackage("Arrow tables need pyarrow: pip install pyarrow") from error
         content = self._transport.answer("table", _parameters({"by": by, **parameters}), _ARROW)
         return ipc.open_stream(content).read_all()
 
     def close(self) -> None:
-        """Break off all streams."""
+        """End all streams."""
         self._transport.close()
 
     def __enter__(self) -> Self:
@@ -111,7 +111,7 @@ class Client:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Close it."""
+        """Close the client."""
         self.close()
 
 

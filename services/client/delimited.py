@@ -1,4 +1,4 @@
-"""Messages that stand one after the other, each with its length in front of it, a varint."""
+"""Delimited messages: each follows its length, a varint."""
 
 from collections.abc import Iterable, Iterator
 
@@ -6,7 +6,7 @@ _LONGEST_LENGTH = 10
 
 
 def messages(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """The bytes of each message, from pieces cut anywhere. Raises EOFError where the last one is cut short."""
+    """The bytes of each message, from pieces of any size. Raises EOFError if the last one is cut short."""
     held = bytearray()
     for piece in pieces:
         held += piece
@@ -21,7 +21,7 @@ def messages(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _length(held: bytearray, at: int) -> tuple[int, int] | None:
-    """The length that begins there, and where its message does; None: it is not all there."""
+    """The length at this offset and where its message begins; None: the length is incomplete."""
     value = 0
     for place in range(_LONGEST_LENGTH):
         if at + place >= len(held):

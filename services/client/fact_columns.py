@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _VISIT: Final = ("visit_id", "machine", "day", "drawn_at", "weight")
 _FACT: Final = ("segment", "function", "file", "binary", "stack", "samples", "units", "estimate")
 COLUMNS: Final = (*_VISIT, *_FACT)
-"""Before the labels, whose columns are called `label.NAME`."""
+"""The columns before those of the labels, which are called `label.NAME`."""
 _LABEL: Final = "label."
 
 
@@ -40,11 +40,11 @@ class Facts:
         self._rows = 0
         self._visits: list[tuple[int, Visit, float]] = []
         self._labels: dict[str, dict[int, tuple[int, str]]] = {}
-        """By name: where a run of rows begins, how many it has, and what their value is."""
+        """By label name and first row: the number of rows and their value."""
         self._fact: dict[str, list[Any]] = {name: [] for name in _FACT}
 
     def add(self, visit: Visit, weight: float) -> None:
-        """The rows of one visit."""
+        """Append the rows of one visit."""
         functions, first = visit.functions, self._rows
         names = [tuple(functions[i].name for i in stack) for stack in visit.stacks]
         leaves = [functions[stack[0]] if stack else None for stack in visit.stacks]
@@ -66,7 +66,7 @@ class Facts:
         self._visits.append((self._rows - first, visit, weight))
 
     def to_numpy(self) -> dict[str, npt.NDArray[Any]]:
-        """Columns by name; text and stacks are objects."""
+        """Columns by name. Texts and stacks have dtype object."""
         counts = [count for count, _, _ in self._visits]
         visits = [visit for _, visit, _ in self._visits]
 
@@ -117,7 +117,7 @@ class Facts:
 
 
 def _objects(values: list[Any]) -> npt.NDArray[Any]:
-    """Not by `np.array`, which makes a table of tuples that are equally long."""
+    """An object array. `np.array` would make tuples of equal length a two-dimensional one."""
     column = np.empty(len(values), object)
     column[:] = values
     return column

@@ -13,10 +13,10 @@ from services.client.transport import MOST_RECORD_BYTES
 _AROUND = 1 << 20
 _OPTIONS = (
     ("grpc.max_receive_message_length", MOST_RECORD_BYTES + _AROUND),
-    # A server whose machine vanished is noticed by an unanswered ping.
+    # An unanswered ping reveals a server whose machine vanished.
     ("grpc.keepalive_time_ms", 30_000),
     ("grpc.keepalive_timeout_ms", 15_000),
-    ("grpc.enable_retries", 0),  # a stream goes on by its cursor
+    ("grpc.enable_retries", 0),  # a stream resumes by its cursor
 )
 _PASSING = frozenset(
     {
@@ -56,17 +56,17 @@ class GrpcTransport:
         self._closed = False
 
     def profiles(self, query: data_pb2.ProfileQuery) -> Iterator[data_pb2.ProfileRecord]:
-        """As `Transport` says."""
+        """See `Transport`."""
         self._check()
         return self._records(self._stub.Profiles(query, metadata=self._metadata))
 
     def captures(self, query: data_pb2.CaptureQuery) -> Iterator[data_pb2.CaptureRecord]:
-        """As `Transport` says."""
+        """See `Transport`."""
         self._check()
         return self._records(self._stub.Captures(query, metadata=self._metadata))
 
     def answer(self, route: str, parameters: Mapping[str, str], accept: str) -> bytes:  # noqa: ARG002 - as `Transport`
-        """Nothing: by gRPC there are streams only."""
+        """Raises `Refused`: gRPC serves streams only."""
         raise Refused(f"/api/v1/{route} is answered by HTTP only.", hint="Connect to the http:// address.")
 
     def close(self) -> None:
@@ -89,7 +89,7 @@ class GrpcTransport:
 
 
 class _Stream(Protocol[_Record_co]):
-    """What gRPC returns for a call that streams."""
+    """The return type of gRPC's streaming calls."""
 
     def __iter__(self) -> Iterator[_Record_co]: ...
     def __next__(self) -> _Record_co: ...
@@ -98,7 +98,7 @@ class _Stream(Protocol[_Record_co]):
 
 def _meaning(error: grpc.RpcError) -> Refused | Broken:
     code, detail = error.code(), error.details() or ""
-    # The stubs say one pair; it is a tuple of them.
+    # The type stubs declare one pair, but it is a tuple of them.
     metadata = cast("Iterable[tuple[str, str | bytes]]", error.trailing_metadata() or ())
     metadata_texts = {key: value for key, value in metadata if isinstance(value, str)}
     if code in _PASSING and "larger than max" not in detail:

@@ -22,7 +22,7 @@ from services.client.errors import Broken, Closed, Refused
 
 _MEDIA_TYPE = "application/vnd.fleetprof.data+protobuf"
 _SILENCE_S = 60.0
-"""A stream says every ten seconds that it is still there; answers take no longer than half of this."""
+"""Read timeout: a stream sends `progress` every ten seconds, and other answers take at most half of this time."""
 _PIECE = 1 << 16
 _BREAKS = (OSError, http.client.HTTPException, zlib.error, EOFError)
 _PASSING = frozenset({408, 429, 500, 502, 503, 504})
@@ -32,7 +32,7 @@ _SELECTION = {"from_time": "from", "to_time": "to"}
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """Refuses redirects: urllib would send the token along to whatever host one names."""
+    """Refuses redirects: urllib would send the token to any host that a redirect names."""
 
     def redirect_request(  # noqa: PLR0917 - urllib's own
         self,
@@ -52,14 +52,14 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 
 
 class HttpTransport:
-    """One server; each stream has a connection of its own."""
+    """One server. Each stream has its own connection."""
 
     def __init__(self, url: str, *, token: str = "", ca: Path | None = None) -> None:
         """`url` begins with http:// or https://; `ca` is the authority of the server's certificate, PEM."""
         self._url = url.rstrip("/")
         self._token = token
         context = ssl.create_default_context(cafile=None if ca is None else str(ca))
-        # A proxy of the environment is not for machines of the fleet.
+        # The environment's proxy settings are not for machines of the fleet.
         self._opener = urllib.request.build_opener(
             urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=context), _NoRedirects()
         )
@@ -68,29 +68,29 @@ class HttpTransport:
         self._reading: set[http.client.HTTPResponse] = set()
 
     def profiles(self, query: data_pb2.ProfileQuery) -> Iterator[data_pb2.ProfileRecord]:
-        """As `Transport` says."""
+        """See `Transport`."""
         parameters = _parameters(query)
         if query.only_matching:
             parameters["only_matching"] = "true"
         return self._records("data/profiles", parameters, data_pb2.ProfileRecord)
 
     def captures(self, query: data_pb2.CaptureQuery) -> Iterator[data_pb2.CaptureRecord]:
-        """As `Transport` says."""
+        """See `Transport`."""
         return self._records("data/captures", _parameters(query), data_pb2.CaptureRecord)
 
     def answer(self, route: str, parameters: Mapping[str, str], accept: str) -> bytes:
-        """As `Transport` says."""
+        """See `Transport`."""
         with self._opened(route, parameters, accept, "gzip") as response:
             try:
                 content = b"".join(_unpacked(response))
             except _BREAKS as error:
                 self._check()
                 raise Broken(f"The answer broke off: {error!r}") from error
-            self._check()  # what `close` broke off may look like an end
+            self._check()  # a response that `close` cut may look complete
             return content
 
     def close(self) -> None:
-        """Break off what is being read, in whatever thread."""
+        """Cut all responses that are being read, in any thread."""
         with self._lock:
             self._closed = True
             reading = list(self._reading)
@@ -118,7 +118,7 @@ class HttpTransport:
     def _opened(
         self, route: str, parameters: Mapping[str, str], accept: str, coding: str
     ) -> Iterator[http.client.HTTPResponse]:
-        """A response that `close` breaks off. Raises `Closed`."""
+        """A response that `close` can cut. Raises `Closed`."""
         self._check()
         with self._open(route, parameters, accept, coding) as response:
             with self._lock:
@@ -166,7 +166,7 @@ def _unpacked(response: http.client.HTTPResponse) -> Iterator[bytes]:
         case "gzip":
             unpack = zlib.decompressobj(wbits=_GZIP_WINDOW).decompress
         case "zstd":
-            import zstandard  # noqa: PLC0415 - the server chose it only where it is installed
+            import zstandard  # noqa: PLC0415 - the request offered zstd only if the package is installed
 
             unpack = zstandard.ZstdDecompressor().decompressobj().decompress
         case _:
@@ -176,7 +176,7 @@ def _unpacked(response: http.client.HTTPResponse) -> Iterator[bytes]:
 
 
 def _shut(response: http.client.HTTPResponse) -> None:
-    """End a read that another thread is in: closing the file would wait for it."""
+    """End a read in another thread: closing the file would wait for it."""
     raw = getattr(response.fp, "raw", None)
     connection = getattr(raw, "_sock", None)
     if connection is not None:

@@ -1,4 +1,4 @@
-"""Streams as programs read them: visits with their profiles, and captures."""
+"""Streams for programs: visits with their profiles, and captures."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -15,18 +15,18 @@ from services.client.visit import Visit
 
 
 class ProfileStream:
-    """The visits of a selection, in the order of their draws; go through it once.
+    """The visits of a selection, in the order of their draws. It can be iterated once.
 
-    Memory is that of one visit. `to_numpy`, `to_pandas` and `to_arrow` read all that is left and hold it.
+    Iteration holds one visit in memory. `to_numpy`, `to_pandas` and `to_arrow` read and hold all remaining visits.
     """
 
     def __init__(self, records: ResumableStream[data_pb2.ProfileRecord]) -> None:
         self._records = records
         self.designs: dict[str, data_pb2.DayDesign] = {}
-        """By UTC day that is over: what its weights were made of."""
+        """The design behind a day's weights, by UTC day; only of days that the stream has completed."""
 
     def __iter__(self) -> Iterator[Visit]:
-        """Raises `Refused`, `Broken`."""
+        """The remaining visits. Raises `Refused`, `Broken`."""
         for record in self._records:
             if record.HasField("design"):
                 self.designs[record.design.day] = record.design
@@ -35,23 +35,23 @@ class ProfileStream:
 
     @property
     def cursor(self) -> str:
-        """Goes on behind the visit that was given out last."""
+        """Position after the last visit returned."""
         return self._records.cursor
 
     @property
     def complete_until(self) -> datetime | None:
-        """What was drawn before is all there; None: the stream is not over."""
+        """All visits drawn before this time were streamed; None: the stream has not ended."""
         return complete_until(self._records.progress)
 
     @property
     def follow_cursor(self) -> str:
-        """For `follow=True`: brings what ingested since this stream began. Empty: it is not over."""
+        """For `follow=True`: streams what was ingested since this stream began. Empty: the stream has not ended."""
         return "" if self._records.progress is None else self._records.progress.follow_cursor
 
     def weight_of(self, visit: Visit) -> float:
-        """The visit's weight by the design that closed its day, if another one than it came with.
+        """The visit's weight by the design that closed its day, which may differ from the design that it came with.
 
-        That happens where a stream broke off, and something ingested before it went on.
+        They differ if the stream broke and captures were ingested before it resumed.
         """
         design = self.designs.get(visit.message.visit.day)
         if design is None or visit.message.design in {0, design.design} or visit.message.weight == 0:
@@ -85,34 +85,34 @@ class ProfileStream:
 
 
 class CaptureStream:
-    """The raw captures of a selection; go through it once."""
+    """The raw captures of a selection. It can be iterated once."""
 
     def __init__(self, records: ResumableStream[data_pb2.CaptureRecord]) -> None:
         self._records = records
 
     def __iter__(self) -> Iterator[Capture]:
-        """Raises `Refused`, `Broken`."""
+        """The remaining captures. Raises `Refused`, `Broken`."""
         for record in self._records:
             if record.HasField("capture"):
                 yield Capture(record.capture)
 
     @property
     def cursor(self) -> str:
-        """Goes on behind the capture that was given out last."""
+        """Position after the last capture returned."""
         return self._records.cursor
 
     @property
     def complete_until(self) -> datetime | None:
-        """What was drawn before is all there; None: the stream is not over."""
+        """All captures drawn before this time were streamed; None: the stream has not ended."""
         return complete_until(self._records.progress)
 
     @property
     def follow_cursor(self) -> str:
-        """For `follow=True`: brings what was archived since this stream began. Empty: it is not over."""
+        """For `follow=True`: streams what was archived since this stream began. Empty: the stream has not ended."""
         return "" if self._records.progress is None else self._records.progress.follow_cursor
 
     def save(self, folder: Path) -> int:
-        """Write every capture that is left as FOLDER/VISIT_ID.cap.zst; the number of them."""
+        """Write every remaining capture to FOLDER/VISIT_ID.cap.zst; returns their number."""
         folder.mkdir(parents=True, exist_ok=True)
         saved = 0
         for capture in self:
@@ -123,7 +123,7 @@ class CaptureStream:
 
 
 def complete_until(progress: data_pb2.StreamProgress | None) -> datetime | None:
-    """What a stream's end says of its completeness."""
+    """The time up to which an ended stream is complete; None: it has not ended."""
     if progress is None or not progress.done:
         return None
     return progress.complete_until.ToDatetime(UTC)

@@ -1,4 +1,4 @@
-"""A stream that goes on where it broke off."""
+"""A stream that resumes after its connection broke."""
 
 import random
 import time
@@ -11,15 +11,15 @@ from services.client.errors import Broken
 _Record = TypeVar("_Record", data_pb2.ProfileRecord, data_pb2.CaptureRecord)
 
 RETRIES = 8
-"""In a row without a step between them; together about two minutes."""
+"""Consecutive retries without progress; together about two minutes."""
 _FIRST_REST_S = 0.5
 _LONGEST_REST_S = 30.0
 _LONGEST_AFTER_S = 300.0
-"""However long the server wants to be left alone."""
+"""Upper limit of a delay that the server requests."""
 
 
 class ResumableStream(Generic[_Record]):
-    """Records of one query, each once, however often the connection breaks. Not to be shared between threads."""
+    """Records of one query, each once, across broken connections. Not safe to share between threads."""
 
     def __init__(
         self,
@@ -29,22 +29,22 @@ class ResumableStream(Generic[_Record]):
         retries: int = RETRIES,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """`begin` opens a stream behind a cursor; `retries` 0: none."""
+        """`begin` opens a stream at a cursor; `retries` 0: none."""
         self._begin: Callable[[str], Iterator[_Record]] = begin
         self._retries = retries
         self._sleep = sleep
         self.cursor = cursor
-        """Behind the last record that was given out; keep it to go on in another program."""
+        """Position after the last record returned; another program can resume from it."""
         self.progress: data_pb2.StreamProgress | None = None
-        """What the server said last of how far it is; its `done` is set when nothing comes any more."""
+        """The server's last progress message; its `done` is set at the end of the stream."""
 
     def __iter__(self) -> Iterator[_Record]:
-        """Raises `Refused`, and `Broken` when it has been tried often enough."""
+        """Raises `Refused`, and `Broken` when the retries are used up."""
         failures = 0
         while True:
             try:
                 for record in self._begin(self.cursor):
-                    # A server that says how far it is and breaks off, again and again, gets nowhere.
+                    # Repeated progress messages before each break are no progress of the stream.
                     if record.cursor != self.cursor or not record.HasField("progress"):
                         failures = 0
                     if record.HasField("progress"):
@@ -53,7 +53,7 @@ class ResumableStream(Generic[_Record]):
                         if record.progress.done:
                             return
                         continue
-                    # Before it is given out: whoever keeps the cursor once a record is dealt with goes on behind it.
+                    # Set before the yield: a caller that saves the cursor after handling a record resumes after it.
                     self.cursor = record.cursor
                     yield record
                 broken = Broken("The stream ended before its end.")
@@ -63,5 +63,5 @@ class ResumableStream(Generic[_Record]):
             if failures > self._retries:
                 raise broken
             rest_s = min(_FIRST_REST_S * 2.0 ** (failures - 1), _LONGEST_REST_S)
-            rest_s *= random.uniform(0.5, 1.0)  # noqa: S311 - so that many do not come at once
+            rest_s *= random.uniform(0.5, 1.0)  # noqa: S311 - so that clients do not retry at the same moment
             self._sleep(max(rest_s, min(broken.after_s, _LONGEST_AFTER_S)))

@@ -1,4 +1,4 @@
-"""How a client reaches the server: what gRPC and HTTP have in common."""
+"""The common interface of the gRPC and HTTP transports."""
 
 from collections.abc import Iterator, Mapping
 from typing import Protocol
@@ -8,7 +8,7 @@ from fleetpb import data_pb2
 Record = data_pb2.ProfileRecord | data_pb2.CaptureRecord
 
 MOST_RECORD_BYTES = 256 << 20
-"""The largest record that is asked for; the server's own limit."""
+"""The largest record that a client requests; also the server's limit."""
 
 
 class Transport(Protocol):
@@ -19,13 +19,13 @@ class Transport(Protocol):
         ...
 
     def captures(self, query: data_pb2.CaptureQuery) -> Iterator[data_pb2.CaptureRecord]:
-        """As `profiles`."""
+        """One stream of captures; otherwise as `profiles`."""
         ...
 
     def answer(self, route: str, parameters: Mapping[str, str], accept: str) -> bytes:
-        """What another route of the HTTP API answers. Raises `Refused`, `Broken`."""
+        """The answer of another route of the HTTP API. Raises `Refused`, `Broken`."""
         ...
 
     def close(self) -> None:
-        """Break off all streams."""
+        """End all streams."""
         ...

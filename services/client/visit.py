@@ -17,16 +17,16 @@ Int64 = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function as stacks have it."""
+    """A function in stacks."""
 
     name: str
     file: str
-    """"" where it is not known."""
+    """"" if unknown."""
     binary: str
     kind: str
-    """`user`, `kernel`, or `marker`: no code, it says what is missing there."""
+    """`user`, `kernel`, or `marker`: a placeholder that names what is missing."""
     symbols: str
-    """Where the name is from: `full` (debug information), `symtab`, `binary_only`, `unknown`."""
+    """Source of the name: `full` (debug information), `symtab`, `binary_only`, `unknown`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,24 +43,24 @@ class Profile:
 
     @property
     def units(self) -> int:
-        """Of the event, in all."""
+        """Units of the event in total."""
         return int(self.samples.sum()) * self.period
 
 
 class Visit:
-    """What one visit saw of one event; `message` is the record itself (proto/fleetpb/data.proto)."""
+    """The samples of one visit and one event; `message` is the protobuf record (proto/fleetpb/data.proto)."""
 
     def __init__(self, message: data_pb2.VisitProfiles) -> None:
         self.message = message
 
     @property
     def id(self) -> str:
-        """The visit's, and its capture's."""
+        """Id of the visit and of its capture."""
         return self.message.visit.visit_id
 
     @property
     def machine(self) -> str:
-        """Its name in the inventory."""
+        """Name of the machine in the inventory."""
         return self.message.visit.machine
 
     @property
@@ -70,12 +70,12 @@ class Visit:
 
     @property
     def drawn_at(self) -> datetime:
-        """Moment of the draw."""
+        """Time of the draw."""
         return self.message.visit.drawn_at.ToDatetime(UTC)
 
     @property
     def is_there(self) -> bool:
-        """False: its facts are expired, damaged or too large; `status` and `detail` say so."""
+        """False: the visit's facts are expired, damaged or too large; see `status` and `detail`."""
         return self.message.status == data_pb2.RECORD_OK
 
     @property
@@ -85,17 +85,17 @@ class Visit:
 
     @property
     def detail(self) -> str:
-        """Why it is not there, a sentence."""
+        """Why the facts are missing, a sentence."""
         return self.message.detail
 
     @property
     def weight(self) -> float:
-        """Units of the fleet that a unit observed here stands for (docs/data-api.md)."""
+        """Units of the fleet that one observed unit stands for (docs/data-api.md)."""
         return self.message.weight
 
     @cached_property
     def functions(self) -> tuple[Function, ...]:
-        """The functions of its stacks."""
+        """The functions of the visit's stacks."""
         text, table = self.message.strings, self.message.functions
         columns = zip(table.name, table.file, table.binary, table.kind, table.symbols, strict=True)
         return tuple(
@@ -118,7 +118,7 @@ class Visit:
 
     @cached_property
     def profiles(self) -> tuple[Profile, ...]:
-        """By segment and process group; none: it watched, and saw nothing that matches."""
+        """By segment and process group; empty: the visit has no matching samples."""
         text = self.message.strings
         return tuple(
             Profile(
@@ -133,19 +133,19 @@ class Visit:
 
     @property
     def units(self) -> int:
-        """Of the event, in all: core time in nanoseconds for `cpu`."""
+        """Units of the event in total: core time in nanoseconds for `cpu`."""
         return sum(profile.units for profile in self.profiles)
 
     def to_numpy(self) -> dict[str, npt.NDArray[Any]]:
-        """Its facts as columns; see `Facts`."""
+        """The visit's facts as columns; see `Facts`."""
         return self._facts().to_numpy()
 
     def to_pandas(self) -> Any:
-        """Its facts as a pandas.DataFrame; see `Facts`. Raises `NeedsPackage`."""
+        """The visit's facts as a pandas.DataFrame; see `Facts`. Raises `NeedsPackage`."""
         return self._facts().to_pandas()
 
     def to_arrow(self) -> Any:
-        """Its facts as a pyarrow.Table; see `Facts`. Raises `NeedsPackage`."""
+        """The visit's facts as a pyarrow.Table; see `Facts`. Raises `NeedsPackage`."""
         return self._facts().to_arrow()
 
     def _facts(self) -> Facts:

@@ -43,7 +43,7 @@ def partition() -> None:
 
 
 @app.command()
-def roll() -> None:
+def rollup() -> None:
     """Add ingested visits to rollups, and build buckets of closed days; the collector does this every minute.
 
     May be interrupted, and may run beside all other processes.

@@ -10,30 +10,30 @@ from services.api.formats.accept import best_coding
 _LEVEL = 3
 _GZIP_LEVEL = 1
 _GZIP_WINDOW = 31
-"""Of zlib: the largest window, with gzip's header."""
+"""For zlib: the largest window, with gzip's header."""
 
 
 class Packer(Protocol):
-    """Packs a stream batch by batch."""
+    """Compresses a stream batch by batch."""
 
     def pack(self, batch: bytes) -> bytes:
-        """What the reader needs to have the batch."""
+        """The compressed bytes that let the reader decode the batch."""
         ...
 
     def end(self) -> bytes:
-        """What comes last."""
+        """The stream's last bytes."""
         ...
 
 
 class Plain:
-    """Packs nothing."""
+    """No compression."""
 
     def pack(self, batch: bytes) -> bytes:
-        """The batch."""
+        """The batch unchanged."""
         return batch
 
     def end(self) -> bytes:
-        """Nothing."""
+        """No bytes."""
         return b""
 
 
@@ -44,7 +44,7 @@ class Gzip:
         self._packer = zlib.compressobj(_GZIP_LEVEL, wbits=_GZIP_WINDOW)
 
     def pack(self, batch: bytes) -> bytes:
-        """The batch and all before it."""
+        """Compressed bytes up to the end of the batch."""
         return self._packer.compress(batch) + self._packer.flush(zlib.Z_SYNC_FLUSH)
 
     def end(self) -> bytes:
@@ -59,7 +59,7 @@ class Zstd:
         self._packer = zstandard.ZstdCompressor(level=_LEVEL).compressobj()
 
     def pack(self, batch: bytes) -> bytes:
-        """The batch and all before it."""
+        """Compressed bytes up to the end of the batch."""
         return self._packer.compress(batch) + self._packer.flush(zstandard.COMPRESSOBJ_FLUSH_BLOCK)
 
     def end(self) -> bytes:
@@ -68,7 +68,7 @@ class Zstd:
 
 
 def chosen(accept_encoding: str) -> tuple[str, Packer]:
-    """The best coding that a header accepts, zstd before gzip; `identity` if it accepts neither."""
+    """The preferred coding that a header accepts, zstd before gzip; `identity` if it accepts neither."""
     match best_coding(accept_encoding):
         case "zstd":
             return "zstd", Zstd()

@@ -1,10 +1,10 @@
-"""Cursors: where a stream is, as a text that the caller gives back.
+"""Cursors: a stream's position as a text that the caller sends to resume it.
 
     cursor = base64url(JSON) "." base64url(the first 8 bytes of its BLAKE2b)
 
-The JSON says all there is to say, so any process of the API can go on, and a person can read it with
-`base64 -d`. A cursor is no secret and no right: it only says where to begin in what its bearer may ask for.
-The checksum is there so that a damaged one is an error and not another place.
+The JSON is self-contained, so any process of the API can resume the stream, and a person can read it with `base64 -d`.
+A cursor is neither a secret nor a credential: it only sets where to begin within the data that its bearer may read. The
+checksum turns a damaged cursor into an error; without it, damage could change the position.
 """
 
 import base64
@@ -23,30 +23,30 @@ VERSION = 1
 LONGEST = 1000
 """Characters of a cursor."""
 _EARLIEST, _LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9999, 1, 2, tzinfo=UTC)
-"""As selections have them, and the end of what follows for ever."""
+"""Bounds of a cursor's times: the earliest of selections, and the end of streams that follow for ever."""
 _HINT = "Give back the `cursor` of the last record as it came, with the same query."
 
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """Behind one record of one query."""
+    """The position after one record of one query."""
 
     of: str
-    """Which call: `profiles` or `captures`."""
+    """The call: `profiles` or `captures`."""
     query: str
     """`fingerprint` of the query."""
     order: Order
     start: datetime
     end: datetime
-    """The times that the query's beginning found."""
+    """The times that were resolved when the query began."""
     place: Place
     follow_from: datetime
-    """All that has ingested (was archived) before was seen by the stream's beginning."""
+    """The beginning of the stream read all that was ingested (for captures: archived) before this time."""
     stacks: bool = True
-    """The depth that is streamed."""
+    """Whether the stream has samples with stacks, or leaf functions only."""
 
     def text(self) -> str:
-        """For the caller."""
+        """The cursor as text for the caller."""
         known = {
             "v": VERSION,
             "of": self.of,
@@ -64,12 +64,12 @@ class Cursor:
 
 
 def fingerprint(*parts: str) -> str:
-    """A short name of a query's texts."""
+    """A short digest of a query's texts."""
     return blake2b(json.dumps(parts).encode(), digest_size=9, person=b"fp-query").hexdigest()
 
 
 def read_cursor(text: str) -> Cursor:
-    """The cursor that a text is. Raises `BadCursor`."""
+    """Parse a cursor. Raises `BadCursor`."""
     body, dot, checksum = text.partition(".")
     if len(text) > LONGEST or not dot:
         raise BadCursor("This is no cursor.", hint=_HINT)
@@ -132,6 +132,6 @@ def _encoded(data: bytes) -> str:
 
 def _decoded(text: str) -> bytes:
     data = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
-    if _encoded(data) != text:  # bits behind the last byte are not part of it
+    if _encoded(data) != text:  # the unused bits of the last byte are ignored by the decoder
         raise ValueError("not the only way to write it")
     return data

@@ -1,10 +1,10 @@
-"""What can go wrong with a stream of data, and who must act.
+"""Errors of a data stream, and who must act.
 
 StorageError
 └── BadSelection
-    └── BadCursor       user: not a cursor of this query; begin anew, or ask the query it is of
+    └── BadCursor       user: not a cursor of this query; begin anew, or send the query that it belongs to
 ServiceError
-└── TooManyStreams      user: come again when another stream has ended
+└── TooManyStreams      user: retry when another stream has ended
 """
 
 from services.errors import ServiceError
@@ -16,7 +16,7 @@ class BadCursor(BadSelection):
 
 
 class TooManyStreams(ServiceError):
-    """As many streams are open as there may be, of all callers or of this one."""
+    """The limit of open streams is reached, for all callers or for this one."""
 
     def __init__(self, message: str, *, hint: str = "Come again when another has ended.") -> None:
         """`hint`: what the caller can do, a sentence."""

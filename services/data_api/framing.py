@@ -1,4 +1,4 @@
-"""Records as bytes on an HTTP stream: delimited protobuf, or a line of JSON each."""
+"""Records as bytes on an HTTP stream: delimited protobuf, or one line of JSON each."""
 
 from enum import Enum
 
@@ -7,15 +7,15 @@ from google.protobuf.message import Message
 
 
 class Framing(Enum):
-    """How records stand one after the other; the value is the media type."""
+    """How records are separated. The value is the media type."""
 
     PROTOBUF = "application/vnd.fleetprof.data+protobuf"
-    """Before each record its length as a varint: what `parseDelimitedFrom` of protobuf's libraries reads."""
+    """Each record follows its length as a varint; `parseDelimitedFrom` of protobuf's libraries reads this."""
     NDJSON = "application/x-ndjson"
-    """Protobuf's JSON mapping, a line each."""
+    """Protobuf's JSON mapping, one record per line."""
 
     def framed(self, record: Message) -> bytes:
-        """The record with what parts it from the next."""
+        """The record with its separator."""
         if self is Framing.NDJSON:
             return json_format.MessageToJson(record, indent=None).encode("utf-8", "replace") + b"\n"
         data = record.SerializeToString()
@@ -23,7 +23,7 @@ class Framing(Enum):
 
 
 def varint(number: int) -> bytes:
-    """A number of 7 bits a byte, lowest first; all but the last byte have their high bit set."""
+    """A number in groups of 7 bits, lowest first. All bytes but the last have their high bit set."""
     found = bytearray()
     while number >= 0x80:
         found.append(number & 0x7F | 0x80)

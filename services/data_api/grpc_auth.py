@@ -1,4 +1,4 @@
-"""Who calls by gRPC: by the socket's mode, a token, or a certificate."""
+"""Authentication of gRPC callers by the socket's mode, a token, or a certificate."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,16 +20,16 @@ _ROLES = {
 
 @dataclass(frozen=True, slots=True)
 class GrpcAuth:
-    """Tells the roles of callers of one address."""
+    """Determines the roles of callers of one address."""
 
     access: Access
     own_user: bool
-    """It is a socket that only this process's user and root can open."""
+    """The address is a socket that only this process's user and root can open."""
 
     def demand(self, context: grpc.ServicerContext, least: Role) -> str:
-        """Who it is: the same text for all calls with one token or certificate, or over the socket.
+        """A text that identifies the caller, equal for all calls with one token or certificate, or over the socket.
 
-        Raises the Problem 401 for a caller who proves nothing, 403 for one with too low a role.
+        Raises the Problem 401 for a caller without a role, 403 if the role is too low.
         """
         role, proof = max(self._proofs(context), default=(None, ""))
         if role is None:
@@ -48,10 +48,10 @@ class GrpcAuth:
         return digest_of(proof)
 
     def _proofs(self, context: grpc.ServicerContext) -> list[tuple[Role, str]]:
-        """The roles that the call proves, each with what does."""
+        """The roles that the call proves, each with its token or certificate."""
         if self.own_user:
             return [(Role.ADMIN, "")]
-        # The stubs say bytes; it is a tuple of them, because a certificate has several names.
+        # The type stubs declare bytes, but it is a tuple of them: a certificate has several names.
         known = cast("Mapping[str, Sequence[bytes]]", context.auth_context())
         certificate = b"".join(known.get("x509_pem_cert", ())).decode("ascii", "replace")
         found = [

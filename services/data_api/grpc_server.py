@@ -1,4 +1,4 @@
-"""The gRPC server of the data API: where it may listen, and how it ends."""
+"""The gRPC server of the data API: its addresses, start and stop."""
 
 import os
 import re
@@ -29,12 +29,12 @@ _LONGEST_PATH = 107
 """sun_path holds 108 bytes with the final NUL (unix(7))."""
 _HOST_PORT = re.compile(r"(?P<host>[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):(?P<port>\d{1,5})", re.ASCII)
 _REFUSING = 4
-"""Threads beside those of streams: for telling one more that there are enough."""
+"""Threads besides those of streams: they refuse calls when all streams are taken."""
 _GRACE_S = 5.0
 _CONNECTION_AGE_S = 600.0
-"""A connection shows its certificate once: after this long it must show one that is good by then."""
+"""A connection presents its certificate once. After this time it must reconnect with one that is valid then."""
 _IDLE_S = 30.0
-"""A connection without a stream for so long is closed; gRPC would let one that never calls stay until it is too old."""
+"""A connection without a stream for this time is closed. gRPC would keep one without calls until its maximum age."""
 
 log = structlog.get_logger("fleetprof.data")
 _reloads = structured("fleetprof.data")
@@ -48,21 +48,21 @@ class DataListen:
     tls_cert: Path | None = None
     tls_key: Path | None = None
     client_ca: Path | None = None
-    """Authority of callers' certificates: with it callers must have one."""
+    """Authority of callers' certificates. If set, callers need a certificate."""
 
     @property
     def path(self) -> Path | None:
-        """Of the socket; None: an address of the network."""
+        """Path of the socket; None: a network address."""
         return Path(self.address.removeprefix(_UNIX)) if self.address.startswith(_UNIX) else None
 
     @property
     def secure(self) -> bool:
-        """Over TLS."""
+        """Whether the listener uses TLS."""
         return self.tls_cert is not None and self.tls_key is not None
 
 
 def check_data_exposure(listen: DataListen, tokens: Sequence[str]) -> None:
-    """Raises SettingsProblem for an address that others can reach without TLS and tokens or certificates."""
+    """Raises SettingsProblem for an address that other machines can reach without TLS and tokens or certificates."""
     if listen.path is not None:
         if not listen.path.is_absolute() or len(os.fsencode(listen.path)) > _LONGEST_PATH:
             raise SettingsProblem(
@@ -115,8 +115,8 @@ class DataServer:
     ) -> None:
         """Binds the address; raises CannotStart.
 
-        Connections older than `connection_age_s` (gRPC varies it by a tenth) take no more calls; streams under way go on.
-        Those that have no stream for `idle_s` are closed; clients connect again by themselves.
+        Connections older than `connection_age_s` (gRPC varies it by a tenth) accept no more calls; streams in progress
+        continue. Connections without a stream for `idle_s` are closed; clients reconnect automatically.
         """
         self._listen = listen
         self._service = service
@@ -130,7 +130,7 @@ class DataServer:
         self.port = self._bind()
 
     def start(self) -> None:
-        """Answer calls from now on, in threads."""
+        """Start to answer calls, in threads."""
         self._server.start()
         where = self._listen.address
         if self.port and where.endswith(":0"):
@@ -138,7 +138,7 @@ class DataServer:
         log.info("listening", address=where, tls=self._listen.secure)
 
     def stop(self) -> None:
-        """End all streams; their callers go on elsewhere by their cursors."""
+        """End all streams. Their callers can resume them elsewhere by their cursors."""
         ended = self._server.stop(_GRACE_S)
         self._service.slots.end_all()
         ended.wait()
@@ -150,7 +150,7 @@ class DataServer:
         path = self._listen.path
         if path is not None:
             _make_way(path)
-        # The socket's mode must be right from the first moment: between bind and chmod anybody could connect.
+        # The socket needs its mode from its creation on: between bind and chmod any user could connect.
         before = os.umask(0o177) if path is not None else None
         try:
             if self._listen.secure and path is None:
@@ -173,7 +173,7 @@ def _options(connection_age_s: float, idle_s: float) -> list[tuple[str, int]]:
     return [
         ("grpc.max_receive_message_length", 64 << 10),
         ("grpc.so_reuseport", 0),
-        # A caller whose machine vanished is noticed by an unanswered ping.
+        # An unanswered ping reveals a caller whose machine vanished.
         ("grpc.keepalive_time_ms", 30_000),
         ("grpc.keepalive_timeout_ms", 15_000),
         ("grpc.http2.min_recv_ping_interval_without_data_ms", 10_000),
@@ -185,7 +185,7 @@ def _options(connection_age_s: float, idle_s: float) -> list[tuple[str, int]]:
 
 @dataclass(frozen=True, slots=True)
 class _Files:
-    """Of TLS, as gateways call them."""
+    """TLS files with the attribute names that `Certificates` reads."""
 
     certificate: Path
     key: Path
@@ -199,7 +199,7 @@ def _files(listen: DataListen) -> _Files:
 
 
 def _make_way(path: Path) -> None:
-    """Remove the socket of a process that was killed; raises CannotStart if somebody listens on it."""
+    """Remove the socket of a killed process. Raises CannotStart if another process listens on it."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         if probe.connect_ex(str(path)) == 0:

@@ -28,13 +28,13 @@ _CODES = {
     HTTPStatus.TOO_MANY_REQUESTS: grpc.StatusCode.RESOURCE_EXHAUSTED,
     HTTPStatus.SERVICE_UNAVAILABLE: grpc.StatusCode.UNAVAILABLE,
 }
-"""By the status that the same problem has over HTTP; INTERNAL else."""
+"""By the HTTP status of the same problem; INTERNAL for any other."""
 
 log = structlog.get_logger("fleetprof.data")
 
 
 class DataService(data_pb2_grpc.DataApiServicer):
-    """Streams to callers of one address; each stream has a thread of the server's."""
+    """Streams to callers of one address; each stream holds a thread of the server."""
 
     def __init__(self, service: StreamService, auth: GrpcAuth) -> None:
         self._service = service
@@ -43,7 +43,7 @@ class DataService(data_pb2_grpc.DataApiServicer):
     def Profiles(  # noqa: N802 - the name of the call
         self, request: data_pb2.ProfileQuery, context: grpc.ServicerContext
     ) -> Iterator[data_pb2.ProfileRecord]:
-        """Symbolized profiles, to viewers."""
+        """Symbolized profiles, for viewers."""
         context.set_compression(grpc.Compression.Gzip)  # names repeat from record to record
         return self._answer(
             context,
@@ -55,7 +55,7 @@ class DataService(data_pb2_grpc.DataApiServicer):
     def Captures(  # noqa: N802 - the name of the call
         self, request: data_pb2.CaptureQuery, context: grpc.ServicerContext
     ) -> Iterator[data_pb2.CaptureRecord]:
-        """Raw captures, to operators; they are compressed already."""
+        """Raw captures, for operators; they are compressed already."""
         return self._answer(
             context,
             Role.OPERATOR,
@@ -72,13 +72,13 @@ class DataService(data_pb2_grpc.DataApiServicer):
         follows: bool,
     ) -> Iterator[_Record]:
         stop = Stop()
-        # In a thread: gRPC has one for all calls' callbacks, and ending waits for the reader.
+        # In a thread: gRPC runs the callbacks of all calls in one, and ending a stream waits for its reader.
         if not context.add_callback(threading.Thread(target=stop.set, name="data-stop").start):
-            return  # the caller has gone already
+            return  # the caller has disconnected already
         try:
             holder = Holder(self._auth.demand(context, least), follows=follows)
             yield from self._service.serve(stop, lambda: make(stop), holder=holder, cut=context.cancel)
-        except StorageError as error:  # of the query, before there was a stream
+        except StorageError as error:  # in the query, before the stream began
             _abort(context, of_storage(error))
         except Problem as problem:
             if context.is_active():
@@ -86,7 +86,7 @@ class DataService(data_pb2_grpc.DataApiServicer):
 
 
 def _abort(context: grpc.ServicerContext, problem: Problem) -> NoReturn:
-    """End the call as the problem says; its hint and its position go along as metadata."""
+    """End the call with the problem's status. Its hint and position are sent as metadata."""
     trailers = {
         "fleetprof-kind": problem.kind,
         "fleetprof-hint": problem.hint,

@@ -1,4 +1,4 @@
-"""The data API over HTTP: two routes that stream (docs/data-api.md)."""
+"""The data API over HTTP: two streaming routes (docs/data-api.md)."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from http import HTTPStatus
@@ -42,7 +42,7 @@ Cursor = Annotated[
     str, Query(description="Of the last record received: go on behind it.", max_length=LONGEST_CURSOR)
 ]
 Follow = Annotated[
-    bool, Query(description="Do not end: send what ingests (captures: is archived) from now on.")
+    bool, Query(description="Do not end: send what is ingested (captures: archived) from now on.")
 ]
 RecordBytes = Annotated[
     int | None,
@@ -55,7 +55,7 @@ RecordBytes = Annotated[
 
 
 def data_router(service: StreamService, access: Access) -> APIRouter:
-    """The two routes, for callers this access lets in."""
+    """The two routes, for callers with the roles that they need."""
     router = APIRouter(
         prefix="/api/v1/data", tags=["data"], dependencies=[Security(session_scheme), Security(bearer_scheme)]
     )
@@ -82,12 +82,12 @@ def data_router(service: StreamService, access: Access) -> APIRouter:
         writer = StreamWriter(records, kind, stop, alone=query.follow)
 
         async def in_thread(read: Callable[[Framing, Packer], _Read]) -> _Read:
-            # Abandoned when the caller has gone: `_end` then makes it end.
+            # The thread is abandoned if the caller disconnects; `_end` ends its stream.
             return await anyio.to_thread.run_sync(
                 read, framing, packer, limiter=limiter, abandon_on_cancel=True
             )
 
-        # The first record before the status line: what is wrong with the query is a problem document.
+        # The first record is read before the status line is sent, so an error of the query becomes a problem document.
         first = await _unless_gone(request, stop, lambda: in_thread(writer.first))
 
         async def batches() -> AsyncIterator[bytes]:
@@ -104,7 +104,7 @@ def data_router(service: StreamService, access: Access) -> APIRouter:
             "Cache-Control": "no-store",
             "Content-Encoding": coding,
             "Vary": "Accept, Accept-Encoding",
-            "X-Accel-Buffering": "no",  # nginx would hold records back until a buffer of its is full
+            "X-Accel-Buffering": "no",  # nginx would buffer records until its buffer is full
         }
         return StreamingResponse(batches(), media_type=framing.value, headers=headers)
 
@@ -179,7 +179,7 @@ def _times(request: Request) -> tuple[str, str]:
 
 
 def _framing(accept: str) -> Framing:
-    """Lines of JSON, unless protobuf is wanted more."""
+    """NDJSON, unless the header prefers protobuf."""
     wanted = parse_accept(accept)
     best = max((Framing.NDJSON, Framing.PROTOBUF), key=lambda framing: wanted.quality(framing.value))
     if not wanted.quality(best.value):
@@ -193,21 +193,21 @@ def _framing(accept: str) -> Framing:
 
 
 async def _unless_gone(request: Request, stop: Stop, read: Callable[[], Awaitable[bytes]]) -> bytes:
-    """What is read; its stream is ended if the caller goes meanwhile. Raises `Problem`."""
+    """The result of `read`; a disconnect of the caller ends its stream. Raises `Problem`."""
     problem: Problem | None = None
     found = b""
 
     async def watch() -> None:
         while (await request.receive())["type"] != "http.disconnect":
             pass
-        # It speaks to the database's server, which may be slow to answer.
+        # It calls the database server, which may answer slowly.
         await anyio.to_thread.run_sync(stop.set)
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(watch)
         try:
             found = await read()
-        except Problem as error:  # not through the group, which would wrap it
+        except Problem as error:  # raised inside the group, it would be wrapped
             problem = error
         tasks.cancel_scope.cancel()
     if problem is not None:
@@ -216,6 +216,6 @@ async def _unless_gone(request: Request, stop: Stop, read: Callable[[], Awaitabl
 
 
 async def _end(writer: StreamWriter) -> None:
-    """Even when the caller has gone, and this task is to end."""
+    """End the stream, even if the caller has disconnected and this task is cancelled."""
     with CancelScope(shield=True):
         await anyio.to_thread.run_sync(writer.end)

@@ -1,4 +1,4 @@
-"""What a caller asks for, whichever way it came."""
+"""The query of a data stream, equal for gRPC and HTTP."""
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -17,7 +17,7 @@ from storage.query.selections.selection import (
 )
 
 DEFAULT_RECORD_BYTES = (4 << 20) - (64 << 10)
-"""Fits the limit of gRPC clients that set none, 4 MiB, with what is around it."""
+"""With its overhead it fits 4 MiB, the limit of gRPC clients that set none."""
 MOST_RECORD_BYTES = 256 << 20
 LEAST_RECORD_BYTES = 1 << 10
 DEFAULT_FROM, DEFAULT_TO = "now-1h", "now"
@@ -26,13 +26,13 @@ _EVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class StreamQuery:
-    """A query of one of the calls."""
+    """A query of one of the two calls."""
 
     of: str
     """`profiles` or `captures`."""
     selection: Selection
     times: tuple[str, str]
-    """`from` and `to` as they were written."""
+    """`from` and `to` as the caller wrote them."""
     cursor: Cursor | None
     follow: bool
     record_bytes: int
@@ -40,19 +40,19 @@ class StreamQuery:
 
     @property
     def order(self) -> Order:
-        """What the stream goes by."""
+        """The order of the stream."""
         if not self.follow:
             return Order.DRAWN
         return Order.INGESTED if self.of == "profiles" else Order.ARCHIVED
 
     @property
     def fingerprint(self) -> str:
-        """What a cursor must be of. One that follows has the times that its beginning found."""
+        """The fingerprint that a cursor must have. A cursor of a stream that follows contains the times itself."""
         return _fingerprint(self.selection, ("", "") if self.follow else self.times)
 
     @property
     def follow_fingerprint(self) -> str:
-        """What it would be, were this a query that follows."""
+        """The fingerprint of the same query with `follow`."""
         return _fingerprint(self.selection, ("", ""))
 
 
@@ -66,10 +66,10 @@ def make_query(
     record_bytes: int = 0,
     only_matching: bool = False,
 ) -> StreamQuery:
-    """The query these parts make. Raises `BadCursor` for a cursor of another one, `BadSelection`.
+    """Build a query from its parts. Raises `BadSelection`, and `BadCursor` for a cursor of another query.
 
-    Of `times` the first may be "": not given. That is `DEFAULT_FROM`, but all times for a stream that follows: what
-    ingests now may have been drawn long ago.
+    The first of `times` may be "": not given. It then is `DEFAULT_FROM`, or for a stream that follows the earliest
+    time: captures that are ingested now may have been drawn long ago.
     """
     if record_bytes and not LEAST_RECORD_BYTES <= record_bytes <= MOST_RECORD_BYTES:
         raise BadSelection(
@@ -92,7 +92,7 @@ def make_query(
 
 
 def of_message(of: str, message: data_pb2.ProfileQuery | data_pb2.CaptureQuery) -> StreamQuery:
-    """A query that came as protobuf. Raises as `make_query` does."""
+    """The query of a protobuf message. Raises as `make_query` does."""
     asked = message.selection
     times = (asked.from_time, asked.to_time or DEFAULT_TO)
     selection = parse_selection(

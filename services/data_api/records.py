@@ -1,4 +1,4 @@
-"""Records as they are sent, from what the store says."""
+"""Conversion of visits, designs and captures into protobuf records."""
 
 from datetime import UTC, datetime
 
@@ -32,7 +32,7 @@ _SYMBOLS = {
 
 
 def visit_record(asked: Asked, seen: Seen, most_bytes: int) -> data_pb2.ProfileRecord:
-    """A visit's profiles; without them, as `TOO_LARGE`, if they would have more than `most_bytes`."""
+    """A visit's profiles; a record of status `TOO_LARGE` without them if it would exceed `most_bytes`."""
     facts, status, detail = seen.facts, data_pb2.RECORD_OK, ""
     if seen.expired:
         status, detail = data_pb2.RECORD_EXPIRED, seen.expired
@@ -69,7 +69,7 @@ def visit_record(asked: Asked, seen: Seen, most_bytes: int) -> data_pb2.ProfileR
 
 
 def design_record(weights: DayWeights) -> data_pb2.ProfileRecord:
-    """What a day's weights were made of."""
+    """The design that a day's weights were computed from."""
     strata = weights.strata
     visits, watched_s = weights.cells
     covered = float(strata.covered_s[0]) if len(strata.covered_s) else 0.0
@@ -96,7 +96,7 @@ def design_record(weights: DayWeights) -> data_pb2.ProfileRecord:
 
 
 def capture_record(raw: RawCapture, campaign: str) -> data_pb2.CaptureRecord:
-    """A capture, or why it is not there."""
+    """A capture, or the reason why it is missing."""
     row = raw.visit.capture
     status = data_pb2.RECORD_OK if raw.trouble is None else _TROUBLE[raw.trouble]
     detail = "" if raw.trouble is None else raw.trouble.value
@@ -140,7 +140,7 @@ def _fill(profiles: data_pb2.VisitProfiles, facts: VisitFacts) -> None:
     def number(text: str) -> int:
         return strings.setdefault(text, len(strings))
 
-    # By columns: a record may have thousands of functions, and a call for each cell was half of its cost.
+    # By columns: a record may have thousands of functions, and one call per cell was half of its cost.
     table = profiles.functions
     table.name.extend([number(function.name) for function in facts.functions])
     table.file.extend([number(function.file) for function in facts.functions])
@@ -161,5 +161,5 @@ def _fill(profiles: data_pb2.VisitProfiles, facts: VisitFacts) -> None:
 
 
 def _utc(moment: datetime) -> datetime:
-    """As protobuf takes it: UTC without saying so."""
+    """The time as protobuf takes it: naive UTC."""
     return moment.astimezone(UTC).replace(tzinfo=None)

@@ -1,4 +1,4 @@
-"""What both ways to the data API share: the streams, their slots, and what an error is to a caller."""
+"""The common part of gRPC and HTTP: the streams, their slots, and the problems of errors."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -15,18 +15,18 @@ from storage.data.errors import Stopped
 from storage.errors import StorageError
 
 LONGEST_S = 4 * 3600.0
-"""A stream is ended then, and its caller goes on by its cursor, perhaps in another process that has started since."""
+"""A stream ends after this time. Its caller resumes it by its cursor, possibly in a process started since."""
 _Record = TypeVar("_Record")
 
 
 @dataclass(frozen=True, slots=True)
 class StreamService:
-    """The data API of one process, however it is reached."""
+    """The data API of one process, for gRPC and HTTP."""
 
     streams: Streams
     slots: StreamSlots = field(default_factory=StreamSlots)
     close: Callable[[], None] = lambda: None
-    """Gives back what the streams hold."""
+    """Releases the resources of the streams."""
     longest_s: float = LONGEST_S
 
     def serve(
@@ -37,7 +37,7 @@ class StreamService:
         holder: Holder = UNNAMED,
         cut: Callable[[], object] = nothing,
     ) -> Iterator[_Record]:
-        """The records of a stream that holds a place. Raises `Problem` for all that the store says.
+        """The records of a stream that holds a slot. Raises `Problem` for every storage error.
 
         `cut` breaks the caller's connection, from any thread.
         """

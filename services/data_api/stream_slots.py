@@ -1,4 +1,4 @@
-"""How many streams there may be: of all callers, of one, and of those that follow."""
+"""Limits on open streams: for all callers, for one caller, and for streams that follow."""
 
 import threading
 import time
@@ -10,15 +10,15 @@ from services.data_api.errors import TooManyStreams
 from storage.data.cancellation import Stop
 
 STREAMS = 16
-"""Open at the same time, however they came."""
+"""Open at the same time, by gRPC and HTTP together."""
 STREAMS_OF_ONE = STREAMS // 4
 """Open at the same time for one caller."""
 FOLLOWING = STREAMS - STREAMS // 4
-"""Of all streams, those that follow: each of them stays open for hours, so the other places are for streams that end."""
+"""Streams that follow, at the same time. Each stays open for hours, so the other slots are for streams that end."""
 UNREAD_S = 600.0
-"""A stream whose caller takes nothing for so long is cut: its place is for others."""
+"""A stream is cut if its caller reads no record for this time."""
 OVERTIME_S = 60.0
-"""One that should have ended is cut when its caller takes nothing for so long."""
+"""A stream past its time limit is cut if its caller reads no record for this time."""
 
 
 def nothing() -> None:
@@ -27,31 +27,31 @@ def nothing() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Whose stream takes a place, and for how long it may want it."""
+    """The caller whose stream takes a slot, and whether the stream follows."""
 
     caller: str = ""
-    """The same text for the same caller (`services.api.request_auth.Caller`)."""
+    """Equal for all streams of a caller (`services.api.request_auth.caller_of`)."""
     follows: bool = False
     """The stream has no end of its own."""
 
 
 UNNAMED = Holder()
-"""One caller, not told from others."""
+"""One holder for all unidentified callers."""
 
 
 @dataclass(slots=True)
 class _Open:
-    """A stream that holds a place."""
+    """A stream that holds a slot."""
 
     holder: Holder
     since: float
     cut: Callable[[], object]
     offered: float = float("inf")
-    """Since when it waits for its caller; infinity: it does not."""
+    """Since when a record waits for the caller; infinity: none waits."""
 
 
 class StreamSlots:
-    """The places for streams of one process. Safe to share between threads."""
+    """The stream slots of one process. Safe to share between threads."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class StreamSlots:
         following: int = FOLLOWING,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Slots in all, for one caller, and for streams that follow; `clock` tells seconds."""
+        """Slots in all, for one caller, and for streams that follow; `clock` returns seconds."""
         self._most = streams
         self._of_one = of_one
         self._following = following
@@ -71,17 +71,17 @@ class StreamSlots:
 
     @property
     def open(self) -> int:
-        """Streams that are open."""
+        """Number of open streams."""
         return len(self._open)
 
     @contextmanager
     def acquired(
         self, stop: Stop, cut: Callable[[], object] = nothing, *, holder: Holder = UNNAMED
     ) -> Iterator[None]:
-        """Hold a place for `holder`. Raises `TooManyStreams`.
+        """Hold a slot for `holder`. Raises `TooManyStreams`.
 
-        `cut` breaks the caller's connection, from any thread: while a record waits to be taken nothing of
-        the stream runs that could see `stop`.
+        `cut` breaks the caller's connection, from any thread: while a record waits for the caller, the stream's code
+        does not run and cannot check `stop`.
         """
         with self._lock:
             self._check(holder)
@@ -104,19 +104,19 @@ class StreamSlots:
         if holder.follows and sum(each.follows for each in holders) >= self._following:
             raise TooManyStreams(
                 f"{self._following} streams follow, as many as may at the same time.",
-                hint="Come again when one has ended, or ask now and then for what has ingested, without follow.",
+                hint="Come again when one has ended, or ask now and then for what has been ingested, without follow.",
             )
 
     def offered(self, stop: Stop) -> None:
-        """A record of the stream is there for its caller to take."""
+        """Record that one of the stream's records waits for the caller."""
         self._open[stop].offered = self._clock()
 
     def took(self, stop: Stop) -> None:
-        """The caller took it."""
+        """Record that the caller took it."""
         self._open[stop].offered = float("inf")
 
     def end_unread(self, *, unread_s: float = UNREAD_S) -> list[Stop]:
-        """Cut the streams nobody reads; those that were cut."""
+        """Cut the streams whose callers read nothing; returns them."""
         before = self._clock() - unread_s
         with self._lock:
             unread = {stop: each.cut for stop, each in self._open.items() if each.offered < before}
@@ -126,7 +126,10 @@ class StreamSlots:
         return list(unread)
 
     def end_old(self, longest_s: float, *, overtime_s: float = OVERTIME_S) -> list[Stop]:
-        """End the streams that are open for longer; those that were ended. What waits to be taken is waited for."""
+        """End streams older than `longest_s`; returns those newly ended.
+
+        A stream is cut only if a record has waited for its caller for `overtime_s`.
+        """
         now = self._clock()
         with self._lock:
             old = [stop for stop, each in self._open.items() if each.since < now - longest_s]
@@ -139,7 +142,7 @@ class StreamSlots:
         return ended
 
     def end_all(self) -> None:
-        """End every stream: the process is to end."""
+        """End every stream, because the process stops."""
         with self._lock:
             streams = list(self._open)
         for stop in streams:

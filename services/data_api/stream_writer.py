@@ -1,4 +1,4 @@
-"""Pulling a stream's records batch by batch, each in whichever thread there is, and ending it from outside."""
+"""Reads a stream's records batch by batch, in changing threads, and ends the stream from outside."""
 
 import threading
 import time
@@ -13,14 +13,15 @@ from services.data_api.framing import Framing
 from storage.data.cancellation import Stop
 
 BATCH_BYTES = 256 << 10
-"""Of records; a batch goes with the record that comes later than `LINGER_S`, or that says how far the stream is."""
+"""Bytes of records in a batch. A batch ends with the record that exceeds this or arrives after `LINGER_S`, and with
+`progress`."""
 LINGER_S = 1.0
 _PASSING = 500
-"""HTTP's statuses from here on say that the same may succeed later."""
+"""HTTP statuses from here on are temporary: the same request may succeed later."""
 
 
 class StreamWriter:
-    """One stream. Batches are asked for one at a time."""
+    """One stream. One batch is read at a time."""
 
     def __init__(
         self,
@@ -31,7 +32,7 @@ class StreamWriter:
         alone: bool,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`alone`: no record waits for another, because the next one may take long; `clock` tells seconds."""
+        """`alone`: a record is sent at once, because the next one may take long; `clock` returns seconds."""
         self._records = records
         self._kind = kind
         self._stop = stop
@@ -41,7 +42,7 @@ class StreamWriter:
         self._failed = False
 
     def batch(self, framing: Framing, packer: Packer) -> bytes | None:
-        """The next records; None: there are none. Raises `Problem` only if there were none before."""
+        """The next records; None: the stream has ended. A `Problem` becomes a last record with the failure."""
         with self._lock:
             if self._failed:
                 return None
@@ -53,7 +54,7 @@ class StreamWriter:
                     parts.append(framing.framed(record))
                     size += len(parts[-1])
                     full = size >= BATCH_BYTES or self._clock() - begun >= LINGER_S
-                    # `progress` comes where nothing else has for long, or ever will.
+                    # `progress` comes after a long silence or as the stream's last record.
                     if self._alone or full or record.HasField("progress"):
                         break
             except Problem as problem:
@@ -62,13 +63,13 @@ class StreamWriter:
             return packer.pack(b"".join(parts)) if parts else None
 
     def first(self, framing: Framing, packer: Packer) -> bytes:
-        """The first batch. Raises `Problem`: the status line has not gone out yet."""
+        """The first batch. Raises `Problem`: the status line is not sent yet."""
         with self._lock:
             record = next(self._records)
             return packer.pack(framing.framed(record))
 
     def end(self) -> None:
-        """End the stream; what it asks the database is cancelled, and its place is free."""
+        """End the stream: cancel its database query and free its slot."""
         self._stop.set()
         with self._lock:
             close = getattr(self._records, "close", None)

@@ -25,20 +25,20 @@ from storage.errors import BadSelection
 from storage.query.selections.selection import Selection
 
 QUIET_S = 10.0
-"""After so long without a record a stream says that it is still there."""
+"""After this time without a record a stream sends `progress` as a sign of life."""
 _FOREVER = datetime(9999, 1, 1, tzinfo=UTC)
 _AROUND = 4 << 10
-"""Bytes of a record of a capture besides the capture."""
+"""Bytes of a capture's record besides the capture."""
 _SETTLES_IN_S = 5.0
 _LOOK_S = 0.05
 _LONG_AGO = timedelta(hours=1)
-"""Where a writer does not end, what it may commit yet is thought to be no older."""
+"""A transaction that does not end is assumed to commit nothing older than this."""
 
 _Record = TypeVar("_Record", data_pb2.ProfileRecord, data_pb2.CaptureRecord)
 
 
 class Streams:
-    """What can be streamed; one object a process. Safe to share between threads."""
+    """The streams of one process; one object per process. Safe to share between threads."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Streams:
         quiet_s: float = QUIET_S,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`poll_s` between two looks for what is new; `clock` tells seconds."""
+        """`poll_s`: seconds between two polls for new data; `clock` returns seconds."""
         self._source = Source(engine)
         self._profiles = Walker(self._source, poll_s=poll_s)
         self._captures = CaptureWalker(self._source, archive, poll_s=poll_s)
@@ -106,7 +106,7 @@ class Streams:
         if query.follow:
             if campaign_id is None:
                 raise _nothing_yet()
-            # Its cursor is "from now on", for a caller that loses the stream before anything ingests.
+            # Its cursor means "from now on", for a caller that loses the stream before any capture is ingested.
             yield kind(cursor=begun.at(begun.cursor.place), progress=data_pb2.StreamProgress())
         last_record_at = self._clock()
         for place, found in items:
@@ -146,7 +146,7 @@ class Streams:
         return _Begun(selection, cursor)
 
     def _seen_until(self, stop: Stop) -> "_SeenUntil":
-        """Now, once all that has happened before is there to be read."""
+        """The present time, once all that happened before it is visible to readers."""
         with self._source.reading(stop) as connection:
             now = horizon(connection)
         until = self._clock() + _SETTLES_IN_S
@@ -180,7 +180,7 @@ class Streams:
 
 @dataclass(frozen=True, slots=True)
 class _Begun:
-    """A stream's beginning, found anew or remembered by a cursor."""
+    """A stream's start, new or restored from a cursor."""
 
     selection: Selection
     cursor: Cursor
@@ -191,7 +191,7 @@ class _Begun:
 
 @dataclass(frozen=True, slots=True)
 class _SeenUntil:
-    """All that carries an earlier moment than `moment` can be read."""
+    """All rows with a time before `moment` are visible."""
 
     now: datetime
     moment: datetime

@@ -56,12 +56,12 @@ def ingest_last(
             pause(_POLL_S)
     if left != 0:
         console.print(
-            f"Not everything has ingested within {LONGEST_S:.0f} s: {_wait(left)}. The next start goes on with that.",
+            f"Not everything has been ingested within {LONGEST_S:.0f} s: {_wait(left)}. The next start goes on with that.",
             style="yellow",
             soft_wrap=True,
         )
     elif not console.is_terminal:
-        console.print("The last captures have ingested.")
+        console.print("The last captures have been ingested.")
 
 
 @contextmanager

@@ -1,1 +1,1 @@
-"""Experiments of programs that share a chip, as operators bring them: files, and what is kept of them."""
+"""Experiments of programs that share a chip: the CSV files that operators upload, and the stored sets."""

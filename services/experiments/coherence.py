@@ -1,4 +1,4 @@
-"""What rows of a file of experiments make of each other: whose pressure is missing, and what cannot be compared."""
+"""Checks across the rows of a file of experiments: missing pressures, and runs that cannot be compared."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -8,7 +8,7 @@ from storage.experiments import PlatformRun
 
 
 def incoherences(runs: Sequence[PlatformRun]) -> list[Fault]:
-    """Every fault between rows that are right by themselves, one a row at most."""
+    """Every fault between rows that are valid on their own, at most one per row."""
     if not runs:
         return [Fault(0, "", "the file has no runs", "write one a line below the heading")]
     if all(not found.run.beside for found in runs):

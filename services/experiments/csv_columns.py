@@ -1,6 +1,6 @@
-"""The columns of a file of experiments, and what may stand in them.
+"""The columns of a file of experiments and their valid values.
 
-docs/models.md shows a file. Units stand in the names, since a factor of a thousand is what files are wrong by.
+docs/models.md shows a file. Column names contain units, because the common mistake is a factor of a thousand.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ _RANGES: Final[Mapping[str, tuple[float, float]]] = {
     GIGABYTES: (0.0, 1e5),
     CORES: (0.001, 1e4),
 }
-"""Far beyond any machine there is: what lies outside is of another unit."""
+"""Far beyond any machine: a value outside is in another unit."""
 _MEANT: Final[Mapping[str, str]] = {
     VALUE: "write what the metric says: seconds, cycles per instruction, or instructions per cycle",
     LINES: "write millions of lines a second that the run alone brought into the shared cache",
@@ -32,7 +32,7 @@ _MEANT: Final[Mapping[str, str]] = {
 
 
 class Wrong(Exception):
-    """A field that cannot be read: what is wrong, and what to write instead."""
+    """A field that cannot be read: its fault, and what to write instead."""
 
     def __init__(self, what: str, instead: str) -> None:
         super().__init__(what)
@@ -41,14 +41,14 @@ class Wrong(Exception):
 
 
 def name_of(text: str) -> str:
-    """A platform or an application. Raises Wrong."""
+    """A platform's or an application's name. Raises Wrong."""
     if not text:
         raise Wrong("it is empty", "write a name")
     return _checked(text)
 
 
 def application_of(text: str) -> str:
-    """An application, by a name that a question can have. Raises Wrong."""
+    """An application's name that queries can contain. Raises Wrong."""
     name = name_of(text)
     if "," in name or _BETWEEN in name:
         raise Wrong(f"{shown(name)} has a comma or a semicolon, which separate names", "write another name")
@@ -59,7 +59,7 @@ def application_of(text: str) -> str:
 
 
 def beside_of(text: str) -> tuple[str, ...]:
-    """What else ran, separated by semicolons; (): nothing did. Raises Wrong."""
+    """The neighbours' names, separated by semicolons; (): none. Raises Wrong."""
     if not text:
         return ()
     names = tuple(part.strip() for part in text.split(_BETWEEN))
@@ -71,7 +71,7 @@ def beside_of(text: str) -> tuple[str, ...]:
 
 
 def metric_of(text: str) -> Metric | None:
-    """What the value is; None: there is none. Raises Wrong."""
+    """The metric of the value; None: there is none. Raises Wrong."""
     if not text:
         return None
     try:
@@ -81,7 +81,7 @@ def metric_of(text: str) -> Metric | None:
 
 
 def number_of(column: str) -> Callable[[str], float | None]:
-    """How a column of numbers is read: one in its range, None where nothing stands. Raises Wrong."""
+    """A parser of a numeric column: a number in its range, None for an empty field. Raises Wrong."""
     least, most = _RANGES[column]
 
     def read(text: str) -> float | None:
@@ -106,14 +106,14 @@ def number_of(column: str) -> Callable[[str], float | None]:
 
 
 def shown(text: str) -> str:
-    """A piece of a file in a message."""
+    """A piece of a file, shortened for a message."""
     return repr(text if len(text) <= 60 else f"{text[:57]}…")
 
 
 def _checked(text: str) -> str:
     if len(text) > _LONGEST:
         raise Wrong(f"{shown(text)} has {len(text):,} characters", f"write {_LONGEST} at most")
-    # Controls, also those of eight bits, turn a terminal's text, and overrides of direction let a name pass for another.
+    # Control characters, also those of eight bits, change a terminal's state, and direction overrides disguise names.
     if not text.isprintable():
         raise Wrong(f"{shown(text)} has characters that cannot be printed", "remove them")
     return text

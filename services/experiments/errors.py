@@ -1,7 +1,7 @@
-"""What can go wrong with experiments that a person brings, and who must act.
+"""Errors of uploaded experiments, and who must act.
 
 ServiceError
-└── UnusableExperiments    user: the file says what cannot be kept; every fault has its line, its column and what to write
+└── UnusableExperiments    user: the file cannot be stored; every fault has its line, its column and what to write
 """
 
 from collections.abc import Sequence
@@ -10,24 +10,24 @@ from dataclasses import dataclass
 from services.errors import ServiceError
 
 _SHOWN = 5
-"""Faults in a sentence; whoever mends these sees the others."""
+"""Faults in a message; a corrected file reveals the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that is wrong in a file."""
+    """One fault in a file."""
 
     line: int
-    """From 1, the heading among them; 0: the file as a whole."""
+    """From 1, the heading included; 0: the file as a whole."""
     column: str
-    """As the heading has it; "": the line as a whole."""
+    """The name in the heading; "": the line as a whole."""
     what: str
-    """What is wrong, with the text that stands there."""
+    """What is wrong, with the text of the field."""
     instead: str
-    """What to do."""
+    """What to write instead."""
 
     def __str__(self) -> str:
-        """A sentence or two for a person."""
+        """One or two sentences for a person."""
         column = f"column {self.column}" if self.column else ""
         where = ", ".join(part for part in (f"line {self.line}" if self.line else "", column) if part)
         text = f"{where}: {self.what}" if where else self.what
@@ -35,10 +35,10 @@ class Fault:
 
 
 class UnusableExperiments(ServiceError):
-    """A file of experiments that cannot be kept. Nothing of it is."""
+    """A file of experiments that cannot be stored. No part of it is."""
 
     def __init__(self, faults: Sequence[Fault]) -> None:
-        """By line, at least one."""
+        """At least one fault, sorted by line."""
         self.faults = tuple(faults)
         left = len(faults) - _SHOWN
         more = f" And {left:,} more." if left > 0 else ""

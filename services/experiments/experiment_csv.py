@@ -1,7 +1,7 @@
-"""A CSV file of experiments, read strictly: all of it is understood, or nothing of it is kept.
+"""Strict parser of a CSV file of experiments: one fault rejects the whole file.
 
-One row is one run of a target. A row with nothing in `beside` is a run alone: it says how the application presses on a chip, and, if
-it has a value, what the target is slowed down from. Any other row is a mix.
+One row is one run of a target. A row with empty `beside` is a run alone: it measures the application's pressure on the
+chip and, with a value, the baseline of the target's slowdown. Any other row is a mix.
 """
 
 import csv
@@ -34,7 +34,7 @@ LARGEST_BYTES: Final = 8 << 20
 MOST_ROWS: Final = 50_000
 MOST_PLATFORMS: Final = 64
 _MOST_FAULTS: Final = 100
-"""A file of another kind has one in every line."""
+"""Limit for a file of another format, which has a fault in every line."""
 _HEADING: Final = ",".join(COLUMNS)
 _READERS: Final = {
     PLATFORM: csv_columns.name_of,
@@ -46,7 +46,7 @@ _READERS: Final = {
 
 
 def read_experiments(content: bytes) -> tuple[PlatformRun, ...]:
-    """The runs of a file. Raises UnusableExperiments with every fault that was found, up to a hundred."""
+    """The runs of a file. Raises UnusableExperiments with all faults found, up to a hundred."""
     if len(content) > LARGEST_BYTES:
         _refuse(f"the file has more than {LARGEST_BYTES >> 20} MiB", "split it into several sets")
     try:
@@ -126,7 +126,7 @@ def _heading(first: tuple[int, Sequence[str]]) -> tuple[str, ...]:
 
 
 def _misshapen(line: int, found: dict[str, Any]) -> Iterator[Fault]:
-    """What fields of one row make of each other."""
+    """Faults between the fields of one row."""
     if found[METRIC] is None and found[VALUE] is not None:
         yield Fault(line, METRIC, "the value has no metric", "write time, cpi or ipc")
     if found[METRIC] is not None and found[VALUE] is None:

@@ -1,4 +1,4 @@
-"""Where experiments are handed in, looked at and thrown away; answers are those of /api/v1/experiments."""
+"""Stores, lists and removes experiments; its answers are those of /api/v1/experiments."""
 
 import re
 from datetime import UTC
@@ -18,17 +18,17 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
 class ExperimentService:
-    """The kept experiments of one database. Safe to share between threads."""
+    """The stored experiments of one database. Safe to share between threads."""
 
     def __init__(self, engine: Engine) -> None:
-        """The engine stays its owner's."""
+        """The caller keeps ownership of the engine."""
         self._engine = engine
 
     def add(self, name: str, content: bytes, *, added_by: str = "", replace: bool = False) -> Json:
-        """Keep a file under a name, whole or not at all: `AddedExperiments`.
+        """Store a file under a name, whole or not at all: `AddedExperiments`.
 
-        Raises UnusableExperiments, `ExperimentsExist` where the name is taken unless they are to be replaced, `TooManyExperiments`,
-        `DatabaseError`.
+        Raises UnusableExperiments, `TooManyExperiments`, `DatabaseError`, and `ExperimentsExist` if the name is taken
+        and `replace` is false.
         """
         if not _NAME.fullmatch(name):
             what = f"{name[:60]!r} is no name of experiments"
@@ -54,7 +54,7 @@ class ExperimentService:
         return {**_set(found), "rows": [_run(each) for each in runs]}
 
     def remove(self, name: str) -> Json:
-        """Forget a set: `RemovedExperiments`. Raises `UnknownExperiments`."""
+        """Delete a set: `RemovedExperiments`. Raises `UnknownExperiments`."""
         with self._engine.begin() as connection:
             experiments.remove(connection, name)
         return {"name": name}

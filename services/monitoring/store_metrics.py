@@ -57,7 +57,7 @@ def _ingestion(found: IngestionStatus) -> Iterator[Metric]:
     )
     yield GaugeMetricFamily(
         "fleetprof_captures_set_aside",
-        "Captures that failed too often to be tried again, or never can ingest.",
+        "Captures that failed too often to be tried again, or can never be ingested.",
         captures.quarantined,
     )
     yield GaugeMetricFamily(

@@ -1,1 +1,1 @@
-"""Questions of commands, answered by an API or by the store itself."""
+"""Queries of commands, answered from PostgreSQL or the lake without an API."""

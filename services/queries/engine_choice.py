@@ -1,10 +1,10 @@
-"""The engines that can answer a question, and do so alike."""
+"""The engines that can answer a query, with equal results."""
 
 from enum import StrEnum
 
 
 class EngineChoice(StrEnum):
-    """Who answers."""
+    """The engine that answers."""
 
     POSTGRES = "postgres"
     DUCKDB = "duckdb"

@@ -1,4 +1,4 @@
-"""Selections in the forms that the API answers in, straight from the store or the lake."""
+"""Exports of selections in the API's formats, straight from the store or the lake."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,14 +18,14 @@ from storage.query.shapes.table import MOST_ROWS, TableQuestion
 
 
 def stacks(request: StacksRequest, form: str) -> bytes | Iterator[bytes]:
-    """What `/api/v1/stacks?format=` would answer. Asked when it is called; large ones part by part."""
+    """The response of `/api/v1/stacks?format=`. The query runs when this is called; large responses come in parts."""
     return of_stacks.FORMS.named(form).write(request)
 
 
 def table(
     queries: Queries, selection: Selection, by: tuple[str, ...], form: str, limit: int | None
 ) -> bytes | Iterator[bytes]:
-    """What `/api/v1/table?format=` would answer."""
+    """The response of `/api/v1/table?format=`."""
     page = Page(Sort.SELF_DESC, min(limit or MOST_ROWS, MOST_ROWS), 0, "")
 
     def document() -> Json:
@@ -37,7 +37,7 @@ def table(
 
 @contextmanager
 def progress() -> Iterator[Callable[[int], None]]:
-    """On a terminal's standard error: that something is being done, and how many bytes are written."""
+    """Show a spinner and the number of bytes written on a terminal's standard error."""
     console = Console(stderr=True)
     columns = (SpinnerColumn(), TextColumn("{task.description}"), DownloadColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as shown:

@@ -1,4 +1,4 @@
-"""Answers straight from the store or the lake, in the shape the API answers."""
+"""Answers straight from the store or the lake, in the API's shape."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,7 +22,7 @@ _Answer = TypeVar("_Answer")
 
 
 class Queries(Protocol):
-    """Whoever answers questions."""
+    """An engine that answers questions."""
 
     def ask(self, question: Question[_Answer]) -> _Answer:
         """The question's answer."""
@@ -30,7 +30,7 @@ class Queries(Protocol):
 
 
 class StoreQueries(Protocol):
-    """As `Queries`, for questions of what only PostgreSQL keeps too."""
+    """As `Queries`, also for questions about data that only PostgreSQL has."""
 
     def ask(self, question: StoreQuestion[_Answer]) -> _Answer:
         """The question's answer."""
@@ -47,34 +47,34 @@ def hottest_functions(
     campaign: str,
     rows: int,
 ) -> Json:
-    """What `/api/v1/table?by=function` would answer. Raises `BadSelection`, and what the database raises."""
+    """The answer of `/api/v1/table?by=function`. Raises `BadSelection` and database errors."""
     selection = parse_selection(event=event, start=since, end=until, select=select, campaign=campaign)
     with postgres(database_url) as queries:
         return table(queries, selection, ("function",), rows)
 
 
 def table(queries: Queries, selection: Selection, by: tuple[str, ...], rows: int) -> Json:
-    """What `/api/v1/table` would answer."""
+    """The answer of `/api/v1/table`."""
     return table_document(
         selection, queries.ask(TableQuestion(selection, by, Page(Sort.SELF_DESC, rows, 0, "")))
     )
 
 
 def diff(queries: Queries, selection: Selection, base: Selection, by: tuple[str, ...], rows: int) -> Json:
-    """What `/api/v1/diff` would answer, of self shares."""
+    """The answer of `/api/v1/diff`, by self shares."""
     return diff_document(
         selection, base, queries.ask(DiffQuestion(selection, base, by, limit=rows, own=True))
     )
 
 
 def reliability(queries: Queries, selection: Selection, by: tuple[str, ...]) -> Json:
-    """What `/api/v1/reliability` would answer."""
+    """The answer of `/api/v1/reliability`."""
     return reliability_document(selection, queries.ask(ReliabilityQuestion(selection, by)))
 
 
 @contextmanager
 def postgres(database_url: str, older: Callable[[], OlderDays] | None = None) -> Iterator[StoreQueries]:
-    """PostgreSQL's answers; `older` as of `QueryEngine`."""
+    """Queries PostgreSQL; `older` is passed to `QueryEngine`."""
     engine = open_engine(database_url, application="query", pool_size=2)
     queries = QueryEngine(engine, older=older)
     try:

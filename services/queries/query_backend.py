@@ -1,4 +1,4 @@
-"""Who answers the questions of a command: PostgreSQL, or DuckDB out of the lake."""
+"""The engine that answers a command's queries: PostgreSQL, or DuckDB over the lake."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ _SHOWN = 5
 
 
 class LakeBackend:
-    """Asks the lake, and remembers which days it did not have."""
+    """Queries the lake and records which days were missing."""
 
     def __init__(self, engine: LakeEngine) -> None:
         self._engine = engine
@@ -34,12 +34,12 @@ class LakeBackend:
 
     @property
     def document(self) -> Json:
-        """The same for programs."""
+        """The days used and missing, for programs."""
         return {"days": list(map(str, self.days)), "missing": list(map(str, self.missing))}
 
     @property
     def remark(self) -> str:
-        """What a reader must know beside the answer, a sentence."""
+        """A note about coverage that belongs to the answer, a sentence."""
         assert self.reach is not None, "asked before"
         remark = f"From the lake, which has {self.reach[0]} to {self.reach[1]}: {len(self.days)} of its days."
         if self.missing:
@@ -51,7 +51,7 @@ class LakeBackend:
 
 @contextmanager
 def open_backend(settings: Settings, by: EngineChoice) -> Iterator[Queries]:
-    """The engine, open for the block. Raises SettingsProblem for one that is not set up."""
+    """The chosen engine, open inside the context. Raises SettingsProblem if it is not configured."""
     if by is EngineChoice.DUCKDB:
         lake = LakeEngine(needed_lake(settings), limits_of(settings), engine_of(settings.segments_engine))
         try:

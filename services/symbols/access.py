@@ -1,4 +1,4 @@
-"""What commands ask of a repository of symbols, wherever it is; answers are those of the HTTP API."""
+"""The interface of commands to a repository of symbols, local or remote; answers are those of the HTTP API."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -12,19 +12,19 @@ Sent = Callable[[int], None]
 
 
 class SymbolAccess(Protocol):
-    """A repository of symbols. Answers are described in `services.api.symbol_models`.
+    """A repository of symbols. `services.api.symbol_models` describes the answers.
 
     Every method raises a `ServiceError` or `StorageError` with a sentence for a person.
     """
 
     def known(self, sha256s: Sequence[bytes]) -> Json:
-        """`KnownFiles`: which of these are stored, and what may be uploaded."""
+        """`KnownFiles`: the files that are stored, and the limits on uploads."""
 
     def upload(self, file: LocalFile, *, sent: Sent) -> Json:
-        """`UploadAnswer`; `sent` is told the bytes read so far."""
+        """`UploadAnswer`; `sent` is called with the number of bytes read so far."""
 
     def upload_sources(self, key: str, archive: Path, *, sent: Sent) -> Json:
-        """`SourcesAnswer`: the archive's files are what this binary was built from."""
+        """`SourcesAnswer`: store the archive's files as the sources of this binary."""
 
     def listing(self, query: Mapping[str, str]) -> Json:
         """`SymbolsAnswer`; the query is that of the route."""
@@ -39,11 +39,11 @@ class SymbolAccess(Protocol):
         """`Reprocessings`."""
 
     def close(self) -> None:
-        """Give back what is open."""
+        """Close open resources."""
 
 
 def open_access(settings: Settings, url: str | None, token: str | None) -> SymbolAccess:
-    """The repository at `url`, else at FLEETPROF_URL, else that of this machine's database and archive.
+    """The repository at `url`, else at FLEETPROF_URL, else in this machine's database and archive.
 
     Raises SettingsProblem.
     """

@@ -1,33 +1,33 @@
-"""What can go wrong with symbols that a person brings, and who must act.
+"""Errors of symbol files and sources, and who must act.
 
 ServiceError
 └── SymbolsProblem
-    ├── UnusableFile    user: the file is not what it should be; the text says why
-    ├── NoSuchSymbols   user: nothing is known by this key, or under this path
-    ├── NotYet          user: come again later; the text says why
-    └── ApiRefused      user: the API at FLEETPROF_URL said no; the text is its sentence
+    ├── UnusableFile    user: the file is unusable; the text is the reason
+    ├── NoSuchSymbols   user: this key or path is unknown
+    ├── NotYet          user: retry later; the text is the reason
+    └── ApiRefused      user: the API at FLEETPROF_URL refused; the text is its sentence
 """
 
 from services.errors import ServiceError
 
 
 class SymbolsProblem(ServiceError):
-    """Something about symbols could not be done."""
+    """An operation on symbols failed."""
 
 
 class UnusableFile(SymbolsProblem):
-    """A file that names nothing, or is none that can be read."""
+    """A file that contains no names, or that cannot be read."""
 
 
 class NoSuchSymbols(SymbolsProblem):
-    """Nothing is known by a key, or under a path."""
+    """A key or path is unknown."""
 
 
 class NotYet(SymbolsProblem):
-    """Something is limited, and the limit is reached."""
+    """A limit is reached."""
 
     def __init__(self, message: str, retry_s: float) -> None:
-        """There is more in `retry_s` seconds."""
+        """A retry may succeed after `retry_s` seconds."""
         super().__init__(message)
         self.retry_s = retry_s
 
@@ -36,6 +36,6 @@ class ApiRefused(SymbolsProblem):
     """The API answered with a problem."""
 
     def __init__(self, message: str, status: int) -> None:
-        """`status` is HTTP's."""
+        """`status` is HTTP's; 0: no HTTP answer."""
         super().__init__(message)
         self.status = status

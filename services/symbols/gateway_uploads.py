@@ -1,4 +1,4 @@
-"""What the collector does with symbols that a gateway sent: keeps them if they may be used, and tells the workers."""
+"""Symbols sent by gateways: the collector stores usable ones and notifies the workers."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +25,7 @@ _OUTCOMES: Final = {
 
 
 def symbol_request_terms(settings: Settings, engine: Engine, archive: Archive) -> SymbolRequestTerms | None:
-    """How gateways may be asked for symbols; None: not at all."""
+    """The limits on requesting symbols from gateways; None: no requests."""
     if not settings.symbol_requests_per_hour:
         return None
     announce = make_caller(settings.needed_redis_url())
@@ -33,7 +33,10 @@ def symbol_request_terms(settings: Settings, engine: Engine, archive: Archive) -
 
 
 def acceptor(engine: Engine, archive: Archive, announce: Callable[[str, str], None]) -> Accept:
-    """Takes in what gateways send; `announce` has workers name the functions of the binary with that key, and says why."""
+    """Make the function that stores files sent by gateways.
+
+    `announce` gets a binary's key and a reason; workers then name its functions.
+    """
 
     def accept(ask: Ask, path: Path, name: str) -> tuple[AskOutcome, str]:
         sender = Sender(ask.machine_id, ask.machine)
@@ -44,7 +47,7 @@ def acceptor(engine: Engine, archive: Archive, announce: Callable[[str, str], No
             try:
                 announce(key, f"The gateway of {ask.machine} sent symbols of {name or ask.name}.")
             except Exception as error:  # noqa: BLE001 - kombu and redis have no common base class
-                # Workers find the news by themselves, later.
+                # Workers find the change by themselves later.
                 _log.warning("workers not notified of symbols", key=key, why=str(error))
         return _OUTCOMES[taken.standing], taken.reason
 

@@ -1,4 +1,7 @@
-"""What a file with symbols is, in words; its sections come from pyelftools, which reads what our own reader passes over."""
+"""A description of one file with symbols, for a terminal.
+
+pyelftools reads the sections, including those that the symbolizer's own reader skips.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,11 +28,11 @@ _TOLD: Final = (
     ".note.gnu.build-id",
     ".text",
 )
-"""Beginnings of the names of sections that symbols come from."""
+"""Prefixes of the names of sections with symbols."""
 
 
 def described(path: Path, found: Inspection) -> RenderableType:
-    """The inspection of a file, and the sections its symbols are in."""
+    """The inspection of a file, and its sections with symbols."""
     lines: list[RenderableType] = [
         Text(
             f"{sentence(path.name)}: {KINDS[found.kind]}, {QUALITIES[found.quality.name.lower()]}",
@@ -64,7 +67,7 @@ def _facts(found: Inspection) -> Iterator[tuple[str, str]]:
 
 
 def _sections(path: Path) -> Iterator[tuple[str, int, bool]]:
-    """(name, bytes, compressed) of sections that symbols come from; none of a file that is no ELF file."""
+    """(name, bytes, compressed) of sections with symbols; empty for a file that is not ELF."""
     try:
         with path.open("rb") as file:
             for section in ELFFile(file).iter_sections():

@@ -1,4 +1,4 @@
-"""The repository of symbols of this machine's database and archive, without an API in between."""
+"""The repository of symbols in this machine's database and archive, without an API."""
 
 import getpass
 import platform
@@ -20,7 +20,7 @@ Json = dict[str, Any]
 
 
 class LocalSymbols:
-    """A `services.symbols.access.SymbolAccess` at the service itself."""
+    """A `services.symbols.access.SymbolAccess` that calls the service directly."""
 
     def __init__(self, settings: Settings) -> None:
         """Raises SettingsProblem without a database; connects on first use."""
@@ -34,7 +34,7 @@ class LocalSymbols:
         )
 
     def known(self, sha256s: Sequence[bytes]) -> Json:
-        """Which of these files are stored."""
+        """The files that are stored."""
         found = self._service.known(sha256s)
         return symbol_documents.known(
             self._service, (f for files in found.values() for f in files), allowed=True
@@ -53,7 +53,7 @@ class LocalSymbols:
         return done
 
     def listing(self, query: Mapping[str, str]) -> Json:
-        """Binaries by what they hide."""
+        """Binaries by their unnamed samples."""
         listing_query = ListingQuery(
             which=Which(query.get("show", Which.MISSING)),
             order=Order(query.get("sort", Order.CPU)),
@@ -69,11 +69,11 @@ class LocalSymbols:
         return symbol_documents.details(self._service, *self._service.show(key), allowed=True)
 
     def remove(self, key: str, sha256: bytes) -> Json:
-        """Forget a file."""
+        """Remove a file."""
         return symbol_documents.removed(self._service.remove(key, sha256))
 
     def reprocessings(self) -> Json:
-        """Captures that are reprocessed."""
+        """Reprocessings: those in progress first, then the latest."""
         return symbol_documents.reprocessings(self._service.reprocessings())
 
     def close(self) -> None:

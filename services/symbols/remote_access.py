@@ -1,4 +1,4 @@
-"""The repository of symbols of another machine, over its HTTP API."""
+"""A remote repository of symbols, over its HTTP API."""
 
 import http.client
 import json
@@ -21,10 +21,10 @@ from services.symbols.symbol_files import LocalFile
 _T = TypeVar("_T")
 Json = dict[str, Any]
 Sent = Callable[[int], None]
-"""Is told how many bytes of the file have been read so far."""
+"""Called with the number of bytes of the file read so far."""
 
 _TIMEOUT_S: Final = 300.0
-"""Of one step; a server that inspects a large file is silent for a while."""
+"""Of one socket operation; a server that inspects a large file sends nothing for a while."""
 _TRIES: Final = 4
 _LONGEST_PAUSE_S: Final = 10.0
 _PASSING: Final = frozenset({429, 502, 503, 504})
@@ -44,11 +44,11 @@ class RemoteSymbols:
     """A `services.symbols.access.SymbolAccess` over HTTP. For one thread."""
 
     def __init__(self, url: str, token: str | None) -> None:
-        """Raises SettingsProblem for what is no http or https URL, and for a token that others could read on its way."""
+        """Raises SettingsProblem for an invalid http(s) URL, and for a token sent unencrypted to another machine."""
         try:
             parts = urlsplit(url)
             port = parts.port
-        except ValueError:  # a port that is none, an address in brackets that is none
+        except ValueError:  # an invalid port or bracketed address
             parts, port = urlsplit(""), None
         if parts.scheme not in {"http", "https"} or not parts.hostname:
             raise SettingsProblem(
@@ -67,24 +67,24 @@ class RemoteSymbols:
         )
 
     def known(self, sha256s: Sequence[bytes]) -> Json:
-        """`/debug-files`."""
+        """The answer of `/debug-files`."""
         return self._ask("GET", "/debug-files", [("sha256", digest.hex()) for digest in sha256s])
 
     def upload(self, file: LocalFile, *, sent: Sent) -> Json:
-        """Post a file, compressed on the way. Raises `UnusableFile` when it cannot be read."""
+        """Post a file, compressed in transit. Raises `UnusableFile` if it cannot be read."""
         query = [("name", file.name)]
         return self._post("/symbols", query, lambda: file.path.open("rb"), "application/octet-stream", sent)
 
     def upload_sources(self, key: str, archive: Path, *, sent: Sent) -> Json:
-        """Post an archive of sources. Raises `UnusableFile` when it cannot be read."""
+        """Post an archive of sources. Raises `UnusableFile` if it cannot be read."""
         return self._post("/sources", [("key", key)], lambda: archive.open("rb"), MEDIA_TYPE, sent)
 
     def listing(self, query: Mapping[str, str]) -> Json:
-        """`/symbols`."""
+        """The answer of `/symbols`."""
         return self._ask("GET", "/symbols", list(query.items()))
 
     def show(self, key: str) -> Json:
-        """`/symbols/KEY`."""
+        """The answer of `/symbols/KEY`."""
         return self._ask("GET", f"/symbols/{quote(key, safe='')}")
 
     def remove(self, key: str, sha256: bytes) -> Json:
@@ -92,11 +92,11 @@ class RemoteSymbols:
         return self._ask("DELETE", f"/symbols/{quote(key, safe='')}/{sha256.hex()}")
 
     def reprocessings(self) -> Json:
-        """`/reprocessings`."""
+        """The answer of `/reprocessings`."""
         return self._ask("GET", "/reprocessings")
 
     def close(self) -> None:
-        """Nothing is kept open."""
+        """Does nothing: no connection stays open."""
 
     def _post(
         self,
@@ -121,7 +121,7 @@ class RemoteSymbols:
         body: Callable[[], Iterator[bytes]] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> Json:
-        """The answer; tried again while the fault is a passing one. Raises ApiRefused."""
+        """The answer, with retries of temporary failures. Raises ApiRefused."""
         target = f"{self._root}{route}" + (f"?{urlencode(query)}" if query else "")
         for attempt in range(1, _TRIES + 1):
             pause = min(0.5 * 2**attempt, _LONGEST_PAUSE_S)
@@ -151,7 +151,7 @@ class RemoteSymbols:
             try:
                 connection.request(method, target, body, dict(headers), encode_chunked=body is not None)
             except (BrokenPipeError, ConnectionResetError):
-                # Whoever refuses a body before its end says why, and does not read on.
+                # A server that refuses a body early answers and reads no further.
                 if body is None or connection.sock is None:
                     raise
             response = connection.getresponse()
@@ -163,7 +163,7 @@ class RemoteSymbols:
 
 
 def _read(step: Callable[[], _T]) -> _T:
-    """The step's result; that a file cannot be read here is no failure of the API, which is what an OSError is."""
+    """The step's result. Raises `UnusableFile` for an OSError, which elsewhere here means a failure of the API."""
     try:
         return step()
     except OSError as error:

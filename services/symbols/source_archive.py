@@ -1,7 +1,7 @@
-"""What a tar archive of sources holds, and where in it: names and positions, none of its contents.
+"""The members of a tar archive of sources: names and positions without contents.
 
-tarfile reads an extended header whole before it returns, and applies every record of a global one to each member
-after it: of 50,000 global records, 9 KB as zstd, a member took 11 ms. So headers are checked before they are read.
+tarfile reads an extended header whole before it returns, and applies every record of a global header to each member
+after it: with 50,000 global records, 9 KB as zstd, a member took 11 ms. So headers are checked before they are read.
 """
 
 import tarfile
@@ -15,7 +15,7 @@ from storage.symbols.keys import sentence
 _LARGEST_EXTENDED: Final = 64 << 10
 """Bytes of one member's PAX records or long name: Linux has paths of 4 KiB, and extended attributes of 64 KiB."""
 _LARGEST_GLOBAL: Final = 4 << 10
-"""Bytes of a global PAX header: that of `git archive` has 52, a comment with the commit."""
+"""Bytes of a global PAX header: `git archive` writes one of 52, a comment with the commit."""
 _MOST_GLOBAL: Final = 64
 """Distinct global PAX records."""
 _LARGEST: Final = {
@@ -29,12 +29,12 @@ _LARGEST: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What an archive may have."""
+    """Limits on an archive."""
 
     members: int
     """Files, folders, links and devices."""
     file_bytes: int
-    """Of one file."""
+    """Bytes of one file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +42,14 @@ class Member:
     """A regular file of an archive."""
 
     name: str
-    """As the archive has it, with lone surrogates where that is no UTF-8."""
+    """As in the archive; bytes that are not UTF-8 are lone surrogates."""
     offset: int
-    """Of its first byte in the archive."""
+    """Offset of its first byte in the archive."""
     size: int
 
 
 class _Header(tarfile.TarInfo):
-    """A header that is checked before anything of what it announces is read."""
+    """A header that is checked before the data that it describes is read."""
 
     @classmethod
     def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
@@ -66,14 +66,17 @@ class _Header(tarfile.TarInfo):
 
 
 def members(archive: IO[bytes], limits: Limits) -> Iterator[Member]:
-    """The regular files of an archive, in its order. Raises `UnusableFile` for one that is none or breaks a limit."""
+    """The regular files of an archive, in its order.
+
+    Raises `UnusableFile` for a file that is no archive or exceeds a limit.
+    """
     end = archive.seek(0, 2)
     archive.seek(0)
     count = 0
     try:
         with tarfile.open(fileobj=archive, mode="r:", tarinfo=_Header) as reader:
             while (member := reader.next()) is not None:
-                reader.members.clear()  # type: ignore[attr-defined]  # else every header stays in memory
+                reader.members.clear()  # type: ignore[attr-defined]  # otherwise every header stays in memory
                 count += 1
                 if count > limits.members:
                     raise UnusableFile(
@@ -85,7 +88,7 @@ def members(archive: IO[bytes], limits: Limits) -> Iterator[Member]:
                     continue
                 yield _checked(member, limits, end)
     except RecursionError as error:
-        # tarfile reads the header that another one is about by calling itself.
+        # tarfile reads the header that an extended header describes by recursion.
         raise UnusableFile("The archive of sources has too many extended headers in a row.") from error
     except (tarfile.TarError, EOFError, OverflowError, ValueError) as error:
         raise UnusableFile(f"Cannot read the archive of sources: {error}.") from error
@@ -98,7 +101,7 @@ def _checked(member: tarfile.TarInfo, limits: Limits, end: int) -> Member:
         raise UnusableFile(
             f"{sentence(member.name, 200)} has {member.size:,} bytes; the limit of a source file is {limits.file_bytes:,}."
         )
-    # Sizes in base 256 and of PAX records may be negative.
+    # Sizes in base 256 and in PAX records may be negative.
     if member.size < 0 or member.offset_data + member.size > end:
         raise UnusableFile(f"The archive of sources is truncated in {sentence(member.name, 200)}.")
     return Member(member.name, member.offset_data, member.size)

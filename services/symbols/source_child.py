@@ -1,10 +1,10 @@
-"""Lists one archive of sources; a program of its own, because uploads are hostile input.
+"""Lists one archive of sources in a separate process, because uploads are hostile input.
 
     python -m services.symbols.source_child DESCRIPTOR MEMORY_BYTES CPU_SECONDS MEMBERS FILE_BYTES
 
-Reads the tar archive open as DESCRIPTOR and writes one line of JSON for each regular file to standard output: its
-name, its position and its size. Exit 0: listed; 3: it is of no use, with the reason on standard error. Anything
-else is a crash or a limit, which only ends this process.
+Reads the tar archive open as DESCRIPTOR and writes one line of JSON for each regular file to standard output: its name,
+its position and its size. Exit 0: listed; 3: unusable, with the reason on standard error. Any other status is a crash
+or an exceeded limit, which ends only this process.
 """
 
 import json
@@ -16,7 +16,7 @@ REFUSED = 3
 
 
 def main(arguments: list[str]) -> int:
-    """Set the limits, then list."""
+    """Set the limits, then list the archive."""
     descriptor, memory, seconds, most, file_bytes = (int(argument) for argument in arguments)
     limit_this_process(memory, seconds, written=0)  # it writes to its pipe only
 

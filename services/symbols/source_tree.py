@@ -1,8 +1,8 @@
-"""Source files of one binary as a tar archive: how a folder of them travels, and how it is taken apart.
+"""Source files of one binary as a tar archive: packing a folder, and reading an uploaded archive.
 
-Members are named by the paths the debug information states, which are where the files lay when the binary was
-built. An archive may be hostile: a child process with limits of memory and CPU time reads its headers, nothing is
-unpacked to disk, links and folders are passed over, and each file and the number of files have limits.
+Members are named by the paths in the debug information: their locations when the binary was built. An archive may be
+hostile, so a child process with limits on memory and CPU time reads its headers. No file is unpacked to disk, links and
+folders are skipped, and each file and the number of files have limits.
 """
 
 import json
@@ -22,14 +22,14 @@ from symbolizer.source_text.roots import SOURCE_ENDINGS
 MEDIA_TYPE: Final = "application/x-tar"
 MOST_FILES: Final = 200_000
 CHILD_BYTES: Final = 256 << 20
-"""Of address space, in which a child reads the headers of one archive; it imports no numpy."""
+"""Address space of the child that reads the headers of one archive; it imports no numpy."""
 _CHILD_SECONDS: Final = 60
-"""CPU time; the clock on the wall may run three times as long. 200,000 members took 9 s, 21 s with a PAX header each."""
+"""CPU time; the wall-clock limit is three times as long. 200,000 members took 9 s, 21 s with a PAX header each."""
 _SKIPPED: Final = frozenset({".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv"})
 
 
 def source_files(folder: Path) -> Iterator[Path]:
-    """The source files below a folder, by their endings; links to folders are not followed."""
+    """The source files below a folder, by their suffixes; links to folders are not followed."""
     for parent, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in _SKIPPED)
         for name in sorted(names):
@@ -41,9 +41,9 @@ def source_files(folder: Path) -> Iterator[Path]:
 def pack(
     files: list[Path], folder: Path, built_at: PurePosixPath, target: IO[bytes], packed: Callable[[int], None]
 ) -> int:
-    """Write the files as an archive, named as if `folder` lay at `built_at`; how many were taken.
+    """Write the files as an archive with names as if `folder` lay at `built_at`; returns the number of files written.
 
-    Those over the limit of one file are left out. `packed` is told the number so far. Raises OSError.
+    Files above the size limit are left out. `packed` is called with the number so far. Raises OSError.
     """
     count = 0
     with tarfile.open(fileobj=target, mode="w", format=tarfile.PAX_FORMAT) as archive:
@@ -66,10 +66,10 @@ def unpack(
     memory_bytes: int = CHILD_BYTES,
     cpu_seconds: int = _CHILD_SECONDS,
 ) -> Iterator[tuple[str, bytes]]:
-    """(path, text) of each file of an archive, which a child process lists.
+    """(path, content) of each file of an archive; a child process lists it.
 
-    Raises `UnusableFile` for one that is none or breaks a limit, OSError if it cannot be opened. Ends the child and
-    yields nothing when `stopping`.
+    Raises `UnusableFile` for a file that is no archive or exceeds a limit, OSError if it cannot be opened. Ends the
+    child and yields nothing when `stopping` is true.
     """
     with OpenedFile(archive) as content:
         for line in _listed(content, stopping, memory_bytes, cpu_seconds).splitlines():

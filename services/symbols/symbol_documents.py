@@ -1,4 +1,4 @@
-"""Rows of the repository of symbols as the dictionaries that become JSON; `services.api.symbol_models` describes them."""
+"""Rows of the repository of symbols as JSON documents; `services.api.symbol_models` describes them."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -20,7 +20,7 @@ Json = dict[str, Any]
 
 
 def terms(service: SymbolService, *, allowed: bool) -> Json:
-    """What may be uploaded."""
+    """The limits on uploads, and whether the caller may upload."""
     return {"allowed": allowed, "largest_bytes": service.largest_bytes}
 
 
@@ -49,7 +49,7 @@ def known(service: SymbolService, files: Iterable[DebugFile], *, allowed: bool) 
 
 
 def reprocessing(row: Reprocessing) -> Json:
-    """A reprocessing and how far it is."""
+    """A reprocessing and its progress."""
     return {
         "id": row.reprocessing_id,
         "key": row.binary_key,
@@ -130,7 +130,7 @@ def removed(row: DebugFile) -> Json:
 
 
 def _notes(done: Uploaded) -> list[str]:
-    """What the one who uploaded should know."""
+    """Notes for the uploader."""
     found, added = done.inspection, done.added
     notes = []
     if found.quality == Quality.NONE and found.kind in NAMING:

@@ -1,4 +1,4 @@
-"""Files worth uploading: those that were named, and those below a folder that say anything about code."""
+"""Files worth uploading: named files, and the useful ones below folders."""
 
 import os
 import stat
@@ -16,7 +16,7 @@ _TYPE: Final = slice(16, 18)
 _RELOCATABLE: Final = 1
 _CORE: Final = 4
 _LOADED_LATER: Final = (".ko", ".ko.debug", ".dwo")
-"""Relocatable files that are more than a step of a build: kernel modules and split DWARF."""
+"""Suffixes of relocatable files that are more than a build's intermediate results: kernel modules and split DWARF."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,21 +29,20 @@ class LocalFile:
 
     @property
     def name(self) -> str:
-        """What the repository calls it."""
+        """The file's name in the repository."""
         return sentence(self.path.name)
 
     def sha256(self) -> bytes:
-        """Of its content; reads all of it. Raises OSError."""
+        """SHA-256 of its content; reads all of it. Raises OSError."""
         with self.path.open("rb") as file:
             return file_digest(file, "sha256").digest()
 
 
 def files_at(paths: Sequence[Path], *, recursive: bool) -> Iterator[LocalFile]:
-    """What to upload: every file that is named, and of folders those that look useful; each once.
+    """The files to upload: every named file, and the useful ones below named folders; each once.
 
-    Links to files are followed, links to folders are not. A named file is taken whatever it is:
-    whoever named it should hear why it is of no use. Raises `UnusableFile` for one that is not there,
-    and for a folder unless `recursive`.
+    Links to files are followed, links to folders are not. A named file is included even if it is useless: its upload
+    then reports why. Raises `UnusableFile` for a missing file, and for a folder unless `recursive`.
     """
     seen: set[tuple[int, int]] = set()
     for named in paths:
@@ -62,7 +61,7 @@ def files_at(paths: Sequence[Path], *, recursive: bool) -> Iterator[LocalFile]:
 
 
 def is_useful(path: Path) -> bool:
-    """Whether a file may say something about code that runs: an ELF file that is no object file and no core dump."""
+    """Whether a file may contain symbols of running code: an ELF file, but no object file or core dump."""
     try:
         with path.open("rb") as file:
             head = file.read(20)
@@ -79,10 +78,10 @@ def _below(folder: Path, seen: set[tuple[int, int]]) -> Iterator[LocalFile]:
         folders.sort()
         for name in sorted(names):
             try:
-                path = Path(parent, name).resolve(strict=True)  # a link's own name says nothing of the file
+                path = Path(parent, name).resolve(strict=True)  # a link's name may differ from its file's
                 found = path.stat()
             except (OSError, RuntimeError):
-                continue  # a link that leads nowhere or to itself, or a file that has just gone
+                continue  # a dangling or circular link, or a file removed just now
             if stat.S_ISREG(found.st_mode) and is_useful(path):
                 yield from _once(path, found, seen)
 

@@ -1,8 +1,7 @@
-"""What is done with the repository of symbols, whoever asks: the HTTP API, or a command on this machine.
+"""Operations on the repository of symbols, for the HTTP API and for commands on this machine.
 
-A file is inspected in a process of its own before anything of it is believed, then stored as a
-candidate of the binary it says it belongs to. Naming functions and ingestion captures again is the
-workers' business: they are told.
+A separate process inspects each file. The file is then stored as a candidate of the binary whose key it contains.
+Workers name functions and reprocess captures when they are notified.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -39,49 +38,50 @@ from symbolizer.source_text.text import NotNow, SourceText, SourceTexts
 from symbolizer.sources.source import Missing
 
 Announce = Callable[[str, str], None]
-"""Tells a worker that the symbols of the binary with this key changed, and how; may raise what the broker's client does."""
+"""Notifies a worker of changed symbols: the binary's key and the reason. May raise exceptions of the broker's client.
+"""
 
 DEFAULT_LARGEST: Final = 8 << 30
 MAX_FILES_PER_QUERY: Final = 100
-"""Files that may be asked about at once."""
+"""Files in one query."""
 MAX_LISTED: Final = 1000
 MOST_SECONDS: Final = 3600
-"""For storing the sources of one archive."""
+"""Limit for storing the sources of one archive."""
 _STATEMENT_MS: Final = 30_000
 
 
 @dataclass(frozen=True, slots=True)
 class ListingQuery:
-    """Which binaries a list has, and in which order."""
+    """The filter and order of a list of binaries."""
 
     which: Which = Which.MISSING
     order: Order = Order.CPU
     find: str = ""
-    """A part of name, path or key."""
+    """A part of the name, path or key."""
     limit: int = 100
     offset: int = 0
     days: int = 1
-    """Of samples that count."""
+    """Only samples of this many past days count."""
 
 
 @dataclass(frozen=True, slots=True)
 class Uploaded:
-    """What an upload was found to be, and what became of it."""
+    """The inspection of an upload, and its effect."""
 
     inspection: Inspection
     added: Added
     is_seen: bool
-    """A capture holds the binary."""
+    """A capture contains the binary."""
     unnamed: int
-    """Functions of it that had no name from debug information when the file came."""
+    """Its functions without a name from debug information when the file arrived."""
     reprocessing_before: int
-    """The binary's newest reprocessing until then; 0: none."""
+    """The binary's newest reprocessing before the upload; 0: none."""
     lacks: str
-    """Which other file it needs and nobody has brought, a sentence; '' if none."""
+    """A missing file that the upload needs, a sentence; '' if none."""
 
 
 class SymbolService:
-    """The repository of symbols, for people. Safe to share between threads."""
+    """The repository of symbols. Safe to share between threads."""
 
     def __init__(
         self,
@@ -92,9 +92,10 @@ class SymbolService:
         announce: Announce | None = None,
         largest_bytes: int = DEFAULT_LARGEST,
     ) -> None:
-        """The engine stays its owner's. `texts` finds sources that nobody uploaded, too; `announce` None: there is no broker.
+        """The caller keeps ownership of the engine.
 
-        `largest_bytes`: of one file, unpacked.
+        `texts` also finds sources that were not uploaded. `announce` None: no broker. `largest_bytes`: of one file,
+        decompressed.
         """
         self.engine = engine
         self.archive = archive
@@ -103,14 +104,14 @@ class SymbolService:
         self._announce = announce
 
     def known(self, sha256s: Iterable[bytes]) -> dict[bytes, list[DebugFile]]:
-        """Which of these files are there already, by SHA-256."""
+        """The files that are stored, by SHA-256."""
         with self.engine.connect() as connection:
             return candidates.known(connection, sha256s)
 
     def add(self, path: Path, *, name: str, uploaded_by: str = "") -> Uploaded:
-        """Store a file as a candidate of the binary it belongs to, and tell the workers.
+        """Store a file as a candidate of its binary, and notify the workers.
 
-        Raises `UnusableFile`, and what `storage.symbols.candidates.add` does.
+        Raises `UnusableFile`, and what `storage.symbols.candidates.add` raises.
         """
         found = inspect_in_child(path)
         if isinstance(found, NotInspected):
@@ -151,7 +152,7 @@ class SymbolService:
         return done
 
     def remove(self, key: str, sha256: bytes) -> DebugFile:
-        """Forget a candidate, and have captures that it may have named reprocessed. Raises `UnknownDebugFile`."""
+        """Remove a candidate, and have captures reprocessed that it may have named. Raises `UnknownDebugFile`."""
         with self.engine.begin() as connection:
             file = candidates.find(connection, key, sha256)
             candidates.remove(connection, key, sha256)
@@ -159,14 +160,14 @@ class SymbolService:
             keys = sorted({key} | caches.made_of(connection, sha256))
             for changed in keys:
                 if find_binary(connection, changed) is not None:
-                    # That is what workers hear of, too: they remember the file's names no longer.
+                    # This notifies workers, too: they drop the file's names.
                     reprocessing.begin(connection, changed, why=why, nameless=False)
         for changed in keys:
             self._announce_change(changed, why)
         return file
 
     def listing(self, query: ListingQuery) -> SymbolsPage:
-        """Binaries by what they hide. Raises `BadSelection`."""
+        """Binaries by their unnamed samples. Raises `BadSelection`."""
         with self._snapshot() as connection:
             return missing_symbols.read_symbols(
                 connection,
@@ -191,11 +192,11 @@ class SymbolService:
     def add_sources(
         self, key: str, archive: Path, *, stopping: Callable[[], bool] = lambda: False
     ) -> dict[str, Any]:
-        """Store the files of a tar archive as what the binary was built from; `SourcesAnswer`.
+        """Store the files of a tar archive as the sources of the binary; `SourcesAnswer`.
 
-        Those whose names cannot be stored are skipped, and counted; of an archive that is cut or damaged none is
-        stored. Raises `UnusableFile`, also when storing them takes more than `MOST_SECONDS`; `QuestionDropped` between
-        two files once `stopping`; and what `put_source` does.
+        Files with names that cannot be stored are skipped and counted. A truncated or damaged archive stores no file.
+        Raises `UnusableFile`, also when storing takes more than `MOST_SECONDS`; `QuestionDropped` between two files
+        once `stopping` is true; and what `put_source` raises.
         """
         checked(key)
         files = size = skipped = 0
@@ -209,20 +210,22 @@ class SymbolService:
                 )
             try:
                 source_path(path)
-            except BadKey:  # debug information states no such name either
+            except BadKey:  # debug information contains no such name either
                 skipped += 1
                 continue
             sources.put_source(self.engine, self.archive, key, path, content)
             files += 1
             size += len(content)
         if stopping():
-            raise QuestionDropped(f"Whoever sent the sources has gone; the first {files:,} files are stored.")
+            raise QuestionDropped(
+                f"The client that sent the sources has disconnected; the first {files:,} files are stored."
+            )
         return {"key": key, "files": files, "bytes": size, "skipped": skipped}
 
     def source(self, key: str, path: str) -> SourceText:
         """The text of a source file that the binary was built from. Raises `NoSuchSymbols`, `NotYet`.
 
-        Of other paths nothing is said: below a checkout lie files that are not for everybody who sees profiles.
+        Other paths are refused: a checkout may contain files that must not be shown to every viewer of profiles.
         """
         with self.engine.connect() as connection:
             seen = find_binary(connection, checked(key))
@@ -240,12 +243,12 @@ class SymbolService:
         return found
 
     def reprocessings(self) -> list[Reprocessing]:
-        """Those under way first, then the latest."""
+        """Those in progress first, then the latest."""
         with self.engine.connect() as connection:
             return reprocessing.progress(connection)
 
     def _announce_change(self, key: str, why: str) -> None:
-        """Have a worker name the functions now; where none can be told the collector's sweep does it, later."""
+        """Notify a worker to name the functions now; if that fails, the collector's sweep does it later."""
         if self._announce is None:
             return
         try:
@@ -283,7 +286,7 @@ def _lacks(connection: Connection, found: Inspection) -> str:
 
 
 def _variant(table: Path, name: str) -> str:
-    """Which modules a kernel's table is of: there is one for each set of them. Raises `UnusableFile`."""
+    """The module set of a kernel's symbol table, which has a variant for each set. Raises `UnusableFile`."""
     try:
         with table.open("rb") as file:
             return read_kernel_of_table(file).module_set

@@ -60,7 +60,7 @@ def recognised(row: AnswerJson) -> str:
 
 
 def progress(reprocessing: AnswerJson) -> str:
-    """Progress of ingesting captures again with better symbols."""
+    """Progress of reprocessing captures with better symbols."""
     parts = []
     if reprocessing["renamed"]:
         parts.append(
@@ -76,7 +76,7 @@ def progress(reprocessing: AnswerJson) -> str:
 
 
 def listing(answer: AnswerJson) -> RenderableType:
-    """Binaries by the CPU time that they hide."""
+    """Binaries by the CPU time of their unnamed code."""
     table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
     table.add_column("hides", justify="right", no_wrap=True, width=8)
     table.add_column("95 %", justify="right", no_wrap=True, width=13, style="dim")
@@ -201,5 +201,5 @@ def _state(row: AnswerJson) -> str:
 
 
 def first_sentence(text: str) -> str:
-    """The sentence with the reason; the others list where symbols were searched."""
+    """The first sentence, which is the reason; the others list where symbols were searched."""
     return text.partition(". ")[0].rstrip(".") + "." if text else ""

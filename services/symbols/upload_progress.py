@@ -16,11 +16,11 @@ from storage.symbols.keys import sentence
 
 Json = dict[str, Any]
 _KNOWN_SHOWN: Final = 20
-"""Lines for files that were stored already: a build of thousands is summed up after these."""
+"""Lines for files that were stored already; further ones are only counted, since a build may have thousands."""
 
 
 class _Bar(Sending):
-    """The file under way."""
+    """The progress bar of the current file."""
 
     def __init__(self, progress: Progress, files: int) -> None:
         self._progress = progress
@@ -36,7 +36,7 @@ class _Bar(Sending):
         self._progress.update(self._bytes, completed=count)
 
     def done(self) -> None:
-        """One more file."""
+        """Count one more file."""
         self._progress.update(self._bytes, visible=False)
         self._progress.advance(self._files)
 
@@ -44,7 +44,7 @@ class _Bar(Sending):
 def show_uploads(
     access: SymbolAccess, files: Sequence[LocalFile], console: Console
 ) -> list[Known | Sent | Refused]:
-    """Upload and print a line for each; what became of each."""
+    """Upload and print a line for each; returns the results."""
     events: list[Known | Sent | Refused] = []
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
@@ -64,7 +64,7 @@ def show_uploads(
 def show_consequences(
     access: SymbolAccess, answers: Sequence[Json], console: Console, *, seconds: float
 ) -> None:
-    """Follow the effects of uploads, and print them."""
+    """Follow the effects of uploads and print them."""
     shown: set[str] = set()
     last: Followed | None = None
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
@@ -98,7 +98,7 @@ def _print(console: Console, event: Known | Sent | Refused) -> None:
     name = sentence(str(event.file.path))
     match event:
         case Refused():
-            # The reason commonly begins with the name that was sent.
+            # The reason often begins with the file's name, which the line has already.
             why = sentence(event.why.removeprefix(f"{event.file.name}: "))
             console.print(Text(f"✗ {name}: {why}", style="red"), soft_wrap=True)
         case Known():

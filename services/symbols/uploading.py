@@ -1,7 +1,7 @@
-"""Uploading files and following what comes of them: what the command does, told as events.
+"""Uploads files and follows the effects, as events.
 
-Files that are stored already are found out first, by their SHA-256, a hundred at a time; only the others
-are sent. One that is refused stops none of the others.
+Files that are stored already are found by their SHA-256, a hundred at a time, and are not sent. A refused file does not
+stop the others.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,21 +21,21 @@ Json = dict[str, Any]
 _ASKED_AT_ONCE: Final = 100
 _POLL_S: Final = 0.5
 _FORBIDDEN: Final = frozenset({0, 401, 403})
-"""Answers that will be the same for every file: not reached, not signed in, not allowed."""
+"""Statuses that are the same for every file: not reached, not signed in, not allowed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A file is stored already."""
+    """A file that is stored already."""
 
     file: LocalFile
     rows: Sequence[Json]
-    """`SymbolFile`s: one for each binary it is of."""
+    """`SymbolFile`s, one for each binary that it belongs to."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """A file was taken."""
+    """A file that was accepted."""
 
     file: LocalFile
     answer: Json
@@ -44,26 +44,26 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A file was not."""
+    """A file that was refused."""
 
     file: LocalFile
     why: str
 
 
 class Sending:
-    """Somebody who watches bytes go; does nothing."""
+    """Observer of an upload's progress; does nothing."""
 
     def begin(self, file: LocalFile) -> None:
-        """This file is next."""
+        """The upload of this file begins."""
 
     def sent(self, count: int) -> None:
-        """So many bytes of it have been read."""
+        """`count` bytes of it have been read."""
 
 
 def upload(
     access: SymbolAccess, files: Iterable[LocalFile], watch: Sending | None = None
 ) -> Iterator[Known | Sent | Refused]:
-    """Upload what is not stored yet; one event for each file. Raises ApiRefused where no file can be taken."""
+    """Upload the files that are not stored yet; one event per file. Raises ApiRefused if no file can be accepted."""
     watch = watch or Sending()
     remaining = iter(files)
     while batch := list(islice(remaining, _ASKED_AT_ONCE)):
@@ -81,7 +81,7 @@ def upload(
             )
         rows: dict[bytes, list[Json]] = {}
         for row in answer["files"]:
-            if row["rejected"] is None:  # one that was rejected is brought again to be used
+            if row["rejected"] is None:  # a rejected file is uploaded again, which restores it
                 rows.setdefault(bytes.fromhex(row["sha256"]), []).append(row)
         for digest, file in digests.items():
             if digest in rows:
@@ -111,21 +111,21 @@ def _sent(access: SymbolAccess, file: LocalFile, watch: Sending) -> Sent | Refus
 
 @dataclass(slots=True)
 class Followed:
-    """What uploads changed, by the keys of their binaries; filled by `follow`."""
+    """The effects of uploads, by the keys of their binaries; filled by `follow`."""
 
     waiting: set[str]
-    """No worker has said anything about these yet."""
+    """Binaries without a reprocessing since the upload."""
     reprocessings: dict[str, Json] = field(default_factory=dict)
-    """Their reprocessings, as far as they have come."""
+    """Their reprocessings at the latest progress."""
 
     @property
     def left(self) -> int:
-        """Captures that are still to be reprocessed."""
+        """Captures still to be reprocessed."""
         return sum(one["left"] for one in self.reprocessings.values())
 
     @property
     def captures(self) -> int:
-        """Captures that are reprocessed, in all."""
+        """Captures to be reprocessed, in all."""
         return sum(one["captures"] for one in self.reprocessings.values())
 
     @property
@@ -135,9 +135,9 @@ class Followed:
 
 
 def follow(access: SymbolAccess, answers: Sequence[Json], *, seconds: float) -> Iterator[Followed]:
-    """How far the consequences of these uploads are, again and again until all is done or the time is over.
+    """The progress of the uploads' effects, polled until all are finished or the time is over.
 
-    Nothing follows from a file for a binary that no capture holds, or that is not the best of its binary.
+    A file has no effect if no capture contains its binary, or if it is not the best of its binary.
     """
     before = {
         answer["file"]["key"]: answer["reprocessing_before"]
@@ -151,7 +151,7 @@ def follow(access: SymbolAccess, answers: Sequence[Json], *, seconds: float) -> 
             try:
                 last = access.show(key)["binary"]["reprocessing"]
             except ServiceError:
-                continue  # the file was removed meanwhile, or the API is away for a moment
+                continue  # the file was removed meanwhile, or the API is briefly unavailable
             if last is not None and last["id"] > before[key]:
                 followed.waiting.discard(key)
                 followed.reprocessings[key] = last

@@ -1,1 +1,1 @@
-"""How answers look in a terminal, a view a module; `services.views.terminal` has what they share."""
+"""Answers as terminal output: one view per module; `services.views.terminal` has the shared parts."""

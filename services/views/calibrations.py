@@ -1,4 +1,4 @@
-"""Figures of platforms for a terminal."""
+"""Calibrated figures of platforms for a terminal."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from storage.calibrations import Calibration, Kind
 
 
 def meaning(figure: Calibration) -> str:
-    """What a figure says, a sentence."""
+    """The meaning of a figure, a sentence."""
     if figure.kind is Kind.MEMORY_LATENCY:
         return "what a load takes that misses every cache."
     if figure.kind is Kind.MEMORY_BANDWIDTH:
@@ -21,12 +21,12 @@ def meaning(figure: Calibration) -> str:
 
 
 def subject(figure: Calibration) -> str:
-    """What it is the figure of."""
+    """The subject of a figure: its kind, platform and application."""
     return f"{figure.kind} of {figure.platform}{f' for {figure.workload}' if figure.workload else ''}"
 
 
 def worded(figure: Calibration) -> str:
-    """With its unit, and its interval if it has one."""
+    """A figure with its unit, and its interval if it has one."""
     value = _value(figure.kind, figure.value)
     if figure.lo is None or figure.hi is None:
         return value
@@ -34,7 +34,7 @@ def worded(figure: Calibration) -> str:
 
 
 def replaced(before: Sequence[Calibration], after: Sequence[Calibration]) -> list[str]:
-    """A sentence for each figure that somebody gave and a measured one takes the place of."""
+    """A sentence for each given figure that a measured one replaces."""
     given = {(old.kind, old.platform, old.workload): old for old in before if not old.measured}
     found = [given.get((new.kind, new.platform, new.workload)) for new in after if new.measured]
     return [
@@ -49,7 +49,7 @@ def _value(kind: Kind, value: float) -> str:
 
 
 def table(figures: Sequence[Calibration]) -> Table:
-    """One row a figure."""
+    """One row per figure."""
     rows = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("kind", "platform", "application", "figure", "95 %", "from"):
         rows.add_column(heading, justify="right" if heading == "figure" else "left", overflow="fold")

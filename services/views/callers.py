@@ -12,12 +12,12 @@ from services.views.terminal import share
 
 AnswerJson = Mapping[str, Any]
 _SMALLEST = 0.01
-"""Share of the function below which a node of a tree is not drawn."""
+"""Nodes of a tree below this share of the function are not drawn."""
 _DEEPEST = 12
 
 
 def callers(answer: AnswerJson) -> RenderableType:
-    """Who calls the functions and whom they call, of what `/api/v1/callers` answers."""
+    """The callers and callees in the answer of `/api/v1/callers`."""
     if not answer["functions"]:
         return Text("No stack of the selection has such a function.")
     parts: list[RenderableType] = [_itself(answer)]
@@ -38,7 +38,7 @@ def callers(answer: AnswerJson) -> RenderableType:
 
 
 def trees(answer: AnswerJson) -> RenderableType:
-    """All steps: callers of callers, and callees of callees, down to a hundredth of the function."""
+    """All steps: callers of callers and callees of callees, down to a hundredth of the function."""
     if not answer["functions"]:
         return callers(answer)
     above = _drawn(answer["above"], "callers, and their callers")
@@ -58,7 +58,7 @@ def _itself(answer: AnswerJson) -> Text:
 
 
 def _side(rows: Sequence[AnswerJson], title: str, no_function: str) -> Table:
-    """`of it`: share of the function's total, then its share of the selection."""
+    """One side's rows. The column `of it` is a share of the function's total, `total` one of the selection."""
     table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
     table.add_column("of it", justify="right", no_wrap=True, width=8)
     table.add_column("total", justify="right", no_wrap=True, width=8)

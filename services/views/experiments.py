@@ -10,7 +10,7 @@ from services.views.reports.report_envelope import AnswerJson, amount, columns
 
 
 def listing(sets: Sequence[AnswerJson]) -> Table:
-    """One row a platform of a set."""
+    """One row per platform of a set."""
     rows = columns(
         "name", "added (UTC)", "alone", "beside", "targets", "platform", wide=("name", "targets", "platform")
     )
@@ -28,7 +28,7 @@ def listing(sets: Sequence[AnswerJson]) -> Table:
 
 
 def stored(found: AnswerJson) -> Group:
-    """What a set holds, by platform."""
+    """The content of a set, by platform."""
     lines = [
         Text(
             f"{found['name']}: {found['alone']:,} runs alone and {found['beside']:,} beside others, "
@@ -44,7 +44,7 @@ def stored(found: AnswerJson) -> Group:
 
 
 def by(found: AnswerJson) -> str:
-    """Who added it, if that is known, to stand behind when."""
+    """The uploader, if known, as a suffix of the time."""
     return f" by {found['added_by']}" if found["added_by"] else ""
 
 

@@ -11,12 +11,12 @@ from services.views.terminal import share
 
 AnswerJson = Mapping[str, Any]
 _SHORT = 12
-"""Hexadecimal digits of a hash that is shown."""
+"""Hexadecimal digits of a hash in the output."""
 _MOST_BUILDS = 3
 
 
 def lines(answer: AnswerJson) -> RenderableType:
-    """The lines of `/api/v1/lines`, a table for each version of a file."""
+    """The lines of `/api/v1/lines`, one table for each version of a file."""
     if not answer["functions"]:
         return Text("No stack of the selection has such a function or file.")
     itself = answer["itself"]
@@ -32,7 +32,7 @@ def lines(answer: AnswerJson) -> RenderableType:
         parts.append(Text(f"{left:,} more lines", style="dim"))
     if answer["without_line"] and itself["self"]:
         unknown = share(answer["without_line"] / itself["self"])
-        parts.append(Text(f"Of {unknown} of the self nobody knows the line.", style="dim"))
+        parts.append(Text(f"Of {unknown} of the self, the line is unknown.", style="dim"))
     return Group(*parts)
 
 

@@ -1,4 +1,4 @@
-"""The units a person may want a table in: all of them follow from the API's answer."""
+"""Units of a table's numbers, all computed from the API's answer."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,14 +7,14 @@ from typing import Any
 
 AnswerJson = Mapping[str, Any]
 EVERYTHING = "{}"
-"""A selection without matchers, as answers write it."""
+"""A selection without matchers in an answer."""
 _HOUR_S = 3600
 _NOTHING = 1e-6
 _NARROW = 0.002
 
 
 class Measure(StrEnum):
-    """What a table's numbers say."""
+    """The unit of a table's numbers."""
 
     SHARE = "share"
     SAMPLES = "samples"
@@ -26,19 +26,19 @@ class Measure(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A number and, where it is an estimate, its interval; None: not known."""
+    """A number, with its interval if it is an estimate; None: unknown."""
 
     value: float | None
     lo: float | None = None
     hi: float | None = None
 
     def text(self, measure: Measure) -> tuple[str, str]:
-        """The number and its interval as people read them, the interval without a unit."""
+        """The number with its unit, and its interval without one."""
         if self.value is None:
             return "–", ""
         bounds = [self.value] if self.lo is None or self.hi is None else [self.value, self.lo, self.hi]
         if measure is Measure.SHARE:
-            # An interval that both ends round alike in would say that nothing is left to chance.
+            # Both ends of a narrow interval would round to the same number, as if it had no width.
             digits = 2 if len(bounds) > 1 and bounds[2] - bounds[1] < _NARROW else 1
             value, *interval = (f"{100 * bound:.{digits}f}" for bound in bounds)
             return f"{value} %", "–".join(interval)
@@ -49,10 +49,10 @@ class Figure:
 def figure(
     row: AnswerJson, part: str, measure: Measure, answer: AnswerJson, price_per_core_hour: float | None
 ) -> Figure:
-    """A row's `part` ("self" or "total") in a measure; without a random design what was observed.
+    """A row's `part` ("self" or "total") in a measure; without a random design as observed.
 
-    Machines are not known where label matchers make shares those of a part of the fleet: nobody has
-    counted that part's machines.
+    The number of machines is unknown with label matchers: shares then refer to a part of the fleet whose machines are
+    not counted.
     """
     totals = answer["totals"]
     share = Figure(row[f"{part}_share"], row.get(f"{part}_lo"), row.get(f"{part}_hi"))

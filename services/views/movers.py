@@ -1,4 +1,4 @@
-"""What moved between two selections, in a terminal."""
+"""The movers of two selections, in a terminal."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,9 +14,9 @@ _NONE = "(none)"
 
 
 def movers(answer: AnswerJson) -> RenderableType:
-    """The movers and their causes, of what `/api/v1/movers` answers."""
+    """The movers and their causes in the answer of `/api/v1/movers`."""
     if answer["unsaid"] is not None:
-        return Text(f"Nothing can be said to have moved. {answer['unsaid']['detail']}")
+        return Text(f"No mover is reported. {answer['unsaid']['detail']}")
     lines: list[RenderableType] = []
     if answer["movers"]:
         lines.append(_table(answer))
@@ -46,7 +46,7 @@ def movers(answer: AnswerJson) -> RenderableType:
 
 
 def cause(mover: AnswerJson) -> Text:
-    """Why a row moved, in one line: what explains how much of it, or why that is not known."""
+    """A row's cause in one line: the label and its part of the change, or the reason why the cause is unknown."""
     if mover["unsaid"] is not None:
         return Text(
             "" if mover["unsaid"]["reason"] == "not_asked" else mover["unsaid"]["detail"], style="dim"

@@ -18,13 +18,16 @@ _NOTHING = "·"
 
 
 def series(answer: AnswerJson) -> RenderableType:
-    """The whole step by step, and how each row's share went, of steps and points as rows (`services.api.profiles.series.series_document`)."""
+    """The whole step by step, and the course of each row's share.
+
+    The answer has steps and points as rows (`services.api.profiles.series.series_document`).
+    """
     whole = next(line["points"] for line in answer["lines"] if line["role"] == "whole")
     parts: list[RenderableType] = [_steps(answer["steps"], whole)]
     if any(step["partial"] for step in answer["steps"]):
         parts.append(Text("* a part of the step only", style="dim"))
     if any(step["too_few_ingested"] for step in answer["steps"]):
-        parts.append(Text("… too few of the step's visits have ingested yet", style="dim"))
+        parts.append(Text("… too few of the step's visits have been ingested yet", style="dim"))
     if any(map(_is_bound, whole)):
         parts.append(Text("≤ none of the step's visits saw any of it: at most so much (95 %)", style="dim"))
     rows = [line for line in answer["lines"] if line["role"] != "whole"]
@@ -52,7 +55,7 @@ def _steps(steps: Sequence[AnswerJson], points: Sequence[AnswerJson]) -> Table:
         for step, point, value in zip(steps, points, values, strict=True)
     ]
     for heading, texts in zip(headings, zip(*rows, strict=True), strict=True):
-        # Where there is little room the bars get shorter: a number that is cut is another number.
+        # In a narrow terminal the bars shrink: a truncated number would be a wrong one.
         justify: JustifyMethod = "left" if heading == "UTC" else "right"
         style = "dim" if heading in {"95 %", ""} else None
         table.add_column(heading, justify=justify, no_wrap=True, style=style, min_width=max(map(len, texts)))
@@ -73,7 +76,7 @@ def _interval(point: AnswerJson) -> str:
 
 
 def _is_bound(point: AnswerJson) -> bool:
-    """Nothing was seen, and there may be some all the same."""
+    """No visit saw any of it, so the interval's end is an upper bound."""
     return point["cores"] is not None and not point["units"]
 
 
@@ -109,7 +112,7 @@ def _rows(rows: Sequence[AnswerJson]) -> Table:
 
 
 def sparkline(values: Sequence[float | None]) -> str:
-    """A character for each value, from 0 to the largest; a dot where there is none."""
+    """A character for each value, from 0 to the largest; a dot for None."""
     most = max((value for value in values if value is not None), default=0.0)
 
     def drawn(value: float | None) -> str:

@@ -1,4 +1,4 @@
-"""Shared code, and who uses a function, in a terminal."""
+"""Shared code and the users of a function, in a terminal."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,7 +13,7 @@ AnswerJson = Mapping[str, Any]
 
 
 def shared_code(answer: AnswerJson, *, own: bool = True) -> RenderableType:
-    """What is cold in each program and hot across the fleet, of what `/api/v1/shared-code` answers."""
+    """The code of `/api/v1/shared-code`: cold in each program and hot across the fleet."""
     if not answer["rows"]:
         return Text("Nothing is shared by so many applications and cold in each of them.")
     priced = answer["price_per_core_hour"] is not None
@@ -49,9 +49,9 @@ def shared_code(answer: AnswerJson, *, own: bool = True) -> RenderableType:
 
 
 def users(answer: AnswerJson) -> RenderableType:
-    """Who still uses a function, of what `/api/v1/shared-code/users` answers."""
+    """The users of a function in the answer of `/api/v1/shared-code/users`."""
     unseen = answer["unseen_hi"]
-    # Not whoever is not listed: the list may be cut.
+    # The bound does not cover all applications missing from the list: the list may be cut.
     who = "An application that" if list(answer["by"]) == ["application"] else "What"
     rare = (
         [] if unseen is None else [Text(f"{who} no visit saw has below {100 * unseen:.2g} %.", style="dim")]

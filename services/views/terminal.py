@@ -1,7 +1,6 @@
-"""How answers of the API look in a terminal.
+"""Answers of the API as terminal output.
 
-Input is what `/api/v1/table` and `/api/v1/status` answer, so that terminal and browser show the
-same figures.
+The input is the answers of `/api/v1/table` and `/api/v1/status`, so terminal and browser show the same figures.
 """
 
 from collections.abc import Mapping
@@ -15,14 +14,15 @@ from services.views.measures import EVERYTHING, Figure, Measure, figure
 
 AnswerJson = Mapping[str, Any]
 _WELL_COVERED = 0.95
-"""Share of time or machine-time above which a gap is not worth a word."""
+"""Share of time or machine-time above which a gap is not mentioned."""
 
 _STRAIGHT = -0.45
-"""Slope up to which distances fall nearly as 1/√samples."""
+"""Slopes up to this mean that distances fall nearly as 1/√samples."""
 _TAIL = "many rows have few samples: more samples bring less than their root"
 
 FIRST = Text(
-    "The first captures are being taken; the first of a new machine ingests after about 20 s …", style="dim"
+    "The first captures are being taken; the first of a new machine is ingested after about 20 s …",
+    style="dim",
 )
 
 
@@ -33,14 +33,13 @@ def top_table(
     measure: Measure = Measure.SHARE,
     price_per_core_hour: float | None = None,
 ) -> RenderableType:
-    """Table of the top_table rows, most self first, with what is not shown as the last line.
+    """Table of the heaviest rows by self; the last line counts the rows not shown.
 
-    An interval stands beside each number that is an estimate; a question mark says that few visits
-    contribute to it.
+    Each estimate has its interval; a question mark marks one from few visits.
     """
     totals = answer["totals"]
     estimated = totals.get("design") == "random" and measure is not Measure.SAMPLES
-    # Fixed widths: left to itself, rich gives a long name the room of the numbers.
+    # Fixed widths: otherwise rich gives the width of the numbers to a long name.
     table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
     table.add_column("self", justify="right", no_wrap=True, width=7)
     table.add_column(
@@ -76,7 +75,7 @@ def top_table(
 
 
 def sides(answer: AnswerJson) -> RenderableType:
-    """What stands behind each of two selections that are compared: its times, matchers and totals."""
+    """The times, matchers and totals of both selections of a comparison."""
     return Group(
         Text.assemble(f"now   {_of(answer['selection'])}: ", totals_line(answer)),
         Text.assemble(f"base  {_of(answer['base'])}: ", _totals(answer["base_totals"])),
@@ -84,15 +83,15 @@ def sides(answer: AnswerJson) -> RenderableType:
 
 
 def level_of(answer: AnswerJson) -> str:
-    """Of a comparison's intervals: `95 %`, `99.98 %`."""
+    """The level of a comparison's intervals: `95 %`, `99.98 %`."""
     level = answer["interval_level"]
     return "" if level is None else f"{100 * level:.4g} %"
 
 
 def differences(answer: AnswerJson, *, rows: int = 20) -> RenderableType:
-    """Table of two selections' self shares compared; what chance explains is grey.
+    """Table of two selections' self shares; insignificant differences are grey.
 
-    Without samples on one side every row would seem to come or go, so there is no table then.
+    Without samples on one side every row would seem to appear or disappear, so the result is a sentence.
     """
     for what, totals in (("selection", answer["totals"]), ("base", answer["base_totals"])):
         if not totals["samples"]:
@@ -140,9 +139,9 @@ def differences(answer: AnswerJson, *, rows: int = 20) -> RenderableType:
 
 
 def trust(answer: AnswerJson) -> RenderableType:
-    """How far the profile can be trusted as a whole."""
+    """The reliability of the profile as a whole."""
     if answer["entropy"] is None:
-        return Text("Too few visits, or not drawn at random: nothing can be said.")
+        return Text("Too few visits, or not drawn at random: no estimate.")
 
     def measured(name: str) -> str:
         found = answer[name]
@@ -173,7 +172,7 @@ def trust(answer: AnswerJson) -> RenderableType:
             visits = samples / fit["samples_per_visit"]
             needed = f"  within {distance:g}: {samples:,.0f} samples, about {visits:,.0f} visits"
             if fit["visits"] < ingested:
-                # Visits to come will have the selection as rarely as those that came.
+                # Future visits have the selection as rarely as past ones.
                 needed += (
                     f" that have the selection, {visits * ingested / fit['visits']:,.0f} of the campaign"
                 )
@@ -186,7 +185,7 @@ def trust(answer: AnswerJson) -> RenderableType:
 
 
 def totals_line(answer: AnswerJson) -> Text:
-    """One line: how much was sampled, what it says of the fleet, and how much has names and whole stacks."""
+    """One line: samples, the estimate for the fleet, and the shares with names and complete stacks."""
     return _totals(answer["totals"])
 
 
@@ -226,10 +225,10 @@ def _totals(totals: AnswerJson) -> Text:
 
 
 def _nothing_seen(totals: AnswerJson) -> Text:
-    """Who looked in vain, and what there may be all the same: that nobody saw it is no proof that it is nowhere."""
+    """The visits that saw nothing, and the upper bound that follows: unseen is not absent."""
     ingested = totals.get("visits_ingested")
     if not ingested:
-        return Text("No samples have ingested yet.")
+        return Text("No samples have been ingested yet.")
     who = (
         "The only ingested visit saw none of it"
         if ingested == 1
@@ -247,9 +246,9 @@ def _counted(number: float, noun: str) -> str:
 
 
 def status_lines(status: AnswerJson, *, why_follows: bool = False) -> list[Text]:
-    """What a person should know of the running stack; empty while all is well.
+    """Problems of the running stack; empty if there are none.
 
-    `why_follows`: why visits failed is said below, nobody has to ask `fleetprof status` for it.
+    `why_follows`: the output below has the reasons of failed visits, so the line does not refer to `fleetprof status`.
     """
     lines = [
         Text(f"campaign {campaign['name']} is {campaign['state']}: {campaign['why']}", style="bold red")
@@ -288,7 +287,7 @@ def status_lines(status: AnswerJson, *, why_follows: bool = False) -> list[Text]
 
 
 def fleet_lines(status: AnswerJson) -> list[Text]:
-    """How the fleet is covered, and all that is wrong."""
+    """The fleet's coverage and all problems."""
     captures, machines = status["captures"], status["machines"]
     hour = ", ".join(f"{count} {outcome}" for outcome, count in sorted(status["visits"]["last_hour"].items()))
     oldest = captures["oldest_waiting_s"]
@@ -301,7 +300,7 @@ def fleet_lines(status: AnswerJson) -> list[Text]:
         ),
         Text(f"visits of the last hour: {hour or 'none'}"),
         Text(
-            f"captures waiting to ingest: {captures['waiting']}{waits}; once more, with better symbols: {captures['again']}"
+            f"captures waiting to be ingested: {captures['waiting']}{waits}; once more, with better symbols: {captures['again']}"
         ),
         *status_lines(status, why_follows=True),
         *failure_lines(status),
@@ -310,7 +309,7 @@ def fleet_lines(status: AnswerJson) -> list[Text]:
 
 
 def failure_lines(status: AnswerJson, *, most: int = 10) -> list[Text]:
-    """Why visits failed in the last day, most frequent first."""
+    """The reasons of failed visits in the last day, most frequent first."""
     failures = status["visits"]["failures"][:most]
     if not failures:
         return []
@@ -328,7 +327,7 @@ def _failure(failure: AnswerJson) -> Text:
 
 
 def nameless_lines(status: AnswerJson, *, least: float = 0.02, most: int = 4) -> list[Text]:
-    """Which binaries' code has no names, and why, those first that hide most; none below `least`."""
+    """Binaries with nameless code and the reasons, those with most samples first; none below the share `least`."""
     missing = [entry for entry in status["symbols"]["missing"] if entry["share"] >= least][:most]
     lines = [
         Text(
@@ -341,11 +340,11 @@ def nameless_lines(status: AnswerJson, *, least: float = 0.02, most: int = 4) ->
 
 
 def live(answer: AnswerJson, status: AnswerJson, *, rows: int) -> RenderableType:
-    """What `fleetprof up` shows while it runs."""
+    """The screen of `fleetprof up` while it runs."""
     waiting = status["captures"]["waiting"]
     head = totals_line(answer)
     if waiting:
-        head.append(f" · {waiting} captures waiting to ingest", style="yellow")
+        head.append(f" · {waiting} captures waiting to be ingested", style="yellow")
     body: RenderableType = (
         top_table(answer, rows=rows)
         if answer["rows"]
@@ -355,12 +354,12 @@ def live(answer: AnswerJson, status: AnswerJson, *, rows: int) -> RenderableType
 
 
 def share(value: float | None) -> str:
-    """A share as a percentage with one digit, or a dash where it is not known."""
+    """A share as a percentage with one digit, or a dash if unknown."""
     return "–" if value is None else f"{value:.1%}".replace("%", " %")
 
 
 def seconds(value: float | None) -> str:
-    """Seconds with a precision that fits their size, or a dash where the event does not count time."""
+    """Seconds with a precision that fits their size, or a dash if the event does not count time."""
     if value is None:
         return "–"
     return f"{value:,.0f}" if value >= 1000 else f"{value:.2f}"
@@ -375,12 +374,12 @@ def _of(selection: AnswerJson) -> str:
 
 
 def _name(key: Mapping[str, str]) -> tuple[Text, Text]:
-    """What a row is called: its function and binary, or its labels; a line stands behind what it is of."""
+    """A row's name: its function and binary, or its labels; a line number follows its function or file."""
     line = key.get("line", "0")
     of_line = f":{line}" if line != "0" else ""
     if "function" not in key:
         names = [value or "(none)" for name, value in key.items() if name != "line"]
-        if "line" in key:  # behind the file
+        if "line" in key:  # after the file
             place = [name for name in key if name != "line"].index("file")
             names[place] += of_line
         return Text(", ".join(names)), Text("")

@@ -1,17 +1,16 @@
 """Columns of small non-negative integers as bytes.
 
-Strategy: a column of n integers is n bytes, 255 standing for "in the list behind"; that list is one
-of 16-bit numbers, where 65535 stands for "in the last list", of int64. Sample counts and differences
-of ids that were given out together fit a byte nine times in ten; a jump between the ids of one
-program and another's needs 16 bits; zstd level 1 takes a third of what is left. All bytes come first,
-then all 16-bit lists, then the long ones, so a reader that knows n needs no header.
+Strategy: a column of n integers is n bytes, where 255 refers to the next list. That is a list of 16-bit numbers, where
+65535 refers to the last list, of int64. Sample counts, and differences of ids that were assigned together, fit a byte
+nine times in ten. A difference between the ids of two programs needs 16 bits. zstd level 1 then saves a third of the
+bytes. All bytes come first, then all 16-bit lists, then the long ones, so a reader that is given n needs no header.
 
     blob     = format (1 byte) · body
     format   = 1: body is the payload as it is · 2: body is one zstd frame of it
     payload  = u8[n] per column · u16[number of 255s] per column · i64[number of 65535s] per column
 
-`pack_many` and `unpack` handle thousands of blobs at once: Python touches each blob twice (slice,
-compress; decompress, slice), numpy does the rest.
+`pack_many` and `unpack` handle thousands of blobs at once: Python handles each blob twice (slice, compress; decompress,
+slice), numpy does the rest.
 """
 
 import threading
@@ -36,16 +35,16 @@ _WIDTHS: tuple[tuple[np.dtype[Any], int], ...] = (
     (np.dtype("<u2"), _ESCAPE_16),
     (np.dtype("<i8"), _LAST),
 )
-"""Widths a number may have, and what stands for "wider" in each."""
+"""Widths of a number, and the value that means "wider" in each."""
 _LARGEST_ID = (1 << 31) - 1
 _LONGEST = 1 + 2 + 8
 """Bytes of the widest number."""
 _WORTH_COMPRESSING = 48
-"""Bytes of payload below which a zstd frame's own header outweighs what it gains."""
+"""Bytes of payload below which a zstd frame's header takes more than compression saves."""
 
 
 class _Codecs(threading.local):
-    """One compressor and one decompressor a thread: zstandard's are not safe to share."""
+    """One compressor and one decompressor per thread: zstandard's are not thread-safe."""
 
     def __init__(self) -> None:
         self.compressor = zstandard.ZstdCompressor(level=1, write_checksum=False, write_content_size=True)
@@ -56,9 +55,9 @@ _codecs = _Codecs()
 
 
 def pack(columns: Sequence[Ints]) -> bytes:
-    """The blob of equally long columns of integers ≥ 0.
+    """The blob of columns of equal length with integers ≥ 0.
 
-    Raises ValueError for a negative integer: it would be read back as another one.
+    Raises ValueError for a negative integer, which would be decoded as another one.
     """
     size = len(columns[0]) if len(columns) else 0
     return pack_many(columns, np.array([size], np.int64))[0]
@@ -67,7 +66,7 @@ def pack(columns: Sequence[Ints]) -> bytes:
 def pack_many(columns: Sequence[Ints], counts: Ints) -> list[bytes]:
     """The blobs of columns that hold one blob's rows after the other's; the inverse of `unpack`.
 
-    `counts` says how many rows belong to each blob. Raises ValueError as `pack` does.
+    `counts` are the rows of each blob. Raises ValueError as `pack` does.
     """
     bounds = np.concatenate(([0], np.cumsum(counts)))
     levels: tuple[list[_Level], list[_Level], list[_Level]] = ([], [], [])
@@ -90,7 +89,7 @@ def pack_many(columns: Sequence[Ints], counts: Ints) -> list[bytes]:
 
 
 def pack_bytes(column: npt.NDArray[np.uint8], counts: Ints) -> list[bytes]:
-    """The blobs of a column of bytes that holds one blob's rows after the other's; the inverse of `unpack_bytes`."""
+    """The blobs of a column of bytes that holds one blob's rows after the other's; inverse of `unpack_bytes`."""
     source, ends = column.tobytes(), np.cumsum(counts).tolist()
     if len(source) != (ends[-1] if ends else 0):
         raise ValueError("the column has as many rows as the counts say")
@@ -113,7 +112,7 @@ class _Level:
 def unpack(blobs: Sequence[bytes | memoryview], counts: Ints, width: int) -> list[Ints]:
     """The columns of many blobs, each column concatenated over the blobs in order.
 
-    `counts` says how many rows each blob holds, `width` how many columns. Raises CorruptChunk.
+    `counts` are the rows of each blob, `width` is the number of columns. Raises `CorruptChunk`.
     """
     rows = np.asarray(counts, np.int64)
     if len(rows) != len(blobs):
@@ -127,11 +126,11 @@ def unpack(blobs: Sequence[bytes | memoryview], counts: Ints, width: int) -> lis
     if (short := np.flatnonzero(lengths < width * rows)).size:
         raise CorruptChunk(_misfit(int(short[0]), lengths, rows, width))
     columns: list[Ints] = []
-    sizes = [rows] * width  # of each column's list of the width being read
-    escaped: list[Ints | None] = [None] * width  # where its numbers belong
+    sizes = [rows] * width  # of each column's list of the current width
+    escaped: list[Ints | None] = [None] * width  # positions of its numbers
     at = first
     for dtype, escape in _WIDTHS:
-        # What the lists before say of their length is only believed when it fits the blob.
+        # The lists before imply these lengths, which are used only if they fit the blob.
         beyond = at + dtype.itemsize * np.sum(sizes, axis=0) > first + lengths
         if beyond.any():
             raise CorruptChunk(_misfit(int(np.flatnonzero(beyond)[0]), lengths, rows, width))
@@ -157,7 +156,7 @@ def unpack(blobs: Sequence[bytes | memoryview], counts: Ints, width: int) -> lis
 
 
 def unpack_bytes(blobs: Sequence[bytes | memoryview], counts: Ints) -> npt.NDArray[np.uint8]:
-    """The bytes of many blobs, concatenated in order; `counts` says how many each holds. Raises CorruptChunk."""
+    """The bytes of many blobs, concatenated in order; `counts` are the bytes of each. Raises `CorruptChunk`."""
     payloads = [_payload(blob, n, 1) for blob, n in zip(blobs, counts.tolist(), strict=True)]
     if any(len(payload) != n for payload, n in zip(payloads, counts.tolist(), strict=True)):
         raise CorruptChunk("a blob holds more or fewer bytes than it should")
@@ -172,8 +171,8 @@ def unpack_two(
 ) -> Sequence[Ints]:
     """The columns of blobs in two forms, each column concatenated over the blobs in order.
 
-    `of_one` says which blobs are in the one form, `counts` how many rows each blob holds; `one` and `other` read those of
-    their form, given their places.
+    `of_one` marks the blobs of the first form, `counts` are the rows of each blob; `one` and `other` read the blobs of
+    their form, given their indices.
     """
     places = np.flatnonzero(of_one), np.flatnonzero(~of_one)
     if not len(places[0]):
@@ -181,19 +180,19 @@ def unpack_two(
     if not len(places[1]):
         return one(places[0])
     columns = [np.concatenate(parts) for parts in zip(one(places[0]), other(places[1]), strict=True)]
-    # Where each blob's rows lie now that those of one form stand before those of the other.
+    # The position of each blob's rows, as those of the first form precede those of the other.
     order = np.concatenate(places)
     begins = np.empty(len(counts), np.int64)
     begins[order] = np.cumsum(counts[order]) - counts[order]
     at = np.repeat(begins - (np.cumsum(counts) - counts), counts)
     at += np.arange(len(at))
-    for c, column in enumerate(columns):  # one at a time, or there would be two of each
+    for c, column in enumerate(columns):  # one at a time, as all at once would need twice the memory
         columns[c] = column[at]
     return columns
 
 
 _LONG = 200
-"""Numbers a blob from which on slices are put together faster than places are computed."""
+"""Numbers per blob from which joining slices is faster than computing indices."""
 
 
 def _gather(whole: npt.NDArray[np.uint8], at: Ints, size: Ints, dtype: np.dtype[Any]) -> Ints:
@@ -223,7 +222,7 @@ def _misfit(blob: int, lengths: Ints, rows: Ints, width: int) -> str:
 
 
 def _payload(blob: bytes | memoryview, n: int, width: int) -> bytes | memoryview:
-    """What a blob holds, decompressed; never more than n rows can need."""
+    """The decompressed payload of a blob; never more than n rows can need."""
     view = memoryview(blob)
     if view.nbytes == 0:
         raise CorruptChunk("an empty blob")
@@ -242,7 +241,7 @@ def _payload(blob: bytes | memoryview, n: int, width: int) -> bytes | memoryview
 
 
 def steps(ids: Ints, counts: Ints) -> Ints:
-    """Ids that stand one blob's after the other's as differences; the first of each blob as it is."""
+    """Ids, one blob after the other, as differences; the first of each blob is unchanged."""
     found = np.diff(ids, prepend=0)
     first = (np.cumsum(counts) - counts)[counts > 0]
     found[first] = ids[first]
@@ -250,7 +249,7 @@ def steps(ids: Ints, counts: Ints) -> Ints:
 
 
 def from_steps(differences: Ints, counts: Ints) -> Ints:
-    """The inverse of `steps`. Raises CorruptChunk for an id that is not in 0…2³¹−1."""
+    """The inverse of `steps`. Raises `CorruptChunk` for an id that is not in 0…2³¹−1."""
     filled = counts[counts > 0]
     if not len(filled):
         return differences

@@ -1,16 +1,16 @@
-"""Facts and source lines of a profile as one small blob each; any number of them at once.
+"""Encode the facts and the source lines of any number of profiles, one small blob each.
 
-**Facts** are sorted (stack id, value) pairs: ids as differences, values divided by their greatest common divisor, so that a chunk
-of sample counts has divisor 1, and a cell of nanoseconds is as small as the counts it was made of as long as periods are
-multiples of one another.
+**Facts** are sorted (stack id, value) pairs: ids as differences, values divided by their greatest common divisor. So a
+chunk of sample counts has divisor 1, and a cell of nanoseconds is as small as one of counts if periods are multiples of
+one another.
 
     blob = format (1 byte, + 0x10 when a divisor follows) · [divisor u64 LE] · packed columns
 
-**Lines** are (function id, line) → samples with it as leaf, samples with it anywhere, sorted by (function id, line). A function's
-first line is stored as it is, the next ones as differences; `total` as what it exceeds `self` by.
+**Lines** are (function id, line) → samples with it as leaf, samples with it anywhere, sorted by (function id, line). A
+function's first line is stored as it is, the next ones as differences; `total` is stored as its excess over `self`.
 
     blob = 3 (1 byte) · steps of the functions, then the lines, as jumps · self and total − self, as amounts
-         | 1 or 2: packed columns of the four, as all were once
+         | 1 or 2: packed columns of the four, the older form
 
 Packed columns: storage/blobs/columns.py; jumps and amounts: storage/blobs/small_numbers.py.
 """
@@ -36,14 +36,14 @@ _TAG_APART = bytes((_APART,))
 def encode(stack_ids: npt.ArrayLike, values: npt.ArrayLike) -> bytes:
     """The blob of strictly ascending stack ids ≥ 1 and their values ≥ 1.
 
-    Raises ValueError when they are not.
+    Raises ValueError for others.
     """
     ids = np.asarray(stack_ids, np.int64)
     return encode_many(ids, values, [len(ids)])[0]
 
 
 def encode_many(stack_ids: npt.ArrayLike, values: npt.ArrayLike, counts: npt.ArrayLike) -> list[bytes]:
-    """The blobs of many chunks whose pairs stand one chunk after the other; inverse of `decode_many`.
+    """The blobs of many chunks whose pairs follow each other; inverse of `decode_many`.
 
     Raises ValueError as `encode` does.
     """
@@ -73,7 +73,7 @@ def decode_many(
 ) -> tuple[npt.NDArray[np.int32], Ints]:
     """Stack ids and values of many chunks, concatenated in order.
 
-    `counts` are the rows of each (`profile.facts`, `rollup.facts`). Raises CorruptChunk.
+    `counts` are the rows of each (`profile.facts`, `rollup.facts`). Raises `CorruptChunk`.
     """
     rows = np.asarray(counts, np.int64)
     divisors = None
@@ -118,13 +118,13 @@ class Lines:
 def encode_lines(lines: Lines) -> bytes:
     """The blob of rows sorted strictly by (function, line), with 0 ≤ self ≤ total.
 
-    Raises ValueError when they are not.
+    Raises ValueError for others.
     """
     return encode_lines_many(lines, [len(lines.line)])[0]
 
 
 def encode_lines_many(lines: Lines, counts: npt.ArrayLike) -> list[bytes]:
-    """The blobs of many profiles whose rows stand one profile after the other; inverse of `decode_lines`.
+    """The blobs of many profiles whose rows follow each other; inverse of `decode_lines`.
 
     Raises ValueError as `encode_lines` does.
     """
@@ -150,7 +150,7 @@ def encode_lines_many(lines: Lines, counts: npt.ArrayLike) -> list[bytes]:
 def decode_lines(blobs: Sequence[bytes | memoryview], counts: npt.ArrayLike) -> Lines:
     """The rows of many blobs, concatenated in order; `counts` is `line_chunk.facts`.
 
-    Raises CorruptChunk.
+    Raises `CorruptChunk`.
     """
     rows = np.asarray(counts, np.int64)
     functions, within, own, rest = _unpack_lines(blobs, rows)
@@ -160,7 +160,7 @@ def decode_lines(blobs: Sequence[bytes | memoryview], counts: npt.ArrayLike) -> 
     filled = rows[rows > 0]
     first = np.cumsum(filled) - filled
     function = from_steps(functions, rows)
-    fresh = functions > 0  # a new function: its line is given as it is
+    fresh = functions > 0  # a new function: its line is not a difference
     fresh[first] = True
     starts = np.flatnonzero(fresh)
     line = np.cumsum(within)

@@ -1,20 +1,20 @@
-"""Columns whose numbers are seldom large: a symbol of one byte each, which zstd's Huffman codes take, and what is beyond it behind.
+"""Columns of mostly small numbers: one symbol byte each for zstd's Huffman coding, then the larger numbers.
 
-**Amounts** are pairs of what something has by itself and what its callees add, in about five bits a pair: most are (0, 1),
-(0, 2), (1, 0), and self and the rest say much of each other. A column each of the two, a bit at least for every
-number, took a quarter more (measured on cells and source lines of a made fleet).
+**Amounts** are pairs of self units and the rest that callees add, in about five bits a pair. Most are (0, 1), (0, 2),
+(1, 0), and self and rest are strongly correlated. One column for each, with at least one bit per number, took a quarter
+more (measured on cells and source lines of a simulated fleet).
 
-    blob    = bytes of the symbols u32 · symbols, packed · what does not fit, packed; these are left out if there are none
+    blob    = bytes of the symbols u32 · symbols, packed · excess numbers, packed; these are left out if there are none
     symbol  = 0…247: the pairs with self 0 and rest 0…127, 1 and 0…47, 2 and 0…23, 3 and 0…15, 4…7 and 0…7
               248…254: self 0…6 and a larger rest · 255: all others
-    what does not fit = what each rest is more than the largest above, or the rest of symbol 255; then self of each 255
+    excess  = each rest minus the largest above, or the rest of symbol 255; then self of each 255
 
-**Jumps** are numbers that are often below 128 and seldom above some thousands: differences of ids, numbers of lines. The
-second byte of a larger one is as good as random and stands behind as it is. As `columns` has them, a number that one byte
-does not hold takes three; source lines took a fifth more (measured on those of a made fleet).
+**Jumps** are numbers that are often below 128 and seldom above some thousands: differences of ids, numbers of lines.
+The second byte of a larger one is practically random and is stored separately as it is. With `columns`, a number above
+one byte takes three; source lines took a fifth more (measured on those of a simulated fleet).
 
     blob   = bytes of the symbols u32 · symbols, packed · second bytes · u32 of each symbol 255
-    symbol = 0…127: the number · 128…254: 128 + 256 · (symbol − 128) + the second byte · 255: what stands behind
+    symbol = 0…127: the number · 128…254: 128 + 256 · (symbol − 128) + the second byte · 255: the u32
 
 Packed as in storage/blobs/columns.py.
 """
@@ -34,13 +34,13 @@ _RESTS: Final = np.array([128, 48, 24, 16, 8, 8, 8, 8])
 """By self, how many rests have a symbol."""
 _FIRST: Final = np.cumsum(_RESTS) - _RESTS
 _MORE: Final = 248
-"""Symbol of self 0 and a rest that has none; the next ones of self 1…6."""
+"""Symbol of self 0 and a rest without a symbol; the next ones are of self 1…6."""
 _NEITHER: Final = 255
 _OWN: Final = np.concatenate((np.repeat(np.arange(8), _RESTS), np.arange(7), [0]))
 _REST: Final = np.concatenate([np.arange(n) for n in _RESTS] + [_RESTS[:7], [0]])
 _SQUARE: Final = int(_RESTS.max())
 _SYMBOL: Final = np.full(_SQUARE * _SQUARE, _NEITHER, np.uint8)
-"""Of self · `_SQUARE` + rest, where both are less than that."""
+"""The symbol of self · `_SQUARE` + rest, if both are less than that."""
 for _symbol, (_self, _least) in reversed(list(enumerate(zip(_OWN.tolist(), _REST.tolist(), strict=True)))):
     _last = _SQUARE if _symbol >= _MORE else _least + 1
     if _symbol < _NEITHER:
@@ -53,7 +53,7 @@ _U32: Final = np.dtype("<u4")
 
 
 def pack_amounts(own: Ints, rest: Ints, counts: Ints) -> list[bytes]:
-    """The blobs of pairs that stand one blob's after the other's; the inverse of `unpack_amounts`.
+    """The blobs of pairs, one blob's after the other's; the inverse of `unpack_amounts`.
 
     Raises ValueError for a negative amount.
     """
@@ -87,10 +87,13 @@ def pack_amounts(own: Ints, rest: Ints, counts: Ints) -> list[bytes]:
 
 
 def unpack_amounts(blobs: Sequence[bytes | memoryview], counts: Ints) -> tuple[Ints, Ints]:
-    """Self and rest of many blobs' pairs, concatenated in order; `counts` says how many each has. Raises CorruptChunk."""
+    """Self and rest of many blobs' pairs, concatenated in order; `counts` are the pairs of each.
+
+    Raises `CorruptChunk`.
+    """
     views = [memoryview(blob) for blob in blobs]
     symbol, cuts = _symbols(views, counts)
-    raw = symbol.tobytes()  # translating bytes takes half the time of taking from a table
+    raw = symbol.tobytes()  # translating bytes takes half the time of indexing a table
     own, rest = (
         np.frombuffer(raw.translate(table), np.uint8).astype(np.int64) for table in (_TO_OWN, _TO_REST)
     )
@@ -140,9 +143,9 @@ def pack_jumps(column: Ints, counts: Ints) -> list[bytes]:
 
 
 def unpack_jumps(blobs: Sequence[memoryview], counts: Ints) -> tuple[Ints, list[memoryview]]:
-    """The column of many blobs, concatenated in order, and what follows in each.
+    """The column of many blobs, concatenated in order, and the bytes that follow in each.
 
-    `counts` says how many rows each has. Raises CorruptChunk.
+    `counts` are the rows of each. Raises `CorruptChunk`.
     """
     symbols, cuts = _symbols(blobs, counts)
     column = symbols.astype(np.int64)
@@ -170,7 +173,7 @@ def unpack_jumps(blobs: Sequence[memoryview], counts: Ints) -> tuple[Ints, list[
 
 
 def _symbols(blobs: Sequence[memoryview], counts: Ints) -> tuple[npt.NDArray[np.uint8], list[int]]:
-    """The symbols that blobs begin with, and where they end in each."""
+    """The symbols at the start of blobs, and where they end in each."""
     try:
         cuts = [_LENGTH.size + _LENGTH.unpack_from(blob)[0] for blob in blobs]
     except struct.error as error:

@@ -70,7 +70,7 @@ def ask_captures(connection: Connection, selection: Selection) -> AskedCaptures:
     if selection.event != DEFAULT_EVENT or selection.unit or selection.filters_stacks:
         raise BadSelection(
             "A capture holds all events and all functions of its visit.",
-            hint="Leave out the event and what is said of frames; profiles can be narrowed by them.",
+            hint="Leave out the event and frame matchers; only profiles can be narrowed by them.",
         )
     asked = AskedCaptures(selection, campaign_of(connection, selection))
     asked.conditions(connection)

@@ -1,1 +1,1 @@
-"""From resolved captures to rows, exactly once per (capture, generation) (storage/ingest/README.md)."""
+"""Write resolved captures as rows, exactly once per (capture, generation) (storage/ingest/README.md)."""

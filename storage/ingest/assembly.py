@@ -1,8 +1,8 @@
-"""Captures as the rows they become, keys and all: everything before the ingestion transaction.
+"""Assemble captures into rows with all keys: everything before the ingestion transaction.
 
-What is known about the visit comes from its row, fixed at the draw: day, hour, campaign, stratum.
-What is known about the machine comes from the capture, as the machine was in that window. Several
-captures are assembled together so that what the dictionaries lack is asked and inserted once for all.
+Properties of the visit come from its row, fixed at the draw: day, hour, campaign, stratum. Properties of the machine
+come from the capture, as they were in its window. Several captures are assembled together, so that rows missing from
+the dictionaries are looked up and inserted once for all of them.
 """
 
 from collections.abc import Callable, Sequence
@@ -35,7 +35,7 @@ from storage.schema import OF_THE_GROUP, OF_THE_MACHINE, chunk, line_chunk, prof
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """A capture that `decode_capture` accepted, and what it is assembled from."""
+    """The input of an assembly: a capture that `decode_capture` accepted."""
 
     visit: VisitFacts
     generation: int
@@ -45,23 +45,23 @@ class Material:
 
 @dataclass(frozen=True, slots=True)
 class Assembly:
-    """Everything a capture becomes, dictionaries apart."""
+    """All rows of a capture, except dictionary rows."""
 
     tables: tuple[TableRows, ...]
-    """Of the same tables, in the same order, for every capture."""
+    """The same tables in the same order for every capture."""
     profiles: int
     facts: int
     samples: int
     watched: bool
-    """Some event was sampled, whether or not anything ran: the visit counts as exposure."""
+    """Whether any event was sampled, with or without samples: then the visit counts as exposure."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """The samples of a capture's segments, by the profile they will be of."""
+    """The samples of a capture's segments by profile."""
 
     segment: list[int]
-    """For each profile the number of its segment."""
+    """The segment number of each profile."""
     labels: list[int]
     """For each profile the index of its labels in `Who`."""
     profile: Int64s
@@ -70,9 +70,9 @@ class _Facts:
 
 
 def assemble(interner: Interner, materials: Sequence[Material]) -> list[Assembly]:
-    """The rows of the captures, in order; new dictionary rows are committed on the way.
+    """Assemble the rows of the captures, in order; new dictionary rows are committed meanwhile.
 
-    Raises ValueError when resolved frames are not those of their capture, and `DatabaseError`s.
+    Raises ValueError if resolved frames do not match their capture, and `DatabaseError`s.
     """
     for material in materials:
         frames = len(material.capture.frames.mapping)
@@ -130,7 +130,7 @@ def _assembled(  # noqa: PLR0917 - all that is known of one capture
         if line_sizes[i]:
             line_chunks.add(visit.day, profile_id, int(line_sizes[i]), line_blobs[i])
 
-    # Samples of whatever event, and nanoseconds of CPU: what the lack of a binary's names hides.
+    # Samples of all events, and nanoseconds of CPU: how much of each a binary without names hides.
     cpu_ns = np.array([_cpu_ns(capture, number) for number in facts.segment], np.int64)
     per_stack = np.stack([
         sum_at(facts.stack, counts, len(capture.stacks.length))
@@ -151,7 +151,7 @@ def _assembled(  # noqa: PLR0917 - all that is known of one capture
 
 
 def _cpu_ns(capture: capture_pb2.Capture, segment: int) -> int:
-    """Nanoseconds of CPU that one sample of the segment stands for; 0 for other events."""
+    """Nanoseconds of CPU per sample of the segment; 0 for other events."""
     one = capture.segments[segment]
     counts = one.stacks and capture.strings[one.event] == "cpu" and capture.strings[one.unit] == "nanoseconds"
     return one.period if counts else 0
@@ -162,7 +162,7 @@ def _calls(interner: Interner, materials: Sequence[Material]) -> list[Calls]:
     markers = np.full(len(MARKERS), Kind.MARKER, np.int8)
     kinds = np.concatenate([part for material in materials for part in (_kinds(material), markers)]).tolist()
     ids = _for_all(lambda every: interner.functions(every, kinds), names)
-    # Folded before stacks and lines are made of them: no line may count a sample that its function does not have.
+    # Fold before stacks and lines are derived: a line must not count samples that its function lacks.
     return [
         function_stacks.fold(
             function_stacks.calls_of(material.capture.stacks, material.resolved, function_ids)
@@ -172,7 +172,7 @@ def _calls(interner: Interner, materials: Sequence[Material]) -> list[Calls]:
 
 
 def _kinds(material: Material) -> np.ndarray[tuple[int], np.dtype[np.int8]]:
-    """Kernel or user for every function: what its frames' images are."""
+    """`Kind.KERNEL` or `Kind.USER` for every function, by the images of its frames."""
     resolved = material.resolved
     in_kernel = np.array([m.kind in KERNEL_MODE for m in material.capture.mappings] or [False])
     frames = in_kernel[np.array(material.capture.frames.mapping, np.int64)]
@@ -191,7 +191,7 @@ def _facts(capture: capture_pb2.Capture, who: Who, types: Sequence[int | None]) 
             segment += [number] * len(filled)
     facts = function_stacks.facts_of(sent)
     labels = who.of_group[[profile.group for profile in sent]] if sent else np.empty(0, np.int64)
-    # Groups that are told apart by nothing the store keeps are one profile.
+    # Groups that differ only in properties that are not stored are one profile.
     keys, profile = np.unique(np.array(segment, np.int64) << 32 | labels, return_inverse=True)
     return _Facts(
         (keys >> 32).tolist(), (keys & 0xFFFFFFFF).tolist(), profile[facts.profile], facts.stack, facts.count
@@ -201,7 +201,7 @@ def _facts(capture: capture_pb2.Capture, who: Who, types: Sequence[int | None]) 
 def _stack_ids(
     interner: Interner, calls: Sequence[Calls], facts: Sequence[_Facts], whos: Sequence[Who]
 ) -> list[Int64s]:
-    """For every capture the store's ids of its stacks of addresses."""
+    """For every capture the ids of its stacks in the dictionary."""
     distinct = [function_stacks.function_stacks(each) for each in calls]
 
     def homes() -> list[Int64s]:
@@ -226,7 +226,7 @@ Name = TypeVar("Name")
 
 
 def _for_all(intern: Callable[[Sequence[Name]], Ids], parts: Sequence[Sequence[Name]]) -> list[Ids]:
-    """The ids of every part, asked for together."""
+    """Intern the keys of all parts at once; the ids of each part."""
     ids = intern([name for part in parts for name in part])
     return np.split(ids, np.cumsum([len(part) for part in parts])[:-1])
 

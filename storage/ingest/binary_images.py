@@ -1,4 +1,4 @@
-"""Images that frames lie in, as the store knows them: one binary for one build, wherever it runs."""
+"""The images of frames as rows of `binary`: one row per build, on whichever machine it runs."""
 
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -14,7 +14,7 @@ _KINDS = {
 }
 KERNEL_MODE = (capture_pb2.Mapping.KERNEL, capture_pb2.Mapping.MODULE)
 _MAX_KEY = 1024
-"""Bytes of a key in UTF-8: it is indexed, and PostgreSQL refuses a row of a btree beyond 2704 bytes."""
+"""Longest key in UTF-8 bytes: it is indexed, and PostgreSQL rejects btree rows beyond 2704 bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,17 +22,17 @@ class BinaryImage:
     """A row of `binary`."""
 
     key: str
-    """Build-id as hex, else content key, else `path:` and the path; of a long one the start and a hash."""
+    """Build-id as hex, else content key, else `path:` and the path; a long key is cut and gets a hash."""
     name: str
     """Base name, e.g. libc.so.6."""
     path: str
-    """Where this machine has it."""
+    """Its path on this machine."""
     kind: str
     """file, kernel, module, vdso, anonymous or unknown."""
 
 
 def image_of(capture: capture_pb2.Capture, mapping: capture_pb2.Mapping) -> BinaryImage:
-    """The image behind a mapping of the capture."""
+    """The image of a mapping of the capture."""
     path = capture.strings[mapping.path].removesuffix(" (deleted)")
     key = mapping.build_id.hex() or capture.strings[mapping.content_key] or f"path:{path}"
     return BinaryImage(
@@ -44,7 +44,7 @@ def image_of(capture: capture_pb2.Capture, mapping: capture_pb2.Mapping) -> Bina
 
 
 def _bounded(key: str) -> str:
-    """The key, or one as distinct that fits into an index: 1024 characters of Chinese are 3060 bytes."""
+    """The key, or an equally distinct one that fits an index: 1024 Chinese characters are 3060 bytes."""
     whole = key.encode("utf-8", "replace")
     if len(whole) <= _MAX_KEY:
         return key

@@ -1,8 +1,8 @@
-"""Rows into PostgreSQL by COPY BINARY, typed by the schema; fixed-width rows back into numpy.
+"""Write rows by COPY BINARY, typed by the schema, and read fixed-width rows into numpy.
 
-Ten to twenty times faster than INSERT, on the session's own connection and transaction. The binary
-format is a 19-byte header, then for each row the number of fields (int16) and for each field its
-length (int32, −1 for NULL) and its big-endian bytes, then −1 (PostgreSQL documentation, COPY).
+COPY is ten to twenty times faster than INSERT, and runs on the session's own connection and transaction. The binary
+format is a 19-byte header, then for each row the number of fields (int16) and for each field its length (int32, −1 for
+NULL) and its big-endian bytes, then −1 (PostgreSQL documentation, COPY).
 """
 
 import io
@@ -77,7 +77,7 @@ def _bytea(value: bytes) -> bytes:
 
 
 def _text(value: str) -> bytes:
-    # PostgreSQL's text holds no NUL and no lone surrogate; a symbol name may bring either.
+    # PostgreSQL's text cannot store NUL or lone surrogates; a symbol name may contain either.
     return _bytea(value.replace("\0", "�").encode("utf-8", "replace"))
 
 
@@ -100,7 +100,7 @@ _ENCODERS: tuple[tuple[type[TypeEngine[Any]], Encoder], ...] = (
 
 
 def encoder(type_: TypeEngine[Any]) -> Encoder:
-    """What turns a Python value into a field of that column type, its length first."""
+    """The encoder of values of a column type; its output begins with the length."""
     return next(encode for kind, encode in _ENCODERS if isinstance(type_, kind))
 
 
@@ -114,8 +114,8 @@ def copy_into(
 ) -> None:
     """Append the rows, whose fields are in the order of `columns`; None is NULL.
 
-    `target` names another table with columns of the same types (a temporary one); its first column
-    is then `n`, the row's number from 0. Raises `storage.errors.DatabaseError`.
+    `target` names another table with columns of the same types (a temporary one); its first column is then `n`, the
+    row's number from 0. Raises `storage.errors.DatabaseError`.
     """
     encoders = [encoder(table.c[name].type) for name in columns]
     names = list(columns)

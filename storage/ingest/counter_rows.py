@@ -1,9 +1,9 @@
-"""What a visit counted over its window, as rows that ratios of sums can be taken of (DIGEST A2, D1).
+"""The counters of a visit's window as rows that can be summed for ratios (DIGEST A2, D1).
 
-A capture has a reading for every CPU and group of counters; the archive keeps them. Here the readings that
-say the same of one socket, control group or application are one row a counter, so that a machine of a hundred
-CPUs is some tens of rows. A counter that failed on one of the CPUs has no sum: that of the others would pass for the
-machine's. What took turns on the counters is scaled for each reading before it is added.
+A capture has a reading for every CPU and group of counters; the archive stores them all. Here the readings of one
+socket, control group or application are summed to one row per counter, so a machine of a hundred CPUs has some tens of
+rows. A counter that failed on one of the CPUs has no sum: the sum of the others would pass for the machine's.
+Multiplexed readings are scaled before they are added.
 """
 
 import math
@@ -31,7 +31,7 @@ _LARGEST_SCALE: Final = 2.0**40
 
 
 class _Counter(NamedTuple):
-    """A counter of a group, all but its value."""
+    """A counter of a group, without its value."""
 
     name: str
     status: str
@@ -40,12 +40,12 @@ class _Counter(NamedTuple):
     source: str
 
     def of(self, other: "_Counter") -> "_Counter":
-        """The other with this one's status."""
+        """The other counter with this one's status."""
         return other._replace(status=self.status, errno=self.errno)
 
 
 class _Group(NamedTuple):
-    """What readings must share to be added up."""
+    """The key by which readings are summed."""
 
     package: int | None
     application: int
@@ -55,7 +55,7 @@ class _Group(NamedTuple):
 
 @dataclass(slots=True)
 class _Sum:
-    """Readings added up: raw values, and each scaled to the time it was enabled, in its unit."""
+    """Summed readings: raw values, and values scaled to the time enabled, in the counter's unit."""
 
     values: list[int]
     scaled: list[float]
@@ -65,14 +65,14 @@ class _Sum:
 
 
 def counter_rows(visit: VisitFacts, capture: capture_pb2.Capture, applications: Sequence[int]) -> TableRows:
-    """One row a counter and place; `applications` are the ids of the capture's process groups'."""
+    """One row per counter and place; `applications` has the application id of each process group of the capture."""
     rows = TableRows(
         capture_counter,
         ("visit_id", "reading", "name", "day", "package", "cpus", "application", "cgroup", "status", "errno",
          "value", "scaled", "unit", "source", "time_enabled_ns", "time_running_ns"),
     )  # fmt: skip
     for number, (group, total) in enumerate(_summed(capture, applications).items()):
-        # Names that differ in what is not kept of them are one here; the first is it.
+        # Names that become equal when cleaned are one row; the first counter is used.
         first = {counter.name: place for place, counter in reversed(list(enumerate(group.counters)))}
         for place in sorted(first.values()):
             counter = group.counters[place]
@@ -88,7 +88,7 @@ def counter_rows(visit: VisitFacts, capture: capture_pb2.Capture, applications: 
 
 
 def scaled(value: int, enabled_ns: int, running_ns: int, scale: float) -> float:
-    """What a counter would have read had it counted all the time it was enabled, in its unit.
+    """The estimated count over all the time the counter was enabled, in its unit.
 
     Needs `running_ns` > 0; perf-stat(1) calls the first part "scaled for multiplexing".
     """
@@ -96,10 +96,10 @@ def scaled(value: int, enabled_ns: int, running_ns: int, scale: float) -> float:
 
 
 def watched_s(segment: capture_pb2.Segment) -> float:
-    """Seconds of a segment that its samples stand for.
+    """Seconds of a segment that its samples represent.
 
-    Less than its length where the event took turns on the counters, and where samples did not fit into the
-    ring: those happened at moments like the others.
+    They are fewer than its length if the event was multiplexed, or if samples did not fit into the ring buffer: those
+    are assumed to be like the others.
     """
     seconds = segment.duration_ns / 1e9
     if 0 < segment.time_running_ns < segment.time_enabled_ns:
@@ -110,7 +110,7 @@ def watched_s(segment: capture_pb2.Segment) -> float:
 
 
 def _summed(capture: capture_pb2.Capture, applications: Sequence[int]) -> dict[_Group, _Sum]:
-    # A firmware may number a socket as it likes; one that does not fit is not known.
+    # Firmware may number sockets arbitrarily; a number that does not fit is treated as unknown.
     packages = {usage.cpu: usage.package for usage in capture.cpus if 0 <= usage.package <= _INT2_MAX}
     by_cgroup = _by_cgroup(capture, applications)
     failed = _failed(capture)
@@ -147,7 +147,7 @@ def _summed(capture: capture_pb2.Capture, applications: Sequence[int]) -> dict[_
 
 
 def _failed(capture: capture_pb2.Capture) -> dict[tuple[str, int, int], _Counter]:
-    """The first failure of each counter that has one, by its name, control group and process group."""
+    """The first failure of each failed counter, by its name, control group and process group."""
     known: dict[tuple[int, ...], _Counter] = {}
     failed: dict[tuple[str, int, int], _Counter] = {}
     for reading in capture.counters:
@@ -164,7 +164,7 @@ def _counter(
     counter: capture_pb2.Counter,
     known: dict[tuple[int, ...], _Counter],
 ) -> _Counter:
-    """The counter without its value; every CPU of a machine has the same ones."""
+    """The counter without its value, cached because all CPUs of a machine have the same counters."""
     ran = reading.time_running_ns > 0
     key = (counter.name, counter.support, counter.errno, counter.unit, counter.source, ran)
     found = known.get(key)
@@ -190,12 +190,12 @@ def _by_cgroup(capture: capture_pb2.Capture, applications: Sequence[int]) -> dic
 
 
 def _application_of(path: str, by_cgroup: Mapping[str, set[int]]) -> int:
-    """The one application in the control group and those below it; 0: several, or none was sampled."""
+    """The only application in the control group and those below it; 0 if several or none were sampled."""
     inside = path.rstrip("/") + "/"
     ran = set().union(*(ids for at, ids in by_cgroup.items() if at == path or at.startswith(inside)))
     return ran.pop() if len(ran) == 1 else 0
 
 
 def is_scale(scale: float) -> bool:
-    """A scale that a counter may have: 0 stands for 1. Beyond a terabyte a count, sums would lose their meaning."""
+    """Whether a counter may have this scale; 0 stands for 1. Beyond 2⁴⁰ per count, sums would lose their meaning."""
     return math.isfinite(scale) and 0 <= scale <= _LARGEST_SCALE

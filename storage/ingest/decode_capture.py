@@ -1,8 +1,8 @@
-"""From an archived blob to a capture that is safe to work with.
+"""Decode an archived blob into a capture that is safe to use.
 
-Strategy: nothing of a blob is believed. Its size is checked before it is decompressed, the size it
-claims before memory is taken for it, the number of its parts before it is parsed, its format before its
-fields, and every index in it before anything follows one. What passes can be ingested without another check.
+Strategy: nothing in a blob is trusted. Its size is checked before decompression, its claimed size before memory is
+allocated, the number of its parts before it is parsed, its format before its fields, and every index before it is
+followed. A capture that passes can be ingested without further checks.
 """
 
 from collections.abc import Iterable, Sequence
@@ -26,30 +26,29 @@ _MAX_STRING = 8192
 _MAX_ITEMS = 1 << 20
 _MAX_SAMPLES = 1 << 40
 MAX_UNITS = 1 << 50
-"""Units of an event in one capture, fewer than this: 13 days of CPU time in nanoseconds, a pebibyte of heap.
-A minute of 512 CPUs that retire six instructions a cycle at 5 GHz stays below. The cells of a day add up
-fourth powers of it (`storage.rollup.moments`) and their reader takes a sum beyond 1e75 for damage: a
-million such visits come to 2e66, where one visit of 2^62 units was enough to spoil its cells for good.
-"""
+"""Exclusive limit of units of an event in one capture: 13 days of CPU time in nanoseconds, a pebibyte of heap. A minute
+of 512 CPUs that retire six instructions a cycle at 5 GHz stays below. The cells of a day sum fourth powers of this
+number (`storage.rollup.moments`), and their decoder treats a sum beyond 1e75 as damage. A million such visits sum to
+2e66, while without the limit one visit of 2^62 units spoilt its cells permanently."""
 MAX_DURATION_NS = 3600 * 10**9
-"""A visit watches for seconds. The weight of its class is divided by the seconds watched: a capture that
-claimed centuries would weigh all others down to nothing."""
+"""Longest segment; visits take seconds. The weight of a class is divided by its observed seconds: a capture that
+claimed centuries would reduce all other weights to nothing."""
 _MAX_SEGMENTS = 512
 _MAX_PACKAGES = 1 << 12
 _MAX_EVENTS = 64
-"""Distinct events of a capture, twice what a gateway samples in a visit: they become rows of `sample_type`,
-whose ids have 15 bits and are never used again."""
+"""Distinct events of a capture, twice as many as a gateway samples in a visit. They become rows of `sample_type`, whose
+ids have 15 bits and are never reused."""
 _NO_MEMORY = "alloc failed"
-"""What protobuf's parser says of an allocation that a limit of the process refused."""
+"""The message of protobuf's parser when a memory limit of the process refuses an allocation."""
 _STEP = 1 << 20
 _MAX_WINDOW = 32 << 20
-"""Bytes of zstd window: what a frame may ask for whatever its content is."""
+"""Bytes of zstd window, which a frame may request whatever its content is."""
 
 
 def decode_capture(
     blob: bytes, *, max_blob_bytes: int = MAX_BLOB_BYTES, max_raw_bytes: int = MAX_RAW_BYTES
 ) -> capture_pb2.Capture:
-    """The capture in a zstd blob. Raises `BadCapture`, and `FormatTooNew` for one of a newer program."""
+    """Decode the capture in a zstd blob. Raises `BadCapture`, and `FormatTooNew` for a newer format."""
     if len(blob) > max_blob_bytes:
         raise BadCapture(f"The capture has {len(blob)} bytes; {max_blob_bytes} is the limit.")
     capture = capture_pb2.Capture()
@@ -59,7 +58,7 @@ def decode_capture(
         capture.ParseFromString(raw)  # type: ignore[arg-type]  # of its stubs; any buffer will do
     except DecodeError as error:
         if _NO_MEMORY in str(error):
-            raise MemoryError(str(error)) from error  # of this process, which says nothing about the capture
+            raise MemoryError(str(error)) from error  # of this process; the capture may be valid
         raise BadCapture("The capture is not a message of ours.") from error
     if capture.format > NEWEST_FORMAT:
         raise FormatTooNew(capture.format, NEWEST_FORMAT)
@@ -74,8 +73,8 @@ def _decompress(blob: bytes, limit: int) -> bytearray:
         claimed = zstandard.frame_content_size(blob)
         if claimed > limit:
             raise BadCapture(f"The capture would have {claimed} bytes unpacked; {limit} is the limit.")
-        # Read as a stream, in steps: a frame may claim less than it holds, or nothing at all, and `read` takes the memory
-        # for all it is asked for at once, which a process near its limit has not.
+        # Read as a stream, in steps. A frame may claim less than it holds, or nothing, and `read` allocates all
+        # requested memory at once, which a process near its limit does not have.
         raw = bytearray()
         decompressor = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW)
         with decompressor.stream_reader(blob) as reader:
@@ -89,7 +88,7 @@ def _decompress(blob: bytes, limit: int) -> bytearray:
 
 
 def _check(capture: capture_pb2.Capture) -> None:
-    """Every index points at something, columns are equally long, counts are positive and bounded."""
+    """Require valid indexes, columns of equal length, and positive and bounded counts."""
     _require(len(capture.visit_id) == 16, "visit_id is not 16 bytes")
     strings = capture.strings
     _require(len(strings) > 0 and strings[0] == "", "strings[0] is not empty")
@@ -156,14 +155,14 @@ def _check(capture: capture_pb2.Capture) -> None:
 
 
 def _samples(profiles: Sequence[capture_pb2.GroupProfile], groups: int, stacks: int) -> int:
-    """The samples of a segment's profiles, all looked at together: a capture has a hundred short ones."""
+    """The samples of a segment's profiles, checked together, because a capture has a hundred short ones."""
     _require(all(profile.group < groups for profile in profiles), "a profile's group is not there")
     sizes = [len(profile.count) for profile in profiles]
     _require(sizes == [len(profile.stack_delta) for profile in profiles], "profile columns differ in length")
     filled = [profile for profile, size in zip(profiles, sizes, strict=True) if size]
     if not filled:
         return 0
-    # protobuf hands its numbers to numpy as one array, a hundred times faster than one by one.
+    # protobuf converts to a numpy array a hundred times faster than number by number.
     delta = np.concatenate([np.array(profile.stack_delta, np.uint64) for profile in filled])
     count = np.concatenate([np.array(profile.count, np.uint64) for profile in filled])
     _require(int(delta.max()) < stacks, "a profile's stack is not there")
@@ -174,13 +173,13 @@ def _samples(profiles: Sequence[capture_pb2.GroupProfile], groups: int, stacks: 
     ascends[first] = True
     _require(bool(ascends.all()), "a profile's stacks do not ascend")
     _require(int(count.min()) > 0 and int(count.max()) <= _MAX_SAMPLES, "a count is 0 or absurd")
-    # Hundreds of millions of counts may be absurd together: then their sum would come round to a small one.
+    # Hundreds of millions of counts may be absurd in sum; an integer sum would overflow to a small number.
     _require(float(count.sum(dtype=np.float64)) < MAX_UNITS, "a segment's samples are absurd")
     return int(count.sum())
 
 
 class _Within:
-    """Checks that indexes lie in 0 ≤ i < size."""
+    """Checks that indexes are in 0 ≤ i < size."""
 
     def __init__(self, size: int, what: str) -> None:
         self._size = size
@@ -195,8 +194,8 @@ class _Within:
 
 
 def _ints(values: Sequence[int]) -> npt.NDArray[np.int64]:
-    """The numbers as an array; refuses those beyond 63 bits."""
-    # protobuf hands its numbers to numpy as one array, a hundred times faster than one by one.
+    """The numbers as an array; rejects those beyond 63 bits."""
+    # protobuf converts to a numpy array a hundred times faster than number by number.
     numbers = np.array(values, np.uint64)
     _require(not len(numbers) or int(numbers.max()) < 1 << 63, "a number is beyond 63 bits")
     return numbers.astype(np.int64)

@@ -1,14 +1,13 @@
-"""The epoch of the dictionaries: how ingestions and the sweep of unused rows keep out of each other's way.
+"""The epoch of the dictionaries, which keeps ingestion and the sweep of unused rows apart.
 
-A ingestion looks ids up, remembers them, and uses them later, in another transaction; meanwhile a
-sweep may find that nobody uses one of them. So every transaction that looks ids up or writes rows
-that use them first takes `hold`, and the ids a process remembers belong to the epoch they were
-looked up in. A sweep begins with the next epoch, alone: what was ingested before is in the tables for
-it to find; whoever ingests after finds his epoch over, forgets, and looks everything up again, which
-notes what he was given (`dictionary_touched`) for the sweep to keep.
+Ingestion looks ids up, caches them, and uses them later in another transaction. Meanwhile a sweep may find that one of
+them is unused. So every transaction that looks ids up or writes rows that use them first calls `hold`, and cached ids
+belong to the epoch of their lookup. A sweep begins by starting the next epoch under an exclusive lock. Earlier
+ingestions are in the tables, where the sweep finds them. A later ingestion finds its epoch ended, clears its cache and
+looks everything up again. Each lookup then records its ids in `dictionary_touched`, so that the sweep keeps them.
 
-The lock is the table's, not the row's: a row lock writes to the row and lets a steady stream of
-readers starve the one writer; table locks queue, and sharing one costs no write at all.
+The lock is on the table, not on the row. A row lock writes to the row, and a steady stream of readers starves the
+writer. Table locks queue, and a shared one needs no write.
 """
 
 from dataclasses import dataclass
@@ -21,11 +20,11 @@ _ALONE = "LOCK TABLE dictionary_epoch IN EXCLUSIVE MODE; SELECT epoch, marking F
 
 @dataclass(frozen=True, slots=True)
 class Epoch:
-    """What the dictionaries are in until the transaction ends."""
+    """The state of the dictionaries until the transaction ends."""
 
     number: int
     marking: bool
-    """A sweep looks for rows in use: ids that are handed out are noted."""
+    """Whether a sweep is looking for used rows: then ids that are returned are recorded."""
 
 
 def hold(connection: Connection) -> Epoch:
@@ -37,8 +36,8 @@ def hold(connection: Connection) -> Epoch:
 
 
 def hold_alone(connection: Connection) -> Epoch:
-    """Wait for all who hold it, and let nobody look up or ingest anything until the transaction ends.
+    """Wait for all holders, and block lookups and ingestion until the transaction ends.
 
-    Raises `DatabaseBusy` after the connection's `lock_timeout`; those who come later wait behind this.
+    Raises `DatabaseBusy` after the connection's `lock_timeout`; later calls of `hold` queue behind this one.
     """
     return Epoch(*connection.exec_driver_sql(_ALONE).one())

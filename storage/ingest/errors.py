@@ -1,19 +1,19 @@
-"""What can go wrong between an archived capture and its rows; the rest of it is `storage.errors`.
+"""Errors between an archived capture and its rows; others are in `storage.errors`.
 
 StorageError
-├── BadCapture              the bytes are no capture, or one that contradicts itself: it is quarantined
-│   └── FormatTooNew        operator: upgrade this side, then it ingests
+├── BadCapture              the bytes are not a valid capture, or a contradictory one: it is quarantined
+│   └── FormatTooNew        operator: upgrade this program, then the capture is ingested
 ├── Unknown
 │   └── UnknownCapture      developer: the capture row is written before its task is sent
 └── DatabaseError
-    └── DictionarySwept     nobody: the ingestion begins again with what it looks up now
+    └── DictionarySwept     handled: the ingestion restarts with fresh lookups
 """
 
 from storage.errors import BadCapture, DatabaseError, Unknown
 
 
 class FormatTooNew(BadCapture):
-    """The capture was written by a newer gateway than this program can read."""
+    """A newer gateway wrote the capture in a format that this program cannot read."""
 
     def __init__(self, found: int, newest: int) -> None:
         super().__init__(f"The capture has format {found}; {newest} is the newest this program reads.")
@@ -22,8 +22,8 @@ class FormatTooNew(BadCapture):
 
 
 class UnknownCapture(Unknown):
-    """There is no capture row for the visit."""
+    """The visit has no capture row."""
 
 
 class DictionarySwept(DatabaseError):
-    """A sweep of the dictionaries began since ids were looked up: they may be gone."""
+    """A sweep of the dictionaries began after the ids were looked up; their rows may be deleted."""

@@ -1,15 +1,15 @@
-"""From stacks of addresses to stacks of functions: the pure heart of ingestion.
+"""Convert stacks of addresses to stacks of functions: the pure core of ingestion.
 
-Every frame of a capture stands for a chain of calls (itself and what was inlined there). Stacks of
-different addresses, or of different lines, become one stack of functions and their samples add up;
-what distinguished them is kept beside, as samples by (function, line). Sums never change:
+Every frame of a capture stands for a chain of calls (itself and calls inlined there). Stacks of different addresses or
+lines become one stack of functions, and their samples add up. Lines are kept separately, as samples by (function,
+line). Sums never change:
 
     Σ samples of a group's stacks = Σ counts the gateway sent for it
     Σ self of a function's lines ≤ samples with the function as leaf; equal where all lines are known
 
-A fleet's capture holds hundreds of thousands of calls of some thousand places in the code. So what is
-known of a place (its function, its line, the function's part of a hash) is worked out once a place, and
-the calls of the stacks are indexes of places, in the order in which the gateway sent them: leaf first.
+A fleet's capture has hundreds of thousands of calls at some thousand places in the code. So the properties of a place
+(its function, its line, the function's part of a hash) are computed once per place. The calls of stacks are indexes of
+places, in the gateway's order: leaf first.
 """
 
 from collections.abc import Sequence
@@ -30,12 +30,12 @@ Int64s = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 MAX_DEPTH = 128
-"""Functions of a stack that are kept; deeper ones lose their middle (`fold`)."""
+"""Maximum depth of a stored stack, in functions; deeper stacks lose their middle (`fold`)."""
 _OUTER = 64
 _INNER = MAX_DEPTH - _OUTER - 1
 
 _MARKER_OF_END = np.array([marker_of_end(end) for end in range(max(capture_pb2.StackEnd.values()) + 2)])
-"""By StackEnd; the last one is for ends that a newer gateway knows."""
+"""By StackEnd; the last entry is for ends that only a newer gateway defines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,19 +43,19 @@ class Calls:
     """Every call of every stack of a capture, stack by stack, innermost first."""
 
     offsets: Int64s
-    """Stack s has calls offsets[s]:offsets[s + 1]; a marker, if it has one, is the last of them."""
+    """Stack s has calls offsets[s]:offsets[s + 1]; a marker, if present, is the last of them."""
     place: Int64s
     """Index into the two arrays below."""
     function: Int32s
-    """Function ids of the store by place: the entries of the resolved frames, then the markers."""
+    """Function ids of the dictionary by place: the entries of the resolved frames, then the markers."""
     line: Int32s
-    """Source line by place; 0 not known."""
+    """Source line by place; 0 if unknown."""
 
     def outermost_first(self, stacks: Int64s) -> tuple[Int64s, Int32s]:
-        """(depths, function ids one stack after the other) of some of the stacks."""
+        """(depths, function ids of one stack after the other) of the given stacks."""
         depth = self.offsets[stacks + 1] - self.offsets[stacks]
         ends = np.cumsum(depth)
-        # Call j of a stack lies at its end − 1 − j.
+        # Call j of a stack is at its end − 1 − j.
         at = np.repeat(self.offsets[stacks + 1] - 1 + ends - depth, depth) - np.arange(int(depth.sum()))
         return depth, self.function[self.place[at]]
 
@@ -65,11 +65,11 @@ class FunctionStacks:
     """The distinct function-level stacks of a capture."""
 
     calls: Calls
-    """Of all its stacks, at most MAX_DEPTH deep."""
+    """The calls of all stacks, at most MAX_DEPTH deep."""
     first: Int64s
-    """For each distinct stack one of `calls` that is it."""
+    """For each distinct stack the index of one equal stack in `calls`."""
     hashes: Hashes
-    """Of each distinct stack."""
+    """The hash of each distinct stack."""
     of: Int64s
     """For every stack of the capture its index among the distinct ones."""
 
@@ -81,7 +81,7 @@ class Facts:
     profile: Int64s
     """Index of the profile, in the order given."""
     stack: Int64s
-    """Of the capture."""
+    """Stack of the capture."""
     count: Int64s
     """Samples."""
 
@@ -98,7 +98,7 @@ class Grouped:
 def calls_of(table: capture_pb2.StackTable, resolved: ResolvedFrames, function_ids: Int32s) -> Calls:
     """The calls of every stack of the table.
 
-    `function_ids` are the store's ids of `resolved.functions` followed by those of `MARKERS`.
+    `function_ids` are the dictionary ids of `resolved.functions` followed by those of `MARKERS`.
     """
     length = np.array(table.length, np.int64)
     frames = np.array(table.frames, np.int64)
@@ -129,7 +129,7 @@ def calls_of(table: capture_pb2.StackTable, resolved: ResolvedFrames, function_i
 
 
 def function_stacks(calls: Calls) -> FunctionStacks:
-    """The distinct stacks of functions, deep ones folded."""
+    """The distinct stacks of functions, with deep ones folded."""
     folded = fold(calls)
     hashes = hash_runs(folded.function, folded.place, folded.offsets)
     order = np.argsort(hashes[:, 0])
@@ -141,10 +141,10 @@ def function_stacks(calls: Calls) -> FunctionStacks:
 
 
 def fold(calls: Calls) -> Calls:
-    """The calls with the middle of stacks deeper than MAX_DEPTH replaced by its marker.
+    """Replace the middle of stacks deeper than MAX_DEPTH by its marker.
 
-    Leaf and root stay, so self times are exact; a function or line that occurs only in the middle is
-    missing from its total. Depth grows without bound in recursion, and each depth would be a stack.
+    Leaf and root stay, so self times are exact. A function or line that occurs only in the middle is missing from its
+    total. Recursion has unbounded depth, and each depth would be another stack.
     """
     depth = np.diff(calls.offsets)
     if not len(depth) or int(depth.max()) <= MAX_DEPTH:
@@ -166,7 +166,7 @@ def facts_of(profiles: Sequence[capture_pb2.GroupProfile]) -> Facts:
     sizes = np.fromiter(map(len, deltas), np.int64, len(deltas))
     delta = np.concatenate(deltas or [nothing])
     count = np.concatenate([np.array(profile.count, np.int64) for profile in profiles] or [nothing])
-    # Each profile's stacks count from 0: take the running sum before it away again.
+    # Stack deltas restart in each profile: subtract the running sum before it.
     filled = sizes[sizes > 0]
     first = np.cumsum(filled) - filled
     stack = np.cumsum(delta)
@@ -179,8 +179,8 @@ def sum_by_key(
 ) -> Grouped:
     """Σ value for every (group, key), exact in int64, sorted by both; 0 ≤ group < groups, key and value ≥ 0.
 
-    Group, key and value are packed into one number and sorted as that, of 32 bits if they fit: twice as fast
-    as of 64, which is four times as fast as to sort positions.
+    Group, key and value are packed into one integer and sorted. 32 bits, where they suffice, sort twice as fast as 64,
+    which sort four times as fast as positions.
     """
     if not len(key):
         nothing = np.empty(0, np.int64)
@@ -210,7 +210,7 @@ def sum_by_key(
 
 
 def first_of_equal(ascending: npt.NDArray[np.integer]) -> Bools:
-    """Where a run of equal numbers begins."""
+    """Marks the first of each run of equal numbers."""
     fresh = np.ones(len(ascending), bool)
     np.not_equal(ascending[1:], ascending[:-1], out=fresh[1:])
     return fresh

@@ -1,12 +1,10 @@
-"""What a process remembers of dictionaries: which key has which id, within bounds.
+"""Bounded caches of dictionary ids by key.
 
-`IdCache` is for keys of any kind, `ObjectIdCache` before it for keys that take longer to
-compare than to recognize, `HashIdCache` for stacks, of which a worker meets millions.
-
-`IdCache` and `HashIdCache` keep no key: the labels of a fleet's containers are a kilobyte each, and
-there is no end of them. `ObjectIdCache` keeps its objects alive, and so has a bound of their size. All
-of them forget by turns: when the younger of two generations is full the older is forgotten, and what is
-asked for again is young again. So 43 to 86 bytes for each of `limit` keys are the most, objects apart.
+`IdCache` is for keys of any kind. `ObjectIdCache`, in front of it, is for keys that are slower to compare than to
+identify by address. `HashIdCache` is for stacks, of which a worker sees millions. `IdCache` and `HashIdCache` store no
+keys: the labels of a fleet's containers are a kilobyte each and unlimited in number. `ObjectIdCache` keeps its objects
+alive, so their size is bounded too. All evict by generation: when the younger of two generations is full, the older is
+dropped; a hit moves an entry to the younger. So each of `limit` keys takes at most 43 to 86 bytes, without objects.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -19,15 +17,15 @@ from storage.ingest.hash_table import UNKNOWN, HashTable, Ids, entries_in
 from storage.ingest.stack_hash import Hashes
 
 _SPREAD = np.uint64(0x9E37_79B9_7F4A_7C15)
-"""Odd: what is multiplied by it modulo 2⁶⁴ stays distinct."""
+"""Odd, so multiplication modulo 2⁶⁴ keeps numbers distinct."""
 _HALF = np.uint64(32)
 _LEAST_BYTES = 64 << 10
 
 
 class IdCache:
-    """Key → id of one dictionary, at least the last `limit` that were added or asked for.
+    """Key → id of one dictionary, for at least the last `limit` keys that were added or requested.
 
-    Keys are strings, numbers, None, and tuples of those; they are held as 128-bit hashes.
+    Keys are strings, numbers, None, and tuples of those; they are stored as 128-bit hashes.
     """
 
     def __init__(self, limit: int) -> None:
@@ -42,33 +40,32 @@ class IdCache:
         return self._ids.nbytes
 
     def ids(self, keys: Sequence[Hashable]) -> list[int | None]:
-        """The id of every key, None where it is not remembered."""
+        """The id of every key, None if it is not cached."""
         number: dict[Hashable, int] = {}
         places = [number.setdefault(key, len(number)) for key in keys]
         found = self._ids.ids(_hashes(list(number)))[places].tolist()
         return [None if id_ == UNKNOWN else id_ for id_ in found]
 
     def add(self, keys: Sequence[Hashable], ids: Iterable[int]) -> None:
-        """Remember the ids of distinct keys that `ids` did not know."""
+        """Cache the ids of distinct keys for which `ids` returned None."""
         self._ids.add(_hashes(keys), np.fromiter(ids, np.int32, len(keys)))
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Evict everything."""
         self._ids.clear()
 
 
 class ObjectIdCache:
-    """Object → id of one dictionary, by which object it is and not by what it says.
+    """Object → id of one dictionary, by object identity and not by value.
 
-    It keeps alive those that were added or asked for in the last `turns` to twice as many questions, of
-    them at least the last `limit` and at most twice as many. Most objects are met once: a name out of a
-    perf map is another object in each capture, and a small fleet's memory shall not fill with them. Fewer
-    than the last `limit` are kept where those have a `size` of more than `size_limit` together, and of
-    all that is kept it is never more than twice that.
+    It keeps alive the objects of the last `turns` to twice as many lookups: at least the last `limit` of them and at
+    most twice as many. Most objects occur once: a name from a perf map is another object in each capture, and must not
+    fill the memory of a small fleet. Fewer than `limit` are kept if their `size`s add up to more than `size_limit`; all
+    kept objects never exceed twice that.
     """
 
     def __init__(self, limit: int, turns: int, *, size: Callable[[Any], int], size_limit: int) -> None:
-        """`size` of one object, ≥ 0, in any unit."""
+        """`size` returns the size of an object, ≥ 0, in any unit."""
         self._limit = limit
         self._turns = turns
         self._size, self._size_limit = size, size_limit
@@ -84,7 +81,7 @@ class ObjectIdCache:
         return self._young.table.nbytes + self._old.table.nbytes
 
     def ids(self, objects: Sequence[object]) -> Ids:
-        """The id of every object, UNKNOWN where it is not remembered; objects may repeat."""
+        """The id of every object, UNKNOWN if it is not cached; objects may repeat."""
         self._questions += 1
         if self._questions > self._turns:
             self._turn()
@@ -100,9 +97,9 @@ class ObjectIdCache:
         return found
 
     def add(self, objects: Sequence[object], ids: Ids) -> None:
-        """Remember the ids of distinct objects that are not in the younger generation."""
+        """Cache the ids of distinct objects that are not in the younger generation."""
         sizes = np.fromiter(map(self._size, objects), np.int64, len(objects))
-        # The last of them, as many as a generation has room for.
+        # The last of them, as many as fit one generation.
         fit = min(self._limit, int(np.searchsorted(np.cumsum(sizes[::-1]), self._size_limit, "right")))
         first = len(objects) - fit
         objects, ids, size = objects[first:], ids[first:], int(sizes[first:].sum())
@@ -114,7 +111,7 @@ class ObjectIdCache:
         self._young.table.add(_addresses(objects), ids)
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Evict everything."""
         self._young, self._old = _Held(), _Held()
 
     def _turn(self) -> None:
@@ -128,14 +125,14 @@ class _Held:
     def __init__(self) -> None:
         self.table = HashTable()
         self.held: list[object] = []
-        """So that no other object gets the address of one remembered."""
+        """Keeps the objects alive, so that their addresses are not reused."""
         self.size = 0
 
 
 class HashIdCache:
-    """128-bit hash → id of a dictionary, at least the last `limit` that were added or asked for.
+    """128-bit hash → id of a dictionary, for at least the last `limit` that were added or requested.
 
-    Two tables take turns: when the younger one holds `limit`, the older is forgotten and it takes its place.
+    It has two tables: when the younger holds `limit` entries, it replaces the older, and a new one begins.
     """
 
     def __init__(self, limit: int) -> None:
@@ -144,11 +141,11 @@ class HashIdCache:
 
     @classmethod
     def within(cls, size: int) -> "HashIdCache":
-        """With the largest limit whose tables take no more than `size` bytes, at least 64 KiB."""
+        """A cache with the largest limit whose tables take no more than `size` bytes, at least 64 KiB."""
         return cls(entries_in(max(size, _LEAST_BYTES) // 2))
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Evict everything."""
         self._young, self._old = HashTable(), HashTable()
 
     def __len__(self) -> int:
@@ -160,7 +157,7 @@ class HashIdCache:
         return self._young.nbytes + self._old.nbytes
 
     def ids(self, hashes: Hashes) -> Ids:
-        """The id of every hash, UNKNOWN where it is not remembered; the hashes are distinct."""
+        """The id of every hash, UNKNOWN if it is not cached; the hashes are distinct."""
         found = self._young.find(hashes)
         missing = np.flatnonzero(found == UNKNOWN)
         older = self._old.find(hashes[missing])
@@ -170,7 +167,7 @@ class HashIdCache:
         return found
 
     def add(self, hashes: Hashes, ids: Ids) -> None:
-        """Remember the ids of distinct hashes that are not in the younger table."""
+        """Cache the ids of distinct hashes that are not in the younger table."""
         for start in range(0, len(ids), self._limit):
             part = slice(start, start + self._limit)
             if self._young.used + len(ids[part]) > self._limit:
@@ -179,13 +176,13 @@ class HashIdCache:
 
 
 def _hashes(keys: Sequence[Hashable]) -> Hashes:
-    """The keys as hashes; `repr` tells apart whatever is not equal, lone surrogates too."""
+    """The keys as hashes; `repr` differs for unequal keys, even with lone surrogates."""
     digests = b"".join(blake2b(repr(key).encode(), digest_size=16).digest() for key in keys)
     return np.frombuffer(digests, np.uint64).reshape(-1, 2)
 
 
 def _addresses(objects: Sequence[object]) -> Hashes:
-    """Which objects they are, as hashes: one to one, since both steps can be undone."""
+    """The objects' addresses as hashes: one to one, since both steps are invertible."""
     spread = np.fromiter(map(id, objects), np.uint64, len(objects)) * _SPREAD
     spread ^= spread >> _HALF
     return np.column_stack((spread, np.zeros(len(objects), np.uint64)))

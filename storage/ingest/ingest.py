@@ -1,13 +1,13 @@
-"""Ingestion: a symbolized capture becomes rows, exactly once per generation.
+"""Ingestion: write a symbolized capture as rows, exactly once per generation.
 
-The transaction holds the dictionaries' epoch (`storage.ingest.dictionary_epoch`) and claims the generation,
+The transaction holds the dictionaries' epoch (`storage.ingest.dictionary_epoch`) and claims the generation:
 
     UPDATE capture SET ingested = g WHERE visit_id = … AND ingested < g
 
-so of any number of workers with the same capture one goes on and the others, after it commits, find
-nothing to do; a worker that dies leaves nothing. Dictionary rows are committed before, in
-transactions of their own. A newer generation takes the older one's rows out in the same
-transaction, and leaves the cells' share of them in `rollup_retraction` if they were merged already.
+So of any number of workers with the same capture one proceeds. The others wait for its commit and find nothing to do. A
+worker that dies leaves nothing behind. Dictionary rows are committed before, in transactions of their own. A newer
+generation deletes the older one's rows in the same transaction. If these were merged into cells already, it copies them
+to `rollup_retraction`.
 """
 
 import logging
@@ -65,11 +65,11 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """What came of a ingestion."""
+    """The result of one ingestion."""
 
     outcome: Literal["ingested", "already", "expired", "failed"]
-    """`already`: this generation or a newer one is there; `expired`: its day was dropped by retention;
-    `failed`: nothing has changed, `error` says why; only of several that were ingested together."""
+    """`already`: this generation or a newer one is stored. `expired`: retention has dropped its day. `failed`: nothing
+    has changed and `error` has the reason; it occurs only when several captures are ingested together."""
     profiles: int = 0
     facts: int = 0
     samples: int = 0
@@ -83,9 +83,9 @@ class ToIngest:
     visit_id: UUID
     generation: int
     capture: capture_pb2.Capture
-    """What `decode_capture` returned."""
+    """The result of `decode_capture`."""
     resolved: ResolvedFrames
-    """Speaks of the capture's frames."""
+    """Names of the capture's frames."""
 
 
 def ingest(  # noqa: PLR0917 - the contract of the pipeline's last step
@@ -96,22 +96,21 @@ def ingest(  # noqa: PLR0917 - the contract of the pipeline's last step
     message: capture_pb2.Capture,
     resolved: ResolvedFrames,
 ) -> Ingested:
-    """Write the capture's facts as `generation`, unless it or a newer one is written already.
+    """Write the capture's facts as `generation`, unless it or a newer one is stored already.
 
-    `message` is what `decode_capture` returned, `resolved` speaks of its frames. Raises
-    `UnknownCapture`, `BadCapture` (of another visit), `PartitionMissing` (not made yet: try again)
-    and other `DatabaseError`s; after any of them no fact has changed.
+    `message` is the result of `decode_capture`, `resolved` has the names of its frames. Raises `UnknownCapture`,
+    `BadCapture` (of another visit), `PartitionMissing` (not created yet: try again) and other `DatabaseError`s; after
+    any of them no fact has changed.
     """
     return _ingest(engine, interner, [ToIngest(visit_id, generation, message, resolved)])[0]
 
 
 def ingest_many(engine: Engine, interner: Interner, items: Sequence[ToIngest]) -> list[Ingested]:
-    """Ingest several captures of different visits in one transaction; what came of each, in order.
+    """Ingest several captures of different visits in one transaction; return the result of each, in order.
 
-    All that a dictionary lacks is asked and inserted at once, and every table gets one COPY. When
-    something is wrong with one of them they are ingested one by one, so that it harms no other; its
-    error is in its `Ingested` instead of being raised. Raises `DatabaseUnavailable` alone: then trying
-    each would only wait for each.
+    Missing dictionary rows are looked up and inserted at once, and every table gets one COPY. If one capture fails, all
+    are ingested one by one, so that it does not affect the others; its error is in its `Ingested` and not raised.
+    Raises only `DatabaseUnavailable`: then each attempt would wait for the database again.
     """
     try:
         return _ingest(engine, interner, items)
@@ -144,7 +143,7 @@ def _ingest(engine: Engine, interner: Interner, items: Sequence[ToIngest]) -> li
         try:
             outcomes |= _write(engine, interner, todo, assemble(interner, todo))
             break
-        except DictionarySwept:  # at most once a sweep: the interner has forgotten what it knew
+        except DictionarySwept:  # at most once per sweep: the interner has cleared its caches
             continue
     return [outcomes[item.visit_id] for item in items]
 
@@ -184,7 +183,7 @@ def _write(
 
 
 def _visit_facts(connection: Connection, visit_ids: Sequence[UUID]) -> dict[UUID, tuple[VisitFacts, int]]:
-    """What is known of the visits, and the generation each is ingested in."""
+    """Properties of the visits, and the generation each is ingested in."""
     rows = connection.execute(
         select(
             visit.c.visit_id,
@@ -211,12 +210,12 @@ def _visit_facts(connection: Connection, visit_ids: Sequence[UUID]) -> dict[UUID
 
 
 def _claim(connection: Connection, wanted: Mapping[UUID, int], *, expired: bool = False) -> set[UUID]:
-    """Take the generations by visit; those taken. Others with one of these visits wait for our commit here."""
-    # PostgreSQL itself says what remains to be ingested: if its crash loses this commit, the row that
-    # says so is lost with it and the capture is reprocessed. So nobody need wait for the disk.
+    """Claim the generations by visit; return the claimed visits. Concurrent claims of a visit wait for the commit."""
+    # PostgreSQL itself records which captures remain to be ingested: if its crash loses this commit, the record is lost
+    # with it and the capture is ingested again. So the commit need not wait for the disk.
     connection.execute(text("SET LOCAL synchronous_commit = off"))
     ids, generations = zip(*sorted(wanted.items()), strict=True)
-    # In the order of the ids, so that two workers with some of the same captures never wait in a circle.
+    # In id order, so that two workers with some of the same captures cannot deadlock.
     connection.execute(
         select(capture.c.visit_id)
         .where(capture.c.visit_id.in_(ids))
@@ -233,7 +232,7 @@ def _claim(connection: Connection, wanted: Mapping[UUID, int], *, expired: bool 
         .where(capture.c.visit_id == asked.c.visit_id, capture.c.ingested < asked.c.generation)
         .values(
             ingested=asked.c.generation,
-            ingested_at=func.clock_timestamp(),  # not that of the beginning: see storage.data.progress
+            ingested_at=func.clock_timestamp(),  # not the transaction's start: see storage.data.progress
             expired=expired,
             leased_until=None,
             failure="",
@@ -245,8 +244,8 @@ def _claim(connection: Connection, wanted: Mapping[UUID, int], *, expired: bool 
 
 
 def _take_out(connection: Connection, visit_id: UUID, day: date) -> None:
-    """Remove what an older generation wrote."""
-    # Waits for whoever is merging this entry now; then it is gone, and was merged.
+    """Delete the rows of an older generation."""
+    # Waits if a transaction is merging this entry; if that commits, the entry is gone and its visit is in the cells.
     pending = connection.execute(
         delete(rollup_queue).where(rollup_queue.c.visit_id == visit_id, rollup_queue.c.sign == 1)
     ).rowcount
@@ -281,7 +280,7 @@ def _put_in(connection: Connection, claimed: Sequence[tuple[Material, Assembly]]
             copy_into(
                 connection, parts[0].table, parts[0].columns, chain.from_iterable(part.rows for part in parts)
             )
-    # An idle machine too: its seconds are exposure, and enter the cells with the visit.
+    # Idle machines too: their seconds are exposure, and enter the cells with the visit.
     watched = [material.visit for material, rows in claimed if rows.watched]
     if watched:
         connection.execute(
@@ -291,6 +290,6 @@ def _put_in(connection: Connection, claimed: Sequence[tuple[Material, Assembly]]
 
 
 def _dropped(connection: Connection, day: date) -> bool:
-    """Retention drops whole days from the oldest on: a missing day before them all was dropped."""
+    """Retention drops whole days from the oldest on, so a missing day before all others was dropped."""
     days = partitions.existing(connection)
     return bool(days) and day < days[0]

@@ -1,15 +1,12 @@
-"""The dictionaries: every function, stack, label and binary is a row once, and a number from then on.
+"""The dictionaries: each function, stack, label and binary has one row, and is then referred to by its id.
 
-An `Interner` lives as long as its process and remembers what it looked up. What it has not seen is
-inserted in a short transaction of its own, before and apart from the ingestion that needs it: many
-workers meet the same new functions, and none may wait for another's facts. Rows are inserted in the
-order of their key, so that two workers with the same new rows wait for each other in one direction
-only. A crash leaves rows nobody uses yet, which the next ingestion finds. These commits wait for the
-disk: a remembered id must outlive a crash of the server.
-
-Rows that nothing uses any more are swept. What is remembered is good for one epoch of the dictionaries
-(`storage.ingest.dictionary_epoch`); when the next begins it is forgotten and `DictionarySwept` raised, because
-ids of the old epoch may be in the caller's hands already: he begins again.
+An `Interner` lives as long as its process and caches its lookups. New rows are inserted in a short transaction of their
+own, before the ingestion that needs them: many workers meet the same new functions, and none may wait for another's
+facts. Rows are inserted in key order, so two workers with the same new rows cannot deadlock. A crash leaves unused
+rows, which the next ingestion finds. These commits wait for the disk: a cached id must survive a crash of the server.
+Unused rows are swept. Cached ids are valid for one epoch of the dictionaries (`storage.ingest.dictionary_epoch`). When
+the next epoch begins, the cache is cleared and `DictionarySwept` is raised, because the caller may already hold ids of
+the old epoch and must restart.
 """
 
 import json
@@ -33,26 +30,26 @@ from storage.ingest.symbolized import FunctionName
 from storage.schema import binary, dim_value, function, label_set, sample_type
 
 DEFAULT_STACK_BYTES: Final = 256 << 20
-"""Of memory for stacks: 6 million. A process that meets more than that in a while asks the database again."""
+"""Memory for stack ids: 6 million. A process that meets more in a while looks them up again."""
 FUNCTIONS_CACHED: Final = 1_500_000
-"""67 MB when full. A fleet whose stacks are five million has half a million functions."""
+"""67 MB when full. A fleet with five million stacks has half a million functions."""
 OTHERS_CACHED: Final = 100_000
-"""Of each other dictionary; 8 MB when full."""
+"""For each other dictionary; 8 MB when full."""
 NAMES_CACHED: Final = 390_000
-"""About as many as the images at hand keep; 23 MB when full, the names apart. With fewer than a fleet's hot
-programs have, more than half of a ingestion's time went into comparing names and looking them up."""
+"""About as many names as the cached images have; 23 MB when full, without the names. With fewer entries than the names
+of a fleet's hot programs, comparing and looking up names took more than half of the time of ingestion."""
 NAMES_CHARACTERS: Final = 64 << 20
-"""Of so many names, 172 each, files and programs with them; twice as many are held at most. A JIT's names may
-have thousands each, and would fill gigabytes by their number alone."""
+"""Characters of the cached names, 172 each, with files and programs; at most twice as many are held. Names of a JIT may
+have thousands each, and a limit on their number alone would let them fill gigabytes."""
 NAMES_TURNS: Final = 32
-"""Ingestions after which names that none of them had are let go."""
+"""Ingestions after which unused names are evicted."""
 
 
 class Interner:
-    """Ids of dictionary rows, inserted when they are new. For one thread; owns its transactions."""
+    """Looks up the ids of dictionary rows and inserts new rows. For one thread; owns its transactions."""
 
     def __init__(self, engine: Engine, *, stack_bytes: int = DEFAULT_STACK_BYTES) -> None:
-        """`stack_bytes` is how much memory the ids of stacks may take; the rest has fixed bounds."""
+        """`stack_bytes` limits the memory of stack ids; other caches have fixed limits."""
         self._engine = engine
         self._stacks = HashIdCache.within(stack_bytes)
         self._others: dict[str, IdCache] = {}
@@ -60,18 +57,18 @@ class Interner:
         self._epoch: int | None = None
 
     def hold(self, connection: Connection) -> None:
-        """Keep all rows whose ids were handed out until the transaction ends; begin the ingestion's with it.
+        """Keep all rows whose ids were returned until the transaction ends; the ingestion's transaction begins with it.
 
-        Raises `DictionarySwept`: some may be gone already; everything is forgotten, intern it again.
+        Raises `DictionarySwept` if some may be deleted; the caches are then cleared, and the caller interns again.
         """
         self._agree(hold(connection))
 
     def functions(self, names: Sequence[FunctionName], kinds: Sequence[int]) -> Ids:
-        """Ids of functions; one that was named after it ingested is the function it is named as.
+        """Ids of functions; a function that was ingested unnamed and named later has the id of the named function.
 
         `kinds` are `storage.ingest.marker_frames.Kind` of each.
         """
-        # A resolver says the same names of an image again and again: the objects are compared first.
+        # A resolver returns the same name objects of an image repeatedly, so identity is compared first.
         found = self._names.ids(names)
         missing = np.flatnonzero(found == UNKNOWN).tolist()
         if missing:
@@ -99,9 +96,9 @@ class Interner:
         return self._intern(function, columns, keys, row_of)
 
     def stacks(self, hashes: Hashes, rows_of: Callable[[Int64s], StackRows]) -> Ids:
-        """Ids of stacks; `rows_of` has the rows of some, by index, and says in which order to number them.
+        """Ids of stacks; `rows_of` returns the rows of stacks by index, in the order in which they are numbered.
 
-        The hashes may repeat; `rows_of` is asked for one index of each that is not remembered.
+        The hashes may repeat; `rows_of` is called with one index of each hash that is not cached.
         """
         order = np.argsort(hashes[:, 0])
         ordered = hashes[order]
@@ -141,7 +138,7 @@ class Interner:
         return self._intern(sample_type, ("event", "unit"), types, types.__getitem__)
 
     def binaries(self, images: Sequence[BinaryImage]) -> Ids:
-        """Ids of binaries; name and path are those of whoever saw it first."""
+        """Ids of binaries; name and path are those of the first capture with the binary."""
 
         def row_of(index: int) -> tuple[Any, ...]:
             image = images[index]
@@ -151,7 +148,7 @@ class Interner:
         return self._intern(binary, ("key", "name", "path", "kind"), keys, row_of)
 
     def forget(self) -> None:
-        """Forget every id, because rows nobody used were swept."""
+        """Clear the caches, because unused rows were swept."""
         self._stacks.clear()
         self._others.clear()
         self._names.clear()
@@ -171,7 +168,7 @@ class Interner:
         keys: Sequence[Hashable],
         row_of: Callable[[int], Sequence[Any]],
     ) -> Ids:
-        """Ids of the keys; `row_of` says what to insert for the key at an index."""
+        """Ids of the keys; `row_of` returns the row to insert for the key at an index."""
         if (known := self._others.get(table.name)) is None:
             limit = FUNCTIONS_CACHED if table is function else OTHERS_CACHED
             known = self._others[table.name] = IdCache(limit)
@@ -186,14 +183,14 @@ class Interner:
                 epoch = hold(connection)
                 self._agree(epoch)
                 ids = _upsert(connection, table, columns, rows, note=epoch.marking).tolist()
-            known.add(list(new), ids)  # after the commit: what is remembered must be there
+            known.add(list(new), ids)  # after the commit: cached rows must exist
             given = dict(zip(new, ids, strict=True))
             found = [given[key] if id_ is None else id_ for key, id_ in zip(keys, found, strict=True)]
         return np.array(found, np.int32)
 
 
 def _characters(name: FunctionName) -> int:
-    """At most so many are held for it: those of programs and files are shared with other names, mostly."""
+    """Upper bound of the characters held for a name; strings of programs and files are mostly shared by names."""
     raw = 0 if name.raw_name is name.name else len(name.raw_name)
     return len(name.name) + raw + len(name.file) + len(name.binary_name) + len(name.binary_key or "")
 
@@ -202,21 +199,21 @@ Identity = tuple[str, str, str] | tuple[str, int | None]
 
 
 def identity(name: FunctionName) -> Identity:
-    """What makes two functions the same: name, file and binary name; without a name, key and start."""
+    """The identity of a function: name, file and binary name; without a name, key and start."""
     if name.binary_key is None:
         return name.name, name.file, name.binary_name
     return name.binary_key, name.start
 
 
 def function_hash(key: Identity) -> bytes:
-    """The identity as `function.hash` holds it."""
+    """The identity as stored in `function.hash`."""
     if len(key) == 3:
         return _digest("named", *key)
     return _digest("unnamed", key[0], "" if key[1] is None else str(key[1]))
 
 
 def _line(line: int) -> int:
-    return line if 0 <= line < 1 << 31 else 0  # debug information may say anything
+    return line if 0 <= line < 1 << 31 else 0  # debug information may contain any number
 
 
 def _digest(*parts: str) -> bytes:
@@ -239,16 +236,16 @@ SWEPT: Mapping[str, tuple[str, ...]] = {
     "dim_value": ("value_id",),
     "binary": ("binary_id",),
 }
-"""Dictionaries whose unused rows are swept, and their columns with ids that are handed out."""
+"""Dictionaries whose unused rows are swept, and their columns with ids that are returned."""
 _RESULTS = {"function": "coalesce(d.alias_of, d.function_id)"}
 
 
 def _upsert(
     connection: Connection, table: Table, columns: Sequence[str], rows: Sequence[Sequence[Any]], *, note: bool
 ) -> Ids:
-    """Insert the rows that are not there, by COPY into a temporary table; their ids in order.
+    """Insert missing rows by COPY into a temporary table; return the ids of all rows in order.
 
-    `note` those that are there: a sweep that is under way may not have seen them in use.
+    With `note`, record existing rows: a running sweep may not have seen them in use.
     """
     name = connection.dialect.identifier_preparer.format_table(table)  # "binary" is a reserved word
     fresh = f"fresh_{table.name}"
@@ -265,8 +262,8 @@ def _upsert(
     )
     copy_into(connection, table, columns, rows, target=fresh)
     if note and table.name in SWEPT:
-        # All in one order: of two workers that each note a function and what it is an alias of, in the
-        # other's order, each would hold what the other waits for.
+        # All in one order: if two workers recorded a function and its alias in opposite orders, each would wait for the
+        # other.
         noted = ", ".join(f"d.{id_}" for id_ in SWEPT[table.name])
         connection.execute(
             text(

@@ -1,10 +1,9 @@
-"""Naming functions that ingested without a name, in place, as soon as symbols for their binary appear.
+"""Name functions that were ingested unnamed, in place, as soon as symbols of their binary are available.
 
-A function without a name is a row (binary key, start). Naming it makes the named function's row, or
-finds it (another build had it), and points `alias_of` at it: no stack changes, no row is merged,
-and a late ingestion with the old symbols meets the same row and is named at once. Readers take
-`coalesce(alias_of, function_id)`. What an alias cannot give, lines and the calls inlined inside,
-comes with the capture's next generation.
+A function without a name is a row (binary key, start). Naming it inserts the named function's row, or finds it if
+another build had it, and sets `alias_of` to it. No stack changes and no rows merge. A late ingestion with the old
+symbols finds the same row and is named at once. Readers use `coalesce(alias_of, function_id)`. An alias cannot provide
+lines and inlined calls; these come with the capture's next generation.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,9 +21,9 @@ _LOCK = 0x666C_6E61
 
 
 def unnamed_starts(connection: Connection, binary_key: str) -> list[int]:
-    """Starts of this binary's functions that have no name, or none from debug information yet.
+    """Starts of this binary's functions that have no name, or no name from debug information.
 
-    In the binary's own offset space, ascending.
+    They are in the binary's own offset space, ascending.
     """
     named = function.alias("named")
     starts = connection.scalars(
@@ -41,10 +40,10 @@ def unnamed_starts(connection: Connection, binary_key: str) -> list[int]:
 
 
 def rename(engine: Engine, interner: Interner, binary_key: str, names: Mapping[int, FunctionName]) -> int:
-    """Name the functions that begin at these starts; the number whose name is new or better.
+    """Name the functions at these starts; return how many names are new or better.
 
-    A name is of the function itself, not of what is inlined at its first instruction. A name never
-    gives way to one of a lower status. Owns its transactions; names are kept from a crash in between.
+    A name is that of the function itself, not of code inlined at its first instruction. A name is never replaced by one
+    of lower status. Owns its transactions; names committed before a crash stay.
     """
     with engine.connect() as connection:
         rows = connection.execute(
@@ -60,7 +59,7 @@ def rename(engine: Engine, interner: Interner, binary_key: str, names: Mapping[i
     while True:
         try:
             return _point(engine, interner, binary_key, rows, targets)
-        except DictionarySwept:  # the named functions' rows may be gone again: nobody uses them yet
+        except DictionarySwept:  # the named functions' rows may be swept again: they are still unused
             continue
 
 
@@ -76,7 +75,7 @@ def _point(
     renamed = 0
     with engine.begin() as connection:
         interner.hold(connection)
-        # One at a time for a binary: two uploads would lock the same rows in different order.
+        # One transaction at a time per binary: two uploads would lock the same rows in different order.
         connection.execute(
             text("SELECT pg_advisory_xact_lock(:first, hashtext(:key))"), {"first": _LOCK, "key": binary_key}
         )

@@ -1,4 +1,4 @@
-"""Samples by source line, beside the stacks that know functions only."""
+"""Samples by source line, stored beside the stacks, which have functions only."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +12,7 @@ from storage.ingest.function_stacks import Calls, Int32s, Int64s, first_of_equal
 
 @dataclass(frozen=True, slots=True)
 class LinesByProfile:
-    """Rows of all profiles, one profile's after the other's."""
+    """Rows of all profiles, one profile after the other."""
 
     offsets: Int64s
     """Profile p has rows offsets[p]:offsets[p + 1]."""
@@ -22,8 +22,8 @@ class LinesByProfile:
 def line_counts(calls: Calls, profile: Int64s, stack: Int64s, count: Int64s, profiles: int) -> LinesByProfile:
     """For every profile its samples by (function, line), where the line is known.
 
-    The facts are parallel columns: profile, stack of the capture, samples. A recursive line counts
-    each sample once in its total. Calls without a line are left out: stacks say as much of them.
+    The facts are parallel columns: profile, stack of the capture, samples. A recursive line counts each sample once in
+    its total. Calls without a line are left out: stacks have the same information.
     """
     places, index = _numbered(calls)
     stacks = len(calls.offsets) - 1
@@ -43,7 +43,7 @@ def line_counts(calls: Calls, profile: Int64s, stack: Int64s, count: Int64s, pro
         np.repeat(profile.astype(np.int32), each), once.take(at), np.repeat(count, each), profiles
     )
     offsets, key = summed.offsets, summed.key
-    # Leaves are few beside calls, and each of them is among the rows.
+    # Leaves are few compared with calls, and each is among the rows.
     leaves = sum_by_key(profile[known], leaf_of_fact[known], count[known], profiles)
     self_samples = np.zeros(len(key), np.int64)
     self_samples[np.searchsorted(_joined(offsets, key), _joined(leaves.offsets, leaves.key))] = leaves.total
@@ -52,7 +52,10 @@ def line_counts(calls: Calls, profile: Int64s, stack: Int64s, count: Int64s, pro
 
 
 def _numbered(calls: Calls) -> tuple[Int64s, Int32s]:
-    """The distinct (function, line), ascending, as function · 2³² + line; and by place of `calls` its index, or their number."""
+    """(distinct (function, line) as function · 2³² + line, ascending; the index of each place of `calls` in them).
+
+    A place without a line has their number as its index.
+    """
     known = np.flatnonzero(calls.line > 0)
     places, inverse = np.unique(
         (calls.function[known].astype(np.int64) << 32) | calls.line[known], return_inverse=True
@@ -68,7 +71,7 @@ def _once_a_stack(
     """The distinct indexes below `places` of every stack, stack by stack, and where each stack's begin."""
     stacks = len(offsets) - 1
     bits = places.bit_length()
-    kind = np.int32 if stacks << bits < 1 << 31 else np.int64  # half as wide a number sorts twice as fast
+    kind = np.int32 if stacks << bits < 1 << 31 else np.int64  # half the width sorts twice as fast
     lead: npt.NDArray[np.signedinteger[Any]] = np.arange(stacks).astype(kind)
     keys = np.repeat(lead << bits, np.diff(offsets))
     keys |= index.astype(kind, copy=False)
@@ -76,7 +79,7 @@ def _once_a_stack(
     once = first_of_equal(keys)
     keys &= (1 << bits) - 1
     once &= keys < places
-    at = np.flatnonzero(once)  # to take by places is faster than to choose by booleans
+    at = np.flatnonzero(once)  # indexing by position is faster than by booleans
     return keys.take(at), np.searchsorted(at, offsets)
 
 

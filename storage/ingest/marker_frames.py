@@ -1,8 +1,8 @@
-"""Marker frames: functions that hold no code but say what is missing from a stack.
+"""Marker frames: functions without code that describe which part of a stack is missing.
 
-A walk that did not reach its thread's start begins with the marker of its end, so completeness is
-a property of the stack: any selection, merged or not, knows the share of its samples whose callers
-are missing, and why, and the flame graph shows them apart instead of leaves among the roots.
+A walk that did not reach its thread's start begins with the marker of its end, so completeness is a property of the
+stack. Any selection, merged or not, has the share of its samples whose callers are missing, and why. The flame graph
+shows them apart, and not as leaves among the roots.
 """
 
 from enum import IntEnum
@@ -12,7 +12,7 @@ from storage.ingest.symbolized import FunctionName, Status
 
 
 class Kind(IntEnum):
-    """What a function is; the numbers are stored."""
+    """The kind of a function; the numbers are stored."""
 
     USER = 0
     KERNEL = 1
@@ -34,12 +34,12 @@ MARKERS = (
     _marker("frames left out"),
     _marker("no frames"),
 )
-"""Every marker there is. The first six are outermost frames of incomplete stacks."""
+"""All markers. The first six are outermost frames of incomplete stacks."""
 
 LEFT_OUT = 6
-"""Index in MARKERS: stands for the middle of a stack that was folded."""
+"""Index in MARKERS: replaces the middle of a folded stack."""
 NO_FRAMES = 7
-"""Index in MARKERS: the only frame of a sample that had none."""
+"""Index in MARKERS: the only frame of a sample without frames."""
 
 COMPLETE = -1
 _BY_END: dict[int, int] = {
@@ -51,7 +51,7 @@ _BY_END: dict[int, int] = {
     capture_pb2.STACK_END_NO_MAPPING: 3,
     capture_pb2.STACK_END_BAD_STACK: 4,
     capture_pb2.STACK_END_TOO_DEEP: 5,
-    capture_pb2.STACK_END_FLAT: COMPLETE,  # callers were not asked for, so none are missing
+    capture_pb2.STACK_END_FLAT: COMPLETE,  # callers were not requested, so none are missing
 }
 
 

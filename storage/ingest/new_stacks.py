@@ -10,10 +10,10 @@ from storage.ingest.stack_rows import StackRows
 
 
 def new_rows(distinct: Sequence[FunctionStacks], homes: Sequence[Int64s], asked: Int64s) -> StackRows:
-    """The rows of the stacks `asked` for, indexes into the distinct stacks of all captures in order.
+    """The rows of the stacks `asked`, indexes into the distinct stacks of all captures in order.
 
-    `homes` has for each capture, by stack, the program it was met in: programs are kept apart, and each
-    one's stacks in the order in which the gateway met them, so that a later profile's ids lie close.
+    `homes` has for each capture, by stack, the program in which it occurred. Stacks are grouped by program, and then in
+    the order in which the gateway saw them, so that a later profile's ids are close together.
     """
     first = np.cumsum([0, *(len(each.first) for each in distinct)])
     asked_of = np.argsort(asked)  # capture by capture

@@ -1,13 +1,12 @@
-"""Who a process group is: the application rule and the labels beside it, as a pure function.
+"""Derive a process group's application and other labels, as a pure function.
 
-*application* is the first that applies, and *version* comes from the same source:
-
-1. job metadata: the labels of `_JOBS`, as the operator's labels file, the environment or the scheduler gives them;
-2. Kubernetes: the labels of `_WORKLOADS`, of the pod or as they stand, else the container's name;
-3. the systemd unit, when it is a service that belongs to one program (not a user's session);
+*application* is the first of these that applies, and *version* comes from the same source:
+1. job metadata: the labels of `_JOBS`, from the operator's labels file, the environment or the scheduler;
+2. Kubernetes: the labels of `_WORKLOADS`, of the pod or unprefixed, else the container's name;
+3. the systemd unit, if it is a service that belongs to one program (not a user's session);
 4. the script or main class, for interpreters;
 5. the base name of the executable;
-6. for kernel threads, what they have in common, in brackets: kworker/0:1 is [kworker].
+6. for kernel threads, their common part, in brackets: kworker/0:1 is [kworker].
 
 Without a version from the source, the main executable's build-id is the version.
 """
@@ -20,10 +19,10 @@ from fleetpb import capture_pb2
 from storage.schema import DIMENSIONS
 
 MAX_LENGTH = 255
-"""Characters of a label that are kept: values are indexed, and an index row has a limit."""
+"""Maximum characters of a label: values are indexed, and an index row has a limit."""
 
 _POD = "k8s.pod.label."
-"""Before the keys of a pod's own labels, as gateways send them (capture.proto)."""
+"""Prefix of a pod's own labels, as gateways send them (capture.proto)."""
 _JOBS = (("application", "version"), ("job", "version"))
 _WORKLOADS = (
     ("app.kubernetes.io/name", "app.kubernetes.io/version"),
@@ -45,8 +44,8 @@ _JOB_LABELS = (
 )
 _COMPILER_LABEL = "compiler"
 _COLUMNS = frozenset({*DIMENSIONS, "machine"})
-"""Labels that profiles have columns for: a user's label of the same name is that column, or cannot be asked for."""
-# Units that start whatever a person or a timer asks for: the name of the unit says nothing.
+"""Labels with columns in profiles: a user's label of the same name becomes that column, or cannot be queried."""
+# Units that start arbitrary programs for a user or a timer: the name of the unit identifies none.
 _SHARED_UNITS = re.compile(r"^(user@\d+|session-.*|init|cron|crond|atd|docker|containerd|kubelet)$")
 # kworker/u8:2-events, ksoftirqd/3, irq/24-nvme0q1, jbd2/vda1-8, kswapd0, scsi_eh_1, kdamond.0
 _THREAD = re.compile(r"^([^/:]*[A-Za-z][^/:]*?)(?:[/:].*|[-_.]?\d+)?$")
@@ -54,23 +53,23 @@ _THREAD = re.compile(r"^([^/:]*[A-Za-z][^/:]*?)(?:[/:].*|[-_.]?\d+)?$")
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """The labels of one process group; "" is not known."""
+    """The labels of one process group; "" if unknown."""
 
     application: str
     version: str
     image: str
     """Base name of the main executable."""
     build_id: str
-    """Of the main executable, hex, or its content key."""
+    """Build-id of the main executable, hex, or its content key."""
     container: str
     job: str
     compiler: str
     others: Mapping[str, str] = field(default_factory=dict)
-    """comm, unit and the user's labels; cgroup where it says more than these."""
+    """comm, unit and the user's labels; cgroup if it adds to these."""
 
 
 def derive(capture: capture_pb2.Capture, group: capture_pb2.ProcessGroup) -> Labels:
-    """The labels of a process group of the capture."""
+    """Derive the labels of a process group of the capture."""
     strings = capture.strings
     comm, exe, script = strings[group.comm], strings[group.exe], strings[group.script]
     unit, container, cgroup = strings[group.unit], strings[group.container], strings[group.cgroup]
@@ -104,18 +103,18 @@ def derive(capture: capture_pb2.Capture, group: capture_pb2.ProcessGroup) -> Lab
 
 
 def thread_family(comm: str) -> str:
-    """What kernel threads of one kind share: kworker/0:1 → kworker, ksoftirqd/3 → ksoftirqd."""
+    """The common part of kernel threads of one kind: kworker/0:1 → kworker, ksoftirqd/3 → ksoftirqd."""
     match = _THREAD.match(comm)
     return match[1] if match else comm
 
 
 def clean(text: str) -> str:
-    """The text as the store can hold it: without NUL, at most MAX_LENGTH characters."""
+    """The text in a form that can be stored: without NUL, at most MAX_LENGTH characters."""
     return text.replace("\0", "�")[:MAX_LENGTH]
 
 
 def _application(user: Mapping[str, str], unit: str, script: str, program: str) -> tuple[str, str]:
-    """(application, version); version "" where its source gives none."""
+    """(application, version); version is "" if its source has none."""
     for name, version in _JOBS:
         if user.get(name):
             return user[name], user.get(version, "")

@@ -1,4 +1,4 @@
-"""Who ran, where, and what was sampled, as ids: the labels of several captures at once."""
+"""The labels of several captures as ids: process groups, machines and sample types."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ from storage.schema import OF_THE_GROUP, OF_THE_MACHINE
 
 @dataclass(frozen=True, slots=True)
 class Who:
-    """The labels of a capture's process groups, as ids; groups with equal labels are one."""
+    """The labels of a capture's process groups, as ids; groups with equal labels are one entry."""
 
     of_group: Int64s
     """For every group of the capture its index in the lists below."""
     keys: list[str]
-    """What tells the labels apart, as text."""
+    """The identity of the labels, as text."""
     dimensions: list[tuple[int, ...]]
     """Ids in the order of `OF_THE_GROUP`."""
     label_sets: list[int]
@@ -74,7 +74,7 @@ def machines_of(
 
 
 def sample_types_of(interner: Interner, captures: Sequence[capture_pb2.Capture]) -> list[list[int | None]]:
-    """For every capture and segment its sample type; None where the event could not be sampled."""
+    """For every capture and segment its sample type; None if the event could not be sampled."""
     names = [
         (clean(capture.strings[segment.event]), clean(capture.strings[segment.unit]))
         if segment.support == capture_pb2.SUPPORT_OK

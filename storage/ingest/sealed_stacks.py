@@ -1,12 +1,12 @@
-"""The settled part of the hash table of stacks: sorted records of a hundred stacks in one row.
+"""The sealed part of the hash table of stacks: sorted records of about a hundred stacks in one row.
 
-A row of `stack` takes 92 bytes with its index entry. So that table is only where new stacks go; from time to time they
-move into `stack_sealed` (`storage.dictionary_sweep.seal_stacks`), 15 bytes a stack:
+A row of `stack` takes 92 bytes with its index entry. So only new stacks are inserted there. From time to time they move
+to `stack_sealed` (`storage.dictionary_sweep.seal_stacks`), where a stack takes 15 bytes:
 
     data = records of 14 bytes, ascending: the first 80 bits of a stack's hash · its id, big-endian
 
-A row has the hashes from `low` on, below the `low` of the next one. Of 10⁹ stacks that nobody crafted two
-share 80 bits with probability 4·10⁻⁷; the later one would be taken for the earlier.
+A row has the hashes from its `low` up to, excluding, the `low` of the next row. Among 10⁹ stacks that are not crafted
+two share 80 bits with probability 4·10⁻⁷; the later one would get the earlier one's id.
 """
 
 from collections.abc import Sequence
@@ -18,10 +18,10 @@ import numpy.typing as npt
 from storage.ingest.stack_hash import Hashes
 
 Records = npt.NDArray[np.void]
-"""Of `RECORD`."""
+"""Array of `RECORD`."""
 RECORD = np.dtype([("high", ">u8"), ("low", ">u2"), ("stack_id", ">i4")])
 RECORDS = 112
-"""In a row: five rows fill a page of 8 kB. Of 54, lookups are no faster and take 4 % more bytes."""
+"""Records per row: five rows fill a page of 8 kB. With 54, lookups are no faster and take 4 % more bytes."""
 _KEY = 10
 """Bytes of a hash in a record."""
 
@@ -34,19 +34,19 @@ FIND = f"""
     ) p
     WHERE p.place % {RECORD.itemsize} = 1
 """  # noqa: S608 - numbers
-"""Columns of the rows of a table `asked` with a column `hash`, and the ids of those that are sealed."""
+"""Query of columns from a table `asked` with a column `hash`, and the ids of those stacks that are sealed."""
 
 
 def records_of(hashes: Hashes, ids: npt.NDArray[np.integer]) -> Records:
-    """The records of stacks, in their order."""
+    """The records of stacks, in the given order."""
     records = np.empty(len(ids), RECORD)
     records["high"], records["low"], records["stack_id"] = hashes[:, 0], hashes[:, 1] >> np.uint64(48), ids
     return records
 
 
 def merged(sealed: Records, fresh: Records) -> Records:
-    """Both in ascending order; of those with equal keys the sealed one."""
-    both = np.concatenate((sealed, fresh)).astype(RECORD)  # concatenate makes the native byte order of it
+    """Merge both in ascending order; of records with equal keys the sealed one stays."""
+    both = np.concatenate((sealed, fresh)).astype(RECORD)  # concatenate changes to native byte order
     both = both[np.lexsort((both["low"], both["high"]))]  # stable
     first = np.ones(len(both), np.bool_)
     first[1:] = (both["high"][1:] != both["high"][:-1]) | (both["low"][1:] != both["low"][:-1])
@@ -61,5 +61,5 @@ def rows_of(records: Records) -> list[tuple[UUID, bytes]]:
 
 
 def decode(rows: Sequence[bytes]) -> Records:
-    """The records of rows' data, one row's after the other's."""
+    """The records in the data of rows, one row after the other."""
     return np.frombuffer(b"".join(rows), RECORD)

@@ -1,14 +1,14 @@
 """The identity of a stack: 128 bits over its function ids, for all stacks of a capture at once.
 
-Two words, each a polynomial in an odd base modulo 2⁶⁴ whose coefficients are the function ids, mixed
-(splitmix64) so that neighbouring ids have nothing in common; the leaf's power is 0. Powers run on over
-all stacks and are divided out again at the end, so a word costs three passes over the calls and no
-Python. `stack.hash` holds the words, big-endian.
+The hash has two words. Each is a polynomial in an odd base modulo 2⁶⁴ whose coefficients are the function ids, mixed
+(splitmix64) so that adjacent ids are unrelated; the leaf's power is 0. Powers continue over all stacks and are divided
+out at the end, so a word costs three passes over the calls and no Python loop. `stack.hash` stores the words,
+big-endian.
 
-Of 10⁹ different stacks that nobody crafted two share both words with probability 10⁻²¹. There is no secret
-in the words: whoever knows the ids of a program's functions can have it call them in an order that hashes as
-another stack does. Whichever of the two ingested first is what both are stored as, so the program's samples
-are shown under another's stack, or another's under one of its own.
+Among 10⁹ different stacks that are not crafted two share both words with probability 10⁻²¹. The words contain no
+secret: an attacker with the ids of a program's functions can call them in an order that has the hash of another stack.
+Both are then stored as the one ingested first. So the program's samples are shown under another's stack, or another's
+under one of its own.
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ _BASES = (0xD134_2543_DE82_EF95, 0xAF25_1AF3_B0F0_25B5)
 
 
 def first_of_equal(ordered: Hashes) -> npt.NDArray[np.bool_]:
-    """Where a run of equal hashes begins."""
+    """Marks the first of each run of equal hashes."""
     fresh = np.ones(len(ordered), np.bool_)
     # Column by column: ten times faster than any or all along the two columns.
     fresh[1:] = (ordered[1:, 0] != ordered[:-1, 0]) | (ordered[1:, 1] != ordered[:-1, 1])
@@ -31,7 +31,7 @@ def first_of_equal(ordered: Hashes) -> npt.NDArray[np.bool_]:
 
 
 class _Powers:
-    """base⁰, base¹, … modulo 2⁶⁴, as many as were asked for so far."""
+    """base⁰, base¹, … modulo 2⁶⁴, as many as were requested so far."""
 
     def __init__(self, base: int) -> None:
         self._base = base

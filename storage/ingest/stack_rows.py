@@ -1,8 +1,8 @@
-"""New rows of the dictionary of stacks: numbered, copied and inserted by the thousand.
+"""Insert new rows into the dictionary of stacks by the thousand: numbered, then copied.
 
-Ids are taken before the rows are inserted, in an order of the caller's choice: stacks of one program
-that were met together get neighbouring ids, so that a profile's sorted ids lie close and its chunk is
-small. The rows go in in the order of their hashes, as those of every dictionary do (see `interning`).
+Ids are drawn before the rows are inserted, in an order that the caller chooses: stacks of one program that occurred
+together get adjacent ids, so a profile's sorted ids are close and its chunk is small. Rows are inserted in hash order,
+the key order of this dictionary (see `interning`).
 """
 
 import io
@@ -47,20 +47,20 @@ _NOTE = f"""
 
 @dataclass(frozen=True, slots=True)
 class StackRows:
-    """Distinct stacks, in the order in which they are to be numbered."""
+    """Distinct stacks, in the order in which they get their ids."""
 
     asked: Int64s
-    """For each which of the stacks that were asked for it is."""
+    """The index of each among the requested stacks."""
     hashes: Hashes
     depth: Int64s
     function: npt.NDArray[np.int32]
-    """Function ids outermost first, one stack's after the other's."""
+    """Function ids outermost first, one stack after the other."""
 
 
 def insert_stacks(connection: Connection, rows: StackRows, *, note: bool) -> Ids:
-    """Ids of the stacks, which are inserted where they are new; in the order of `rows`.
+    """Ids of the stacks, in the order of `rows`; new stacks are inserted.
 
-    `note` those that are there: a sweep of the dictionaries that is under way may not have seen them in use.
+    With `note`, record existing stacks: a running sweep of the dictionaries may not have seen them in use.
     """
     # The temporary tables have no statistics; without these the planner may read the whole dictionary.
     connection.execute(text("SET LOCAL enable_hashjoin = off"))
@@ -90,18 +90,18 @@ def _look_up(connection: Connection, ids: Ids) -> None:
 
 
 def _insert(connection: Connection, ids: Ids, new: Int64s, rows: StackRows) -> None:
-    """Insert the stacks at the places `new`, and set their ids.
+    """Insert the stacks at positions `new`, and set their ids.
 
-    Numbers are taken for these alone: they have 31 bits, and workers ask for stacks that are there far
-    more often than for new ones. COPY takes a third of the time of INSERT … ON CONFLICT, which is for the
-    rare case that somebody else has inserted one of them meanwhile.
+    Ids are drawn for these alone: they have 31 bits, and workers look up existing stacks far more often than new ones.
+    COPY takes a third of the time of INSERT … ON CONFLICT, which is used in the rare case that another worker has
+    inserted one of them meanwhile.
     """
     numbers = copy_ints(
         connection,
         f"SELECT nextval('stack_stack_id_seq')::int FROM generate_series(1, {len(new)})",  # noqa: S608 - a number
         1,
     )[:, 0].astype(np.int32)
-    # In the order of their hashes, whoever inserts them: two who wait for each other do so in one direction.
+    # All workers insert in hash order, so they cannot deadlock.
     by_hash = np.lexsort((rows.hashes[new, 1], rows.hashes[new, 0]))
     body = binary_rows(numbers[by_hash], rows.hashes[new[by_hash]])
     try:
@@ -124,7 +124,7 @@ def _insert(connection: Connection, ids: Ids, new: Int64s, rows: StackRows) -> N
 
 
 def _insert_blocks(connection: Connection, ids: Ids, new: Int64s, rows: StackRows) -> None:
-    """Insert the functions of the stacks at the places `new`, which are nobody else's."""
+    """Insert the functions of the stacks at positions `new`, which this transaction inserted."""
     by_id = new[np.argsort(ids[new])]
     mine = _at(rows, by_id)
     blocks = stack_blocks.encode(ids[by_id].astype(np.int64), mine.depth, mine.function)
@@ -146,9 +146,9 @@ def _at(rows: StackRows, places: Int64s) -> StackRows:
 
 
 def _asked(hashes: Hashes) -> bytes:
-    """(place, hash) of every stack in COPY's binary format: a count of fields, then lengths and values."""
+    """(position, hash) of every stack in COPY's binary format: a count of fields, then lengths and values."""
     rows = np.empty((len(hashes), 7), ">u4")
-    # In the order of the index, whose pages are then each read once.
+    # In index order, so that each page of the index is read once.
     order = np.argsort(hashes[:, 0])
     rows[:, 0], rows[:, 1], rows[:, 2] = 4, order, 16
     rows[:, 3:] = hashes[order].astype(">u8").view(">u4").reshape(-1, 4)

@@ -1,6 +1,6 @@
-"""What a visit brought of its machine's state: a row for each logical CPU, one for the system parameters.
+"""The machine's state during a visit: a row for each logical CPU, and one for the system parameters.
 
-The wire has 0 and "" for what is not known; here that is NULL, so that no mean takes it for a figure.
+The wire format has 0 and "" for unknown values. Here these are NULL, so that no mean includes them.
 """
 
 import math
@@ -15,11 +15,11 @@ _INT2_MAX = (1 << 15) - 1
 _INT4_MAX = (1 << 31) - 1
 _INT8_MAX = (1 << 63) - 1
 _MOST_STATES = 32
-"""Idle states of a CPU that are kept; the kernel has at most 10 (CPUIDLE_STATE_MAX)."""
+"""Maximum number of stored idle states of a CPU; the kernel has at most 10 (CPUIDLE_STATE_MAX)."""
 
 
 def cpu_rows(visit: VisitFacts, capture: capture_pb2.Capture) -> TableRows:
-    """One row a logical CPU. Threads of one core have the same `core_cpu`."""
+    """One row per logical CPU. Threads of one core have the same `core_cpu`."""
     rows = TableRows(
         capture_cpu,
         ("visit_id", "cpu", "day", "core", "package", "numa_node", "core_cpu", "user_ms", "system_ms", "idle_ms",
@@ -42,7 +42,7 @@ def cpu_rows(visit: VisitFacts, capture: capture_pb2.Capture) -> TableRows:
 
 
 def system_rows(visit: VisitFacts, capture: capture_pb2.Capture) -> TableRows:
-    """One row; none for a capture that says nothing of its system."""
+    """One row; none for a capture without a system state."""
     rows = TableRows(capture_system, tuple(column.name for column in capture_system.c))
     if not capture.HasField("system"):
         return rows
@@ -56,7 +56,7 @@ def system_rows(visit: VisitFacts, capture: capture_pb2.Capture) -> TableRows:
         "visit_id": visit.visit_id,
         "day": visit.day,
         "seconds": _known(capture.window.duration_ns / 1e9),
-        # A machine whose CPUs could not be read has no utilisation; one that was idle has 0.
+        # A machine whose CPUs could not be read has no utilisation; an idle one has 0.
         "utilisation": min(1.0, max(0.0, system.utilisation)) if capture.cpus else None,
         "load_1": load[0],
         "load_5": load[1],
@@ -95,8 +95,8 @@ def system_rows(visit: VisitFacts, capture: capture_pb2.Capture) -> TableRows:
 def _first_of_core(capture: capture_pb2.Capture) -> dict[int, int]:
     """The lowest CPU of each core with several threads, by CPU.
 
-    Cores are numbered anew in every package, and by some kernels in every die, so the kernel's list of siblings
-    counts; the numbers only where there is no such list, though cores have several threads.
+    Core numbers restart in every package, and in some kernels in every die, so the kernel's list of siblings is used.
+    Core numbers are used only without such a list, if cores have several threads.
     """
     first: dict[int, int] = {}
     for siblings in capture.machine.siblings:
@@ -124,7 +124,7 @@ def _texts(values: Mapping[str, int]) -> dict[str, int]:
 
 
 def _distinct(names: Iterable[str]) -> list[str]:
-    """The names as keys: a driver may give two states the same one."""
+    """The names as unique keys: a driver may give two states the same name."""
     seen: dict[str, int] = {}
     distinct = []
     for name in map(clean, names):
@@ -134,14 +134,14 @@ def _distinct(names: Iterable[str]) -> list[str]:
 
 
 def _by_name(names: Sequence[str], values: Sequence[int]) -> dict[str, int] | None:
-    """None unless every state has its value."""
+    """Values by name; None unless every state has a value."""
     if not names or len(names) != len(values) or len(names) > _MOST_STATES:
         return None
     return dict(zip(names, values, strict=True))
 
 
 def _known(value: float) -> float | None:
-    """A frequency or a length; None where the wire says 0, or nonsense."""
+    """A frequency or a length; None if it is 0 or invalid."""
     return value if math.isfinite(value) and value > 0 else None
 
 

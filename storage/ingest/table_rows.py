@@ -1,4 +1,4 @@
-"""Rows on their way into tables, and what ingestion knows of the visit they belong to."""
+"""Rows to be written to tables, and the facts about their visit."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,11 +11,11 @@ from sqlalchemy import Table
 
 @dataclass(frozen=True, slots=True)
 class VisitFacts:
-    """What ingestion takes from the rows of the visit and its stratum; nothing that may change after the draw."""
+    """Properties from the rows of the visit and its stratum that do not change after the draw."""
 
     visit_id: UUID
     day: date
-    """Fixed at the draw, like the hour and the stratum."""
+    """Fixed at the draw, as are the hour and the stratum."""
     hour: int
     campaign_id: int
     stratum_id: int
@@ -23,14 +23,14 @@ class VisitFacts:
     datacenter: str
     cluster: str
     platform: str
-    """The stratum's; a capture that names its own knows better."""
+    """The stratum's; a platform in the capture takes precedence."""
     kernel: str
-    """The inventory's at the draw, like the cluster; likewise."""
+    """The inventory's at the draw, as is the cluster; a kernel in the capture takes precedence."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableRows:
-    """Rows of one table, their fields in the order of `columns`."""
+    """Rows of one table, with fields in the order of `columns`."""
 
     table: Table
     columns: Sequence[str]

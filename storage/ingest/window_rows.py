@@ -1,4 +1,4 @@
-"""What a visit brought besides samples: how long it watched what, and its binaries."""
+"""Rows of a visit besides samples: how long it observed each event, and its binaries."""
 
 from collections.abc import Sequence
 
@@ -18,14 +18,14 @@ from storage.schema import capture_binary, capture_segment
 _INT8_MAX = (1 << 63) - 1
 _BITS = 64
 _FEW_IMAGES = 1024
-"""Of more, a table of (stack, image) is sorted: 64 images take a pass over all frames, and a capture may have
+"""With more images, a table of (stack, image) is sorted: 64 images take a pass over all frames, and a capture may have
 half a million mappings."""
 
 
 def segment_rows(
     visit: VisitFacts, capture: capture_pb2.Capture, sample_types: Sequence[int | None]
 ) -> TableRows:
-    """One row a segment, also of events that could not be sampled; `sample_types` has None for those."""
+    """One row per segment, also for events that could not be sampled; `sample_types` has None for those."""
     rows = TableRows(
         capture_segment,
         ("visit_id", "segment", "day", "event", "sample_type_id", "stacks", "source", "status", "errno", "seconds",
@@ -49,7 +49,7 @@ def binary_rows(
     resolved: ResolvedFrames,
     per_stack: Int64s,
 ) -> TableRows:
-    """Which images the samples went through, and where names are missing.
+    """The images in the samples' stacks, and where names are missing.
 
     `per_stack` has for every stack its samples, and in a second row its nanoseconds of CPU.
     """
@@ -61,7 +61,7 @@ def binary_rows(
     kept = [i for i, image in enumerate(images) if image.kind not in {"anonymous", "unknown"}]
     if not kept:
         return rows
-    # Two mappings can be one image: a file and its deleted self, known by path only.
+    # Two mappings can be one image: a file and its deleted version, known by path only.
     first = {images[i].key: images[i] for i in reversed(kept)}
     number = {key: n for n, key in enumerate(first)}
     index = np.full(len(images), -1, np.int64)
@@ -82,7 +82,7 @@ def binary_rows(
 
 
 def _samples_through(image: Int64s, frames: Int64s, length: Int64s, per_stack: Int64s, images: int) -> Int64s:
-    """What the stacks with a frame in each image have; a stack counts once. Shape (2, images).
+    """Sums of `per_stack` over the stacks with a frame in each image; a stack counts once. Shape (2, images).
 
     `image` has for every frame of the table its image, or −1; `frames` and `length` are the stacks.
     """
@@ -97,12 +97,12 @@ def _samples_through(image: Int64s, frames: Int64s, length: Int64s, per_stack: I
         stack, which = np.divmod(place[first_of_equal(place)], images)
         return np.stack([sum_at(which, values, images) for values in per_stack[:, stack]])
     starts = (np.cumsum(length) - length)[filled]
-    # A bit for each image, so that a stack's frames become its images in one pass over them.
+    # One bit per image, so one pass over a stack's frames yields its images.
     for first in range(0, images, _BITS):
         bit = np.zeros(len(image), np.uint64)
         here = np.flatnonzero((image >= first) & (image < first + _BITS))
         bit[here] = np.uint64(1) << (image[here] - first).astype(np.uint64)
-        # Few sets of images are met, each by many stacks.
+        # There are few distinct sets of images, each shared by many stacks.
         sets, of = np.unique(np.bitwise_or.reduceat(bit.take(frames), starts), return_inverse=True)
         bits = np.unpackbits(sets.astype("<u8").view(np.uint8), bitorder="little")
         one, which = np.divmod(np.flatnonzero(bits.view(bool)), _BITS)

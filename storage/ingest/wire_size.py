@@ -1,9 +1,9 @@
-"""What a message would take in memory, looked at before it is parsed.
+"""Bound the memory that a message would take, before it is parsed.
 
 A parsed protobuf message can be forty times its bytes: two bytes are an empty sub-message, which takes seventy, and a
-zero of a packed column takes eight. A capture of 256 MiB made of them took 9 GB, and compressed to a few kilobytes: any gateway
-could end the collector by it. So large messages are walked first, by their schema, and their parts counted; small ones
-cannot do harm and are spared the walk, which takes Python a microsecond a part.
+zero of a packed column takes eight. A capture of 256 MiB made of them took 9 GB, and compressed to a few kilobytes, so
+any gateway could have ended the collector. So large messages are walked first, by their schema, and their parts are
+counted. Small ones cannot do harm and skip the walk, which takes Python a microsecond per part.
 """
 
 from collections.abc import Mapping
@@ -17,9 +17,9 @@ from google.protobuf.message import Message
 from storage.errors import BadCapture
 
 SMALL_BYTES = 4 << 20
-"""Up to so many bytes nothing is counted: at worst they become 150 MiB."""
+"""Messages up to this size are not counted: at worst they become 150 MiB."""
 MOST_PARTS = 2_000_000
-"""Fields of a message and of those in it. A minute of 512 CPUs has some hundred thousand."""
+"""Fields of a message and its sub-messages. A minute of 512 CPUs has some hundred thousand."""
 MOST_NUMBERS = 1 << 26
 """Numbers in packed columns, of eight bytes each."""
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
@@ -35,9 +35,9 @@ _LONGEST_VARINT = 10
 
 
 def check_size(raw: bytes | bytearray, kind: type[Message]) -> None:
-    """Raises `BadCapture` for a large message with more parts or numbers than any capture has.
+    """Raise `BadCapture` for a large message with more parts or numbers than any capture has.
 
-    One that is malformed passes: its parser says so, and better.
+    A malformed message passes; its parser reports the error with more detail.
     """
     if len(raw) > SMALL_BYTES:
         try:
@@ -53,7 +53,7 @@ class _Walk:
         self._numbers = 0
 
     def message(self, at: int, end: int, kind: Descriptor) -> bool:
-        """Count what lies there; False: it is malformed from some place on."""
+        """Count the parts of a message; return False if it is malformed."""
         fields = _fields(kind)
         raw = self._raw
         while at < end:
@@ -79,11 +79,11 @@ class _Walk:
                     return False
                 at += size
             else:
-                return False  # groups, which nothing of ours has
+                return False  # groups, which no message of this project has
         return True
 
     def _column(self, at: int, end: int, width: int) -> None:
-        """Count a packed column's numbers; `width` 0: they are varints, whose last byte is below 128."""
+        """Count a packed column's numbers; `width` 0: varints, whose last byte is below 128."""
         if width:
             self._numbers += (end - at) // width
         else:
@@ -94,9 +94,9 @@ class _Walk:
 
 @cache
 def _fields(kind: Descriptor) -> Mapping[int, Descriptor | int]:
-    """By number: the message that a field holds, or the bytes of a number in its packed column (0: varints).
+    """By field number: the message type of a field, or the bytes per number of its packed column (0: varints).
 
-    Texts and what is unknown are missing.
+    Texts and unknown fields are missing.
     """
     found: dict[int, Descriptor | int] = {}
     for field in kind.fields:
@@ -111,7 +111,7 @@ def _fields(kind: Descriptor) -> Mapping[int, Descriptor | int]:
 
 
 def _varint(raw: bytes | bytearray, at: int) -> tuple[int, int]:
-    """The number there and the place after it. Raises IndexError where it does not end."""
+    """The number at `at` and the position after it. Raises IndexError if it does not end."""
     byte = raw[at]
     if byte < 0x80:
         return byte, at + 1

@@ -1,15 +1,16 @@
-"""The access path of a question: which of three ways to the same numbers is the cheapest.
+"""Choose a query's access path: the cheapest of three ways to the same numbers.
 
-| path | reads | can tell |
+| path | reads | can answer |
 |---|---|---|
-| `FUNCTION_SUMS` | what merged cells keep of each function or application | rows that are functions or applications, and their series of whole hours |
-| `STACK_CELLS` | what merged cells keep of each stack | whatever is made of stacks |
+| `FUNCTION_SUMS` | cells' sums by function or application | rows by function or application; series of whole hours |
+| `STACK_CELLS` | cells' sums by stack | all queries by stack |
 | `VISITS` | the chunks of every visit | everything |
 
-Cells answer selections of whole hours, alone or with the visits of a part of an hour before and after them, that ask for whole
-stacks. Intervals need sums of squares of exactly what is asked, so rows are the functions of everything, the functions of one
-application, or the applications. Each path says the same to nine digits, so what it costs decides alone; a path that turns out not to
-be able to tell is followed by the next one. Source: storage/query/README.md; DIGEST G15.
+Cells answer selections of whole hours, or of whole hours and the visits in the partial hours before and after, that are
+not filtered by frames. Intervals need sums of squares of exactly the rows of a query, so rows are the functions of
+everything, the functions of one application, or the applications. All paths give the same numbers to nine digits, so
+only cost decides. If a path turns out to be unable to answer, the next one follows. Source: storage/query/README.md;
+DIGEST G15.
 """
 
 from dataclasses import dataclass, field, replace
@@ -28,12 +29,12 @@ from storage.rollup.cubes import APPLICATION, DAY, EVENT, HOUR, HOURS_A_DAY, Cub
 from storage.rollup.time_cover import Cover
 
 SHORTEST_PART_S = 6 * HOUR_S
-"""A selection that does not begin and end with an hour uses cells if it is longer."""
+"""A selection that does not begin and end at an hour uses cells if it is longer than this."""
 MOST_VISITS = 20_000
-"""More visits beside the cells are not read one by one: the roller is behind, and cells save nothing."""
+"""Maximum number of visits read one by one beside cells; with more, merging is behind and cells save nothing."""
 MOST_LEFT = MOST_VISITS // 2
-"""Visits left to the chunks at most. Above `MOST_VISITS` cells are given up for the whole range: a month of a
-thousand visits an hour became approximate. The other half is for edges, and for what waits to be merged."""
+"""Maximum number of visits left to the chunks. Above `MOST_VISITS` cells are not used for the whole range: a month of a
+thousand visits an hour became approximate. The other half is for edges, and for visits that wait to be merged."""
 _APPLICATION = "application"
 
 
@@ -47,67 +48,68 @@ class Access(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What an answer is made of, as far as it says how to read it."""
+    """The properties of an answer that decide how to read it."""
 
     labels: tuple[str, ...] = ()
-    """Rows go by these labels."""
+    """Labels that rows are grouped by."""
     frame: str | None = None
-    """Rows go by this frame key, or by several; None: by labels alone."""
+    """Frame key or keys that rows are grouped by; None: by labels only."""
     stacks: bool = True
-    """It is made of stacks; else of what rows have."""
+    """Whether it is made from stacks; otherwise from sums by row."""
     step_s: int = 0
-    """Seconds of a step of a series; 0: it is no series."""
+    """Seconds per step of a series; 0 if it is not a series."""
     some_functions: bool = False
-    """It needs a few functions alone."""
+    """Whether it needs only a few functions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """Visits that are read in the time of one cell, by what is taken of it: with fewer a cell, visits are read.
+    """Visits that are read in the time of one cell, by the data read; with fewer visits per cell, visits are read.
 
-    A cell costs a row, its unpacking and its moments, whatever is in it; a visit costs its chunks, a few for one application and some
-    sixty for everything. In an hour in which two machines were visited nearly every visit has a cell of its own, and cells save
-    nothing; a day has ten times as many visits and hardly more cells.
+    A cell costs a row, its unpacking and its moments, whatever it contains. A visit costs its chunks: a few for one
+    application and some sixty for everything. In an hour with visits to two machines nearly every visit has its own
+    cell, and cells save nothing; a day has ten times as many visits and hardly more cells.
     """
 
     sums: float = 0.0
-    """Of all functions, which are cached decoded or are those of many days, and of none."""
+    """For sums of all functions, which are cached decoded or are those of many days, and for none."""
     some_functions: float = 3.0
-    """Of a few functions of one application, unpacked of hours or days that few questions share: 130 CPU ms of 485 visits against
-    383 of as many cells."""
+    """For a few functions of one application, unpacked from hours or days that few queries share: 130 ms of CPU from
+    485 visits against 383 ms from as many cells."""
     some_functions_of_all: float = 0.0
-    """Of a few functions of everything: 794 CPU ms of visits against 188."""
+    """For a few functions of everything: 794 ms of CPU from visits against 188 ms."""
     stacks: float = 3.0
-    """Of one application."""
+    """For stacks of one application."""
     stacks_of_all: float = 1.5
     few_visits: int = 100
-    """So few are read one by one unless there are three times as many a cell as `stacks`: it takes no noticeable time, and visits know more than cells."""
+    """Up to this many visits are read one by one, unless they are three times `stacks` per cell: it takes no noticeable
+    time, and visits have more detail than cells."""
 
 
 @dataclass(frozen=True, slots=True)
 class CellPlan:
-    """Which cells to read, and what of them."""
+    """The cells to read, and which of their data."""
 
     cube: Cube
-    """Whose facts and moments are those of the whole selection."""
+    """The cube whose facts and moments are those of the whole selection."""
     k1: tuple[int, ...] | None
-    """The application's id; None: all there is."""
+    """The application's id; None: all applications."""
     first: int
     """Hours since 1970 UTC: cells are of [first, end)."""
     end: int
     by_application: bool
-    """Rows are applications, not functions."""
+    """Whether rows are applications, not functions."""
     longest: int | None = None
-    """`HOUR` or `DAY`: no cell is of more time; None: of any."""
+    """`HOUR` or `DAY`, the longest time of a cell; None: any."""
     stacks: bool = True
-    """Sums by stack are read, else those by function."""
+    """Whether sums by stack are read, or those by function."""
     some_functions: bool = False
-    """Of the sums by function a few are read."""
+    """Whether only a few of the sums by function are read."""
     costs: Costs = field(default_factory=Costs)
 
     @property
     def least_visits(self) -> float:
-        """Visits a cell has where cells are no dearer."""
+        """Visits per cell from which reading cells is at most as expensive as reading visits."""
         costs, of_all = self.costs, self.cube is EVENT
         if self.stacks:
             return costs.stacks_of_all if of_all else costs.stacks
@@ -122,7 +124,7 @@ class Plan:
 
     access: Access
     cells: CellPlan | None
-    """None: `VISITS`."""
+    """None for `VISITS`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,15 +132,18 @@ class Planner:
     """Chooses access paths."""
 
     allowed: frozenset[Access] = frozenset(Access)
-    """Those that may be taken; `VISITS` may always."""
+    """The access paths that may be used; `VISITS` always may."""
     costs: Costs = field(default_factory=Costs)
     cells_horizon: int = 0
-    """Hours since 1970 UTC: selections that begin earlier are read by visit, for segments have what was before."""
+    """Hours since 1970 UTC: selections that begin earlier are read by visit, since older data are in segments."""
 
     def plans(
         self, connection: Connection, selection: Selection, kind: SampleType, shape: Shape
     ) -> tuple[Plan, ...]:
-        """The access paths that may answer, the cheapest first and `VISITS` last; which hours are left to visits `cheapest` says."""
+        """The access paths that may answer, cheapest first and `VISITS` last.
+
+        For paths by cells, `cheapest` then leaves some hours to visits.
+        """
         visits = Plan(Access.VISITS, None)
         cells = None
         if selection.start.timestamp() >= self.cells_horizon * HOUR_S:
@@ -160,7 +165,7 @@ class Planner:
 def _cells(
     connection: Connection, selection: Selection, kind: SampleType, shape: Shape, costs: Costs
 ) -> CellPlan | None:
-    """The smallest cube that covers a question's keys and filters; None: there is none."""
+    """The smallest cube that covers a query's keys and filters; None if there is none."""
     start, end = selection.start.timestamp(), selection.end.timestamp()
     first, last = ceil(start / HOUR_S), int(end // HOUR_S)
     whole = start % HOUR_S == 0 and end % HOUR_S == 0
@@ -180,15 +185,15 @@ def _cells(
         return found
     applications = label_names.matching_values(connection, _APPLICATION, selection.matchers)
     if len(applications) != 1:
-        return None  # a visit's units of several applications together are in no cell
+        return None  # no cell has a visit's units of several applications together
     return replace(found, cube=APPLICATION, k1=tuple(applications))
 
 
 def cheapest(cover: Cover, drawn: Drawn, plan: CellPlan) -> Cover:
-    """The cover with those runs of hours left to the chunks whose visits are cheaper to read one by one.
+    """Leave to the chunks those runs of hours whose visits are cheaper to read one by one.
 
-    Those with the fewest visits a cell first, as long as no more than `MOST_LEFT` visits are left to the chunks,
-    the cover's own rest included.
+    Runs with the fewest visits per cell are first, while at most `MOST_LEFT` visits are left to the chunks, including
+    the cover's own rest.
     """
     least, hours = plan.least_visits, np.array(cover.hours, np.int64)
     runs = [run for run in np.split(hours, np.flatnonzero(np.diff(hours) != 1) + 1) if len(run)]
@@ -210,9 +215,9 @@ def cheapest(cover: Cover, drawn: Drawn, plan: CellPlan) -> Cover:
 
 
 def prefer_rollup(cover: Cover, drawn: Drawn, plan: CellPlan) -> bool:
-    """Whether there are enough visits for the cells of this cover, those left to the chunks apart.
+    """Whether this cover has enough visits per cell, without those left to the chunks.
 
-    More than `MOST_LEFT` are enough however many cells they have: of their chunks only a part would be read.
+    More than `MOST_LEFT` visits always suffice: otherwise only a part of their chunks would be read.
     """
     hours = drawn.within(np.array(cover.hours, np.int64))
     days = np.array(cover.days, np.int64)
@@ -230,7 +235,7 @@ def prefer_rollup(cover: Cover, drawn: Drawn, plan: CellPlan) -> bool:
 
 
 def _joined(parts: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Ranges [first, end) in order, those that touch as one."""
+    """Ranges [first, end) in order, with adjacent ones joined."""
     found: list[tuple[int, int]] = []
     for first, end in sorted(parts):
         if found and found[-1][1] >= first:

@@ -1,7 +1,7 @@
-"""Which build of a binary a profile's samples are of (DIGEST G18).
+"""Find the build of a binary for each profile (DIGEST G18).
 
-Functions are of binaries by name: all builds of one share them. The build of a process' main executable is
-among the profile's labels; of a library, the captures' list of binaries tells it where a visit met one build only.
+Functions refer to binaries by name, so all builds share them. The build of a process' main executable is a label of the
+profile. The build of a library follows from the captures' binaries if a visit had only one build of it.
 """
 
 from collections import defaultdict
@@ -30,7 +30,8 @@ class Builds:
     keys: tuple[str, ...]
     """Binary keys: build-ids as hex, or other."""
     of_profile: Mapping[str, Int64]
-    """By binary name, for each profile the index of its build in `keys`; -1: not known, it met several."""
+    """By binary name, for each profile the index of its build in `keys`; -1 if unknown, because the visit had several.
+    """
 
 
 def read_builds(
@@ -68,7 +69,10 @@ def read_builds(
 def _only_builds(
     connection: Connection, selection: Selection, profiles: Profiles, binary_ids: Sequence[int]
 ) -> Callable[[Int64], tuple[Int64, Int64]]:
-    """Given some places in `binary_ids`, ascending, which are all of one name: (visit, place) of visits that met one of them only."""
+    """A function from indices of `binary_ids` to (visit, index) of the visits with only one of them.
+
+    The indices ascend, and are those of one name.
+    """
     rows = read_fixed(
         connection,
         select(capture_binary.c.visit_id, capture_binary.c.binary_id).where(
@@ -93,7 +97,7 @@ def _only_builds(
 
 
 def _in_visits(profiles: Profiles, ids: Ids) -> Int64:
-    """The place of each visit among those of the profiles; -1: it is not among them."""
+    """The index of each visit among those of the profiles; -1 if it is missing."""
     if not len(profiles.visits):
         return np.full(len(ids), -1, np.int64)
     place = np.minimum(np.searchsorted(profiles.visits, ids), len(profiles.visits) - 1)

@@ -1,8 +1,9 @@
-"""The samples of a selection by function or by application, out of what merged cells keep of each, as exact as out of their stacks.
+"""The samples of a selection by function or by application, from sums of merged cells, as exact as from their stacks.
 
-Three things cells' sums by function do not tell, and for these the stacks are read after all, but only added up: whether
-functions that have become one stand in one stack, in which case everything is made of the stacks; how much has a
-function without a name in its stack; and how much lacks its outermost callers. A fleet without either never reads them. What each application has stands in its cells.
+Three questions need stacks, which are then read but only summed. First: do functions that were merged by naming occur
+in one stack? Then everything is computed from stacks. Second: how many units have an unnamed function in their stack?
+Third: how many units lack their outermost callers? Otherwise stacks are
+never read. Sums by application are in the applications' cells.
 """
 
 from collections.abc import Callable
@@ -36,12 +37,12 @@ _NONE = np.zeros(0, np.int64)
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """Observed units of stacks that do not say everything."""
+    """Observed units of stacks that are not fully resolved."""
 
     unnamed: int
-    """With a function that has no name, or that ends in no code."""
+    """With an unnamed function, or whose leaf has no code."""
     no_code: int
-    """That end in a function without a name, or in no code."""
+    """Whose leaf is an unnamed function, or has no code."""
     incomplete: int
     """Without their outermost callers."""
 
@@ -53,17 +54,17 @@ class FunctionSamples:
     kind: SampleType
     sums: FunctionSums
     shape: Shape
-    """Of the stacks of those visits that are in no cell."""
+    """Of the stacks of the delta visits."""
     seen: Seen
-    """What these brought."""
+    """The facts of the delta visits."""
     evidence: Merged
     units: int
-    """Observed."""
+    """Observed units."""
     quality: Quality
 
     @property
     def whole(self) -> float:
-        """Units of the fleet in all of it: what shares are of."""
+        """Estimated units of the fleet in the whole selection: the denominator of shares."""
         return self.evidence.whole
 
 
@@ -76,9 +77,9 @@ def read_functions(
     *,
     make: Callable[[FunctionSamples], _Found],
 ) -> _Found | None:
-    """What is made of a selection by cells for rows that are functions. None: cells cannot tell.
+    """Read a selection by cells for rows that are functions and pass it to `make`; None if cells cannot answer.
 
-    Raises `NotInRollup` where their stacks can, `TooMuch`, `BudgetExceeded`.
+    Raises `NotInRollup` if their stacks can, `TooMuch`, `BudgetExceeded`.
     """
     scanned = scanned_sums(source, connection, selection, kind, plan)
     if scanned is None:
@@ -100,7 +101,7 @@ def read_functions(
 def scanned_sums(
     source: SampleSource, connection: Connection, selection: Selection, kind: SampleType, plan: CellPlan
 ) -> RollupScan | None:
-    """A selection's cells and the visits beside them; None: cells cannot tell. Raises as `read_functions`."""
+    """A selection's cells and delta visits; None if cells cannot answer. Raises as `read_functions`."""
     campaign_id = campaign_of(connection, selection)
     if campaign_id is None:
         return None
@@ -109,21 +110,21 @@ def scanned_sums(
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What cells say by function, by what functions are called now."""
+    """Sums of cells by canonical function."""
 
     sums: FunctionSums
     shape: Shape
-    """Of the stacks of those visits that are in no cell."""
+    """Of the stacks of the delta visits."""
     canonical: Int64
-    """By function id what readers take instead."""
+    """Canonical function by function id."""
     quality: Quality
 
 
 def tell(source: SampleSource, connection: Connection, scanned: RollupScan, *, merging: bool) -> Told:
-    """The sums by function of what was gathered without stacks, and how good it is.
+    """The sums by function of a scan without stacks, and their quality.
 
-    Raises `NotInRollup`, among others if two of the functions that have become one may stand in one stack; not if rows are not
-    functions, so that they are not `merging`.
+    Raises `NotInRollup`, among others if two functions with one canonical function may be in one stack; this does not
+    matter if rows are not functions (`merging` is false).
     """
     sums = sums_of(scanned)
     if sums is None:
@@ -141,7 +142,8 @@ def tell(source: SampleSource, connection: Connection, scanned: RollupScan, *, m
             observed = observed or scanned.observed()
             stacks, units = observed
             state = source.covering(connection, stacks)
-            # Another query has found new names meanwhile, and what was read since has them already, or the tree has forgotten some.
+            # Another query has found new names meanwhile, and stacks read since have them already, or the tree has
+            # removed some.
             if not state.forgotten == len(naming.replaced) == len(functions.naming.replaced):
                 continue
             told = source.marks.of(state)
@@ -159,14 +161,14 @@ def tell(source: SampleSource, connection: Connection, scanned: RollupScan, *, m
 
 @dataclass(frozen=True, slots=True)
 class _Unsure:
-    """What sums by function leave open."""
+    """Questions that sums by function leave open."""
 
     no_code: int
-    """Observed units that end in a function without a name, or in a marker."""
+    """Observed units whose leaf is an unnamed function or a marker."""
     became_one: Int64
-    """What several functions of the cells are called now."""
+    """Canonical functions of several functions of the cells."""
     nameless: bool
-    """There are some of these."""
+    """Whether any function is unnamed or a marker."""
 
     @classmethod
     def of(cls, functions: Functions, naming: Naming, before: FunctionSums, sums: FunctionSums) -> "_Unsure":
@@ -179,20 +181,20 @@ class _Unsure:
 
 @dataclass(frozen=True, slots=True)
 class ApplicationSamples:
-    """What the applications of a selection have."""
+    """The sums of a selection by application."""
 
     kind: SampleType
     seen: Seen
-    """What visits brought that are in no cell."""
+    """The facts of the delta visits."""
     evidence: Merged
     """Its rows are the applications."""
     units: int
-    """Observed."""
+    """Observed units."""
     quality: Quality
 
     @property
     def whole(self) -> float:
-        """Units of the fleet in all of it: what shares are of."""
+        """Estimated units of the fleet in the whole selection: the denominator of shares."""
         return self.evidence.whole
 
 
@@ -205,7 +207,7 @@ def read_applications(
     *,
     make: Callable[[ApplicationSamples], _Found],
 ) -> _Found | None:
-    """What is made of a selection by cells for rows that are applications; else as `read_functions`."""
+    """Read a selection by cells for rows that are applications; otherwise as `read_functions`."""
     scanned = scanned_sums(source, connection, selection, kind, plan)
     if scanned is None:
         return None

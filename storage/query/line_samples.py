@@ -1,6 +1,6 @@
-"""A selection's samples with their source lines: stacks from chunks, and the lines that lie beside them.
+"""A selection's samples with their source lines: stacks from chunks, and lines from line chunks.
 
-Lines are of a profile, not of its stacks: they know no callers.
+Lines belong to a profile, not to its stacks, so they have no callers.
 """
 
 from dataclasses import dataclass, replace
@@ -33,32 +33,32 @@ from storage.snapshots import query_budget
 from storage.snapshots.copy_binary import Rows, TooMuch, read_rows
 
 MAX_LINES = 10_000_000
-"""More rows of lines than this are not read for one answer: about 500 MB while they are summed."""
+"""Maximum number of rows of lines read for one query: about 500 MB while they are summed."""
 _MARGIN = 0.8
 _AT_ONCE = 4096
 _LINE_BYTES = 72
-"""Of a row of lines while a selection is added up."""
+"""Memory per row of lines while a selection is summed."""
 
 
 @dataclass(frozen=True, slots=True)
 class LineFacts:
-    """Columns over (profile, function, line): the samples with that line as leaf, and anywhere in their stack.
+    """Columns over (profile, function, line): samples with that line as leaf, and anywhere in their stack.
 
     Lines are known, ≥ 1; a recursive line counts a sample once.
     """
 
     profiles: Profiles
-    """Those that know lines; `facts` and `samples` are of their stacks."""
+    """The profiles with lines; `facts` and `samples` are those of their stacks."""
     profile: Int64
     """Index into `profiles`, ascending."""
     function: Int64
     line: Int64
     own: Int64
-    """Samples, like `total`."""
+    """Samples, as is `total`."""
     total: Int64
 
     def of(self, keep: Bool) -> "LineFacts":
-        """Those of them where `keep` is set."""
+        """The rows where `keep` is set."""
         columns = (self.profile, self.function, self.line, self.own, self.total)
         return LineFacts(self.profiles, *(column[keep] for column in columns))
 
@@ -73,7 +73,7 @@ def scan_lines(  # noqa: PLR0917 - as `facts.scan.scan`
 ) -> LineFacts:
     """The lines of the selection's profiles of one depth, with the ids of these labels; of a part of the visits.
 
-    Functions are as they ingested. Raises `TooMuch` when they are too many to read for one answer.
+    Functions have their ids at ingestion. Raises `TooMuch` if there are too many to read for one query.
     """
     statement = _lines(connection, selection, kind, labels, parts)
     if statement is None or stacks is None:
@@ -107,7 +107,7 @@ def scan_lines(  # noqa: PLR0917 - as `facts.scan.scan`
 
 
 def line_parts_to_read(connection: Connection, selection: Selection, kind: SampleType) -> int:
-    """How many of the `WHOLE` parts of the visits hold about as many lines as are read for one answer; at least 1."""
+    """How many of the `WHOLE` parts of the visits have about as many lines as one query may read; at least 1."""
     statement = _lines(connection, selection, kind, (), WHOLE)
     if statement is None:
         return WHOLE
@@ -121,7 +121,7 @@ def line_parts_to_read(connection: Connection, selection: Selection, kind: Sampl
 def _lines(
     connection: Connection, selection: Selection, kind: SampleType, labels: tuple[str, ...], parts: int
 ) -> Select[tuple[object, ...]] | None:
-    """The selection's profiles that know lines; None: there can be none."""
+    """The selection's profiles with lines; None if there can be none."""
     statement = matching(connection, selection, kind, labels)
     if statement is None:
         return None
@@ -134,7 +134,7 @@ def _lines(
 
 @dataclass(frozen=True, slots=True)
 class LinedSamples:
-    """Samples visit by visit, and the lines of the same profiles, their functions called alike."""
+    """Samples by visit, and the lines of the same profiles, with the same canonical functions."""
 
     samples: Samples
     lines: LineFacts
@@ -143,23 +143,23 @@ class LinedSamples:
 
     @property
     def visits(self) -> Visits:
-        """The evidence, which is of visits."""
+        """The evidence, which is by visit."""
         evidence = self.samples.evidence
         if not isinstance(evidence, Visits):
             raise TypeError("lines are known visit by visit")
         return evidence
 
     def of_functions(self, functions: Int64) -> "LinedSamples":
-        """These with the lines of some functions only."""
+        """The same with the lines of some functions only."""
         return replace(self, lines=self.lines.of(np.isin(self.lines.function, functions)))
 
 
 def read_lined(
     source: SampleSource, connection: Connection, selection: Selection, labels: tuple[str, ...] = ()
 ) -> LinedSamples:
-    """The samples of a selection and their lines; of more than is read for one answer, a random part of the visits.
+    """Read the samples of a selection and their lines, or a random part of the visits if there are too many.
 
-    Raises `BadSelection` for one that narrows stacks: lines know none. `connection` must be a snapshot.
+    Raises `BadSelection` for a selection that filters stacks, as lines have none. `connection` must be a snapshot.
     """
     refuse_frames(selection)
     try:
@@ -177,7 +177,7 @@ def read_lined(
 
 
 def refuse_frames(selection: Selection) -> None:
-    """Raises `BadSelection` for a selection that narrows stacks."""
+    """Raise `BadSelection` for a selection that filters stacks."""
     if selection.filters_stacks:
         raise BadSelection(
             "Lines cannot be narrowed by the frames of their stacks: they are kept beside stacks, not in them.",
@@ -198,7 +198,9 @@ def _read_part(
         used, which = distinct(lines.function)
         functions.load(connection, used)
         lines = replace(lines, function=functions.canonical(used)[which])
-        if len(functions.naming.replaced) == before:  # nothing was named in between: both say it alike
+        if (
+            len(functions.naming.replaced) == before
+        ):  # no function was named in between, so both have the same names
             break
     visit = np.searchsorted(samples.profiles.visits, lines.profiles.visits)[lines.profiles.visit]
     return LinedSamples(samples, lines, visit.astype(np.int64))

@@ -1,4 +1,4 @@
-"""The one object that answers questions about profiles; an API process has one of it."""
+"""The query engine, which answers questions about profiles; an API process has one."""
 
 import logging
 import math
@@ -26,12 +26,12 @@ from storage.snapshots.query_budget import Budget, Limits, budget_of
 from storage.snapshots.snapshot_cache import caching_snapshot
 
 _OVERLAY_LEAST = 5_000
-"""Nodes the overlay may have before the file is built again, if they are also that share of the tree."""
+"""Nodes that the overlay may always have; above this, the file is rebuilt if the overlay is that share of the tree."""
 _OVERLAY_SHARE = 8
 _OLDER_NODES = 4_000_000
-"""Of stacks of older days, some 600 MB: with more of them a question about older days begins anew."""
+"""Nodes of stacks of older days, some 600 MB: above this the next query of older days starts with an empty tree."""
 _FIRST_REST_S = 60.0
-"""Until a build is tried again after one failed; each further failure doubles it."""
+"""Delay after a failed build; each further failure doubles it."""
 _LONGEST_REST_S = 3600.0
 
 _Answer = TypeVar("_Answer")
@@ -40,24 +40,24 @@ log = logging.getLogger(__name__)
 
 
 class OlderDays(Protocol):
-    """Days whose facts PostgreSQL has no more."""
+    """Days whose facts were dropped from PostgreSQL."""
 
     def reading(
         self, connection: Connection, source: SampleSource, selections: Sequence[Selection]
     ) -> AbstractContextManager[StoreReading]:
-        """A reading of the snapshot and of those of these days that the selections ask for."""
+        """A reading of the snapshot and of these days, as far as the selections need them."""
         ...
 
     def close(self) -> None:
-        """Close what is open between questions."""
+        """Close resources that stay open between queries."""
         ...
 
 
 class QueryEngine:
-    """Answers selections; each answer is of one snapshot. Safe to share between threads.
+    """Answers selections; each answer is of one snapshot. Thread-safe.
 
-    It remembers stacks, functions and decoded cells and chunks whose rows are still the same (`caches`): what has ingested is in the
-    next answer.
+    It caches stacks, functions, and decoded cells and chunks whose rows have not changed (`caches`), so the next answer
+    includes everything that is ingested.
     """
 
     def __init__(
@@ -70,10 +70,10 @@ class QueryEngine:
         older: Callable[[], OlderDays] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`limits` bound each question, `cache_bytes` the decoded cells and chunks; `files` are where `warm` finds stacks and names.
+        """Create an engine; `limits` bound each query, `cache_bytes` the decoded cells and chunks.
 
-        `older` opens the days whose facts PostgreSQL has no more, at the first question about them; None: they are not covered.
-        `clock` tells seconds.
+        `files` has the stack files that `warm` maps. `older` opens the days whose facts were dropped from PostgreSQL,
+        at the first query of them; None: they are not covered. `clock` returns seconds.
         """
         self._engine = engine
         self._limits = limits or Limits()
@@ -86,14 +86,14 @@ class QueryEngine:
         self._building = threading.Lock()
         self._clock = clock
         self._failures = 0
-        """Times in a row that the file could not be built."""
+        """Consecutive failures to build the file."""
         self._not_before = math.inf
-        """By the clock: when queries may have it built again; never before `warm`."""
+        """Time of `clock` from which queries may rebuild the file; infinite before `warm`."""
 
     def ask(self, question: StoreQuestion[_Answer]) -> _Answer:
-        """The question's answer. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`, `BudgetExceeded`.
+        """Answer the question. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`, `BudgetExceeded`.
 
-        And `QuestionDropped`, where a budget was offered (`storage.snapshots.query_budget`) and stopped.
+        Raises `QuestionDropped` if an offered budget (`storage.snapshots.query_budget`) was stopped.
         """
         budget = budget_of(self._limits)
         with budget.running(), self._reading(budget, selections_of(question)) as reading:
@@ -101,7 +101,7 @@ class QueryEngine:
 
     @property
     def planner(self) -> Planner:
-        """Chooses the access path of each question; another one counts for the questions that begin from then on."""
+        """Chooses the access path of each query; a new planner applies to queries that begin later."""
         return self._source.planner
 
     @planner.setter
@@ -109,15 +109,15 @@ class QueryEngine:
         self._source.planner = planner
 
     def budget(self) -> Budget:
-        """A budget to offer with a question, for whoever wants to be able to stop it."""
+        """A budget to offer with a question, for callers that may have to stop it."""
         return Budget(self._limits)
 
     def forget_decoded(self) -> None:
-        """Keep no decoded cells and chunks of the questions so far: the next one reads and decodes its own."""
+        """Drop all decoded cells and chunks: the next query reads and decodes its own."""
         self._decoded.clear()
 
     def caches(self) -> dict[str, CacheSize]:
-        """What is kept between queries, by name."""
+        """The caches between queries, by name."""
         source = self._source
         return {
             "stacks": source.stacks.size,
@@ -127,9 +127,9 @@ class QueryEngine:
         }
 
     def warm(self) -> None:
-        """Map the file of all stacks and names, if there is one, and have one built if not; queries answer meanwhile.
+        """Map the file of all stacks and names, or have it built if it is missing; queries are answered meanwhile.
 
-        From then on it is built again as they grow: for processes that answer many questions. Does nothing without `files`.
+        From then on it is rebuilt as they grow: for processes that answer many queries. Does nothing without `files`.
         """
         if self._files is None:
             return
@@ -143,7 +143,7 @@ class QueryEngine:
             self._renew(self._files)
 
     def close(self) -> None:
-        """End a build that is under way; the database engine stays its owner's."""
+        """Stop a running build; the database engine belongs to the caller."""
         if self._files is not None:
             self._files.close()
         self._builder.shutdown(cancel_futures=True)
@@ -153,7 +153,7 @@ class QueryEngine:
     @contextmanager
     def _reading(self, budget: Budget, selections: Sequence[Selection]) -> Iterator[StoreReading]:
         source = self._source
-        # Should this process die with a statement under way, nobody else would end that.
+        # If this process dies during a statement, only this timeout ends it.
         most_ms = max(1, int(self._limits.seconds * 1000))
         with snapshot(self._engine) as connection, budget.attached(connection):
             connection.execute(text(f"SET LOCAL statement_timeout = {most_ms}"))
@@ -168,13 +168,13 @@ class QueryEngine:
     def _tier(
         self, connection: Connection, source: SampleSource, selections: Sequence[Selection]
     ) -> AbstractContextManager[StoreReading]:
-        """PostgreSQL's reading, with older days where the selections ask for them."""
+        """PostgreSQL's reading, with older days if the selections need them."""
         if self._open_older is None or not selections:
             return nullcontext(StoreReading(connection, source))
         first = facts_horizon(connection)
         if all(selection.start >= first for selection in selections):
             return nullcontext(StoreReading(connection, source))
-        # Stacks of old days are in no file of the present ones: they are kept apart, and not too many of them.
+        # Stacks of old days are not in the file of current ones, so they have a tree of their own, of limited size.
         older = self._older_source
         if older is None or older.file is not source.file or older.stacks.overlay_nodes > _OLDER_NODES:
             self._older_source = older = SampleSource(source.file, self._decoded, source.planner)
@@ -182,7 +182,7 @@ class QueryEngine:
         return self._open_older().reading(connection, older, selections)
 
     def _map(self, files: StackFiles) -> bool:
-        """Take the file that is there, if it is another one; whether one is to be built. Raises `StorageError`."""
+        """Map the current file if it is another one; return whether one has to be built. Raises `StorageError`."""
         with snapshot(self._engine) as connection:
             file = files.open(connection)
             outdated = file is None or files.outdated(connection, file)
@@ -192,7 +192,7 @@ class QueryEngine:
         return outdated
 
     def _renew(self, files: StackFiles) -> None:
-        """Have a file built that has what is in the overlay, in a thread, unless that is under way."""
+        """Build a file with the overlay's content, in a thread, unless a build is running."""
         if self._building.acquire(blocking=False):
             self._builder.submit(self._rebuild, files)
 
@@ -202,8 +202,8 @@ class QueryEngine:
             self._map(files)
             self._failures = 0
         except Exception:
-            # Queries read what they need themselves; but each of them would begin this anew, and what is
-            # wrong, a damaged stack or a full disk, is still wrong a moment later.
+            # Queries read missing stacks themselves, but each would start a build again, and its cause, a damaged stack
+            # or a full disk, still exists a moment later.
             rest_s = min(_FIRST_REST_S * 2.0**self._failures, _LONGEST_REST_S)
             self._not_before = self._clock() + rest_s
             self._failures += 1

@@ -1,15 +1,16 @@
-"""One moment of the store, as the shapes of answers read it, whatever it is kept in.
+"""The interface of one snapshot of the store, as answers read it, independent of the storage.
 
-PostgreSQL answers from merged cells and chunks (`storage.query.store_reading.StoreReading`), segments from Parquet files
-(`storage.segments.segment_reading.SegmentReading`). Weights, moments and intervals are made by the same code of what either reads:
+PostgreSQL answers from merged cells and chunks (`storage.query.store_reading.StoreReading`), segments from Parquet
+files (`storage.segments.segment_reading.SegmentReading`). The same code computes weights, moments and intervals for
+both:
 
-| a reading gives | of | by |
+| a reading gives | from | by |
 |---|---|---|
 | sums by stack | `samples` | labels, if any |
 | sums by function, by application | `functions_of`, `applications_of` | rows of a table |
-| sums by stack, of which visits are known | `by_visit` | labels, if any |
-| samples one by one | `visits`, `lined` | visit, profile, source line |
-| the design behind them | evidence of `Samples`; `profiles`, `event_visits` | visit |
+| sums by stack, with visits | `by_visit` | labels, if any |
+| single samples | `visits`, `lined` | visit, profile, source line |
+| the sampling design | evidence of `Samples`; `profiles`, `event_visits` | visit |
 | times | `visit_times`, `drawn` | visit |
 | names | `functions`, `label_values`, `user_labels`, `definitions`, `build_ids` | id |
 """
@@ -38,7 +39,7 @@ _Answer_co = TypeVar("_Answer_co", covariant=True)
 _Found = TypeVar("_Found")
 _Sums = TypeVar("_Sums")
 Make = Callable[[_Sums], _Found]
-"""Makes an answer of sums."""
+"""Makes an answer from sums."""
 
 
 class Reading(Protocol):
@@ -46,16 +47,16 @@ class Reading(Protocol):
 
     @property
     def functions(self) -> Functions:
-        """What the functions of the samples read here are called."""
+        """Names of the functions of the samples read here."""
         ...
 
     @property
     def cells(self) -> "StoreReading | None":
-        """The reading whose merged cells are a further way to the same sums; None: there are no cells."""
+        """The reading whose merged cells give the same sums in another way; None if there are no cells."""
         ...
 
     def sample_type(self, selection: Selection) -> SampleType:
-        """The sample type that a selection means."""
+        """The sample type of a selection."""
         ...
 
     def samples(
@@ -65,7 +66,7 @@ class Reading(Protocol):
         ...
 
     def functions_of(self, selection: Selection, make: Make[FunctionSamples, _Found]) -> _Found | Samples:
-        """What `make` makes of the selection's sums by function where the reading has these; else its samples."""
+        """The result of `make` for the selection's sums by function, if the reading has these; else its samples."""
         ...
 
     def applications_of(
@@ -75,11 +76,11 @@ class Reading(Protocol):
         ...
 
     def visits(self, selection: Selection, labels: tuple[str, ...] = ()) -> Samples:
-        """The selection's samples visit by visit, with the ids of these labels."""
+        """The selection's samples by visit, with the ids of these labels."""
         ...
 
     def by_visit(self, selection: Selection, labels: tuple[str, ...] = ()) -> Samples:
-        """As `visits`, for rows by labels or by frames, not both: the facts may be sums over visits by labels and stack."""
+        """As `visits`, for rows by labels or by frames, not both: facts may be sums over visits by labels and stack."""
         ...
 
     def lined(self, selection: Selection, labels: tuple[str, ...] = ()) -> LinedSamples:
@@ -89,11 +90,11 @@ class Reading(Protocol):
     def profiles(
         self, selection: Selection, kind: SampleType, labels: tuple[str, ...]
     ) -> tuple[Profiles, VisitWeights | None]:
-        """The selection's profiles without their samples, and what their visits weigh; None: they were not drawn at random."""
+        """The selection's profiles without samples, and the weights of their visits; None if not drawn at random."""
         ...
 
     def event_visits(self, event: Selection, kind: SampleType) -> Visits | None:
-        """All visits with what each saw of an event; None: they were not drawn at random."""
+        """All visits with their amounts of an event; None if not drawn at random."""
         ...
 
     def visit_times(self, selection: Selection) -> VisitTimes:
@@ -105,7 +106,7 @@ class Reading(Protocol):
         ...
 
     def builds(self, selection: Selection, profiles: Profiles, names: Iterable[str]) -> Builds:
-        """Which builds of the binaries of these names the profiles, read with `builds.LABELS`, are of."""
+        """The builds of the binaries of these names in the profiles, which were read with `binary_builds.LABELS`."""
         ...
 
     def contents(self, keys: Sequence[str], paths: Iterable[str]) -> Mapping[tuple[str, str], bytes]:
@@ -113,25 +114,25 @@ class Reading(Protocol):
         ...
 
     def label_values(self, label: str, ids: Int64) -> Sequence[str]:
-        """What the stored ids of a label mean, in their order."""
+        """The values of a label's stored ids, in their order."""
         ...
 
     def user_labels(self) -> Sequence[str]:
-        """Names of the labels that are no columns of profiles, sorted."""
+        """Names of the labels without columns in profiles, sorted."""
         ...
 
     def definitions(self, ids: Int64) -> Mapping[int, Definition]:
-        """Names in symbol tables and first lines, by function, of those functions that are there."""
+        """Names in symbol tables and first lines, by function, of the functions that have them."""
         ...
 
     def build_ids(self, names: Sequence[str]) -> Mapping[str, str]:
-        """Build-ids in hex by base name, of binaries that are the only ones of their name; none where binaries are not kept."""
+        """Build-ids in hex by base name, of binaries with unique names; none if the reading has no binaries."""
         ...
 
 
 class Question(Protocol[_Answer_co]):
-    """What can be asked of any reading: a frozen dataclass, so that equal questions are equal."""
+    """A question for any reading: a frozen dataclass, so that equal questions are equal."""
 
     def answer(self, reading: Reading) -> _Answer_co:
-        """The answer, all of it of one snapshot."""
+        """The answer, from one snapshot."""
         ...

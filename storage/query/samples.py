@@ -1,4 +1,4 @@
-"""The samples of a selection, hung onto the prefix tree: what tables and flame graphs are made of."""
+"""The samples of a selection, attached to the prefix tree: the input of tables and flame graphs."""
 
 import itertools
 from collections.abc import Callable, Sequence
@@ -52,25 +52,25 @@ _Read = TypeVar("_Read")
 
 @dataclass(frozen=True, slots=True)
 class Samples:
-    """Facts of a selection, and the part of the tree they use. `shape.leaf` has one node per fact."""
+    """Facts of a selection, and their part of the tree. `shape.leaf` has one node per fact."""
 
     kind: SampleType
     profiles: Profiles
     facts: Facts
     weighted: Float
-    """Units of the fleet that each fact stands for."""
+    """Estimated units of the fleet per fact."""
     shape: Shape
     evidence: Visits | Merged
     delta: Seen | None = None
-    """Facts that merged cells do not have; None: they come from the visits one by one."""
+    """Facts that are not in merged cells; None if all facts come from visits one by one."""
     summed: SummedFacts | None = None
-    """Where `facts` are sums over all visits by group of profiles and stack: what visits brought to them."""
+    """The amounts of visits, if `facts` are sums over all visits by group of profiles and stack."""
     sampled: Shape | None = None
-    """The stacks with all their frames, where `shape` shows only some; one node per fact as there."""
+    """The stacks with all their frames, if `shape` shows only some; one node per fact as there."""
 
     @property
     def whole(self) -> float:
-        """Units of the fleet in all that the selection's labels choose: what shares are of."""
+        """Estimated units of the fleet that the selection's labels choose: the denominator of shares."""
         return self.evidence.whole
 
     @property
@@ -84,17 +84,17 @@ class Samples:
 
     @property
     def profiles_seen(self) -> int:
-        """Profiles with a sample; not of merged cells."""
+        """Profiles with a sample; not for merged cells."""
         return len(group_starts(self.facts.profile)) if self.summed is None else self.summed.profiles
 
     @property
     def visit_facts(self) -> VisitFacts:
-        """What visits brought to rows of frames."""
+        """The amounts of visits by rows of frames."""
         return self.seen if self.summed is None else self.summed
 
     @property
     def seen(self) -> Seen:
-        """The facts there are visit by visit, one by one. Raises `TypeError` where only their sums are known."""
+        """The single facts by visit. Raises `TypeError` if only their sums are known."""
         if self.summed is not None:
             raise TypeError("facts that are summed are not known one by one")
         if self.delta is not None:
@@ -104,7 +104,7 @@ class Samples:
         return Seen(visit, self.shape.leaf, facts.samples, facts.units, _NONE)
 
     def of_groups(self, row: Int64, *, rows: int) -> PerVisit:
-        """What each visit brought to rows 0…rows−1 of profiles; `row` is the row of each profile, -1: none."""
+        """The amount of each visit in rows 0…rows−1 of profiles; `row` is the row of each profile, -1 for none."""
         visits = len(self.evidence)
         if self.summed is not None:
             return self.summed.of_groups(row, rows=rows, visits=visits)
@@ -114,7 +114,7 @@ class Samples:
         )
 
     def in_groups(self, group: Int64, count: int) -> list["Samples"]:
-        """The samples split by a number 0…count−1 for each profile; the profiles stay as they are."""
+        """Split the samples by a number 0…count−1 for each profile; `profiles` is unchanged."""
         if count == 1:
             return [self]
         of = group[self.facts.profile]
@@ -122,13 +122,13 @@ class Samples:
         bounds = np.searchsorted(of[order], np.arange(count + 1))
         parts = []
         for a, b in itertools.pairwise(bounds.tolist()):
-            query_budget.checkpoint()  # 0.3 ms a group of a large tree, and 20,000 groups
+            query_budget.checkpoint()  # 0.3 ms per group of a large tree, and up to 20,000 groups
             part = self.of(np.sort(order[a:b]))
             parts.append(replace(part, shape=part.shape.above_its_leaves()))
         return parts
 
     def of(self, keep: Int64 | Bool) -> "Samples":
-        """These with some of the facts."""
+        """The same with some of the facts."""
         facts = Facts(
             *(
                 column[keep]
@@ -142,13 +142,14 @@ class Samples:
 
 _NONE = np.zeros(0, np.int64)
 _NODE_BYTES = 80
-"""Of a node of the tree while totals of a selection are made: its columns, and four sums."""
+"""Memory per node of the tree while totals of a selection are computed: its columns, and four sums."""
 
 
 def of_fewer(read: Callable[[int], _Read], parts: int) -> _Read:
-    """What is read of so many of the `WHOLE` parts of the visits, or of fewer where these are too much. Raises `TooMuch` of a single one.
+    """Read `parts` of the `WHOLE` parts of the visits, or fewer while these are too much.
 
-    Which visits are in a part is chance, and so is how much they hold.
+    Raises `TooMuch` if a single one is too much. Visits are assigned to parts at random, so the size of a part is
+    random.
     """
     while True:
         try:
@@ -161,10 +162,10 @@ def of_fewer(read: Callable[[int], _Read], parts: int) -> _Read:
 
 
 class ArchivedNames(Protocol):
-    """Stacks and functions of the same ids that are kept longer than in the database."""
+    """Stacks and functions with the same ids that are kept longer than in the database."""
 
     def stacks(self, ids: Int64) -> Stacks:
-        """Those of these stacks that there are."""
+        """The requested stacks that exist."""
         ...
 
     def functions(self, ids: Int64) -> Sequence[Any]:
@@ -173,7 +174,7 @@ class ArchivedNames(Protocol):
 
 
 class SampleSource:
-    """Reads samples and keeps, between queries, the stacks and functions it met."""
+    """Reads samples, and caches stacks and functions between queries."""
 
     def __init__(
         self,
@@ -181,7 +182,7 @@ class SampleSource:
         cache: DecodedCache | None = None,
         planner: Planner | None = None,
     ) -> None:
-        """`file` has stacks and functions to begin with, `cache` cells and chunks; `planner` chooses access paths."""
+        """`file` has initial stacks and functions, `cache` cells and chunks; `planner` chooses access paths."""
         self.planner = planner or Planner()
         self.archived: ArchivedNames | None = None
         self.file = file = file or stack_file_of(NO_STACKS, names_of({}))
@@ -191,9 +192,9 @@ class SampleSource:
         self.marks = NodeMarks(self.functions, file.marks)
 
     def beside(self, archived: "ArchivedNames", cells_horizon: int) -> "SampleSource":
-        """The same stacks, functions and caches for one question, with what `archived` has of the stacks and functions that were swept.
+        """A copy for one query that reads swept stacks and functions from `archived`.
 
-        `cells_horizon` as of `Planner`.
+        It shares stacks, functions and caches. `cells_horizon` is as in `Planner`.
         """
         made = copy(self)
         made.archived = archived
@@ -201,10 +202,10 @@ class SampleSource:
         return made
 
     def read(self, connection: Connection, selection: Selection, labels: tuple[str, ...] = ()) -> Samples:
-        """The samples of a selection, and of their stacks what it asks for.
+        """The samples of a selection, after its frame filters.
 
-        Of more than is read for one answer a random part of the visits, which then stand for all;
-        `TooMuch` where visits are no random sample. `connection` must be a snapshot.
+        If there are more than one query may read, a random part of the visits represents all; `TooMuch` if visits are
+        not a random sample. `connection` must be a snapshot.
         """
         kind = sample_type_of(connection, selection)
         try:
@@ -225,7 +226,7 @@ class SampleSource:
         labels: tuple[str, ...],
         parts: int,
     ) -> Samples:
-        """As `read`, of so many of the `WHOLE` parts of the visits. Raises `TooMuch`."""
+        """As `read`, from `parts` of the `WHOLE` parts of the visits. Raises `TooMuch`."""
         profiles, facts = scan(connection, selection, kind, labels, parts=parts, cache=self.cache)
         design, weights = read_design(
             connection,
@@ -249,7 +250,7 @@ class SampleSource:
     def read_merged(
         self, connection: Connection, selection: Selection, kind: SampleType, plan: CellPlan
     ) -> Samples | None:
-        """The samples of a selection by cells; None: they cannot tell after all."""
+        """The samples of a selection by cells; None if cells cannot answer."""
         campaign_id = campaign_of(connection, selection)
         if campaign_id is None:
             return None
@@ -263,7 +264,7 @@ class SampleSource:
         return replace(samples, evidence=evidence)
 
     def merged(self, connection: Connection, kind: SampleType, plan: CellPlan, cells: CellSamples) -> Samples:
-        """The samples that these sums by stack are."""
+        """The samples of these sums by stack."""
         shape, naming = self.shape(connection, cells.stack)
         delta = cells.of.delta.facts
         seen = Seen(
@@ -285,7 +286,7 @@ class SampleSource:
         )
 
     def shape(self, connection: Connection, stacks: Int64) -> tuple[Shape, Naming]:
-        """Their part of the tree, and what functions are called in it."""
+        """The stacks' part of the tree, and the names of its functions."""
         used_stacks, which = distinct(stacks)
         while True:
             query_budget.checkpoint()
@@ -296,7 +297,7 @@ class SampleSource:
             self._load(connection, used)
             self.functions.look_again(connection, used)
             naming = self.functions.naming
-            # Not only what this call has found: another query, or one that failed, may have been first.
+            # Not only names found by this call: another query, or one that failed, may have found some before.
             if state.forgotten == len(naming.replaced):
                 return replace(shape, leaf=shape.leaf[which]), naming
             self.stacks.forget_functions(naming.replaced)
@@ -309,7 +310,7 @@ class SampleSource:
         return self.stacks.covering(stacks, lambda ids: self._stacks_of(connection, ids))
 
     def _stacks_of(self, connection: Connection, ids: Int64) -> Stacks:
-        """Stacks with every function replaced by what it is called now."""
+        """Stacks with every function replaced by its canonical function."""
         stacks = Stacks(*read_stacks(connection, ids, limit=32 * MAX_BYTES))
         if len(stacks.ids) < len(ids) and self.archived is not None:
             stacks = stacks.joined(self.archived.stacks(np.setdiff1d(ids, stacks.ids)))
@@ -325,7 +326,7 @@ class SampleSource:
 
 
 def filtered(functions: Functions, samples: Samples, selection: Selection) -> Samples:
-    """Those of a selection's samples, read by its labels, that it asks for by their frames."""
+    """Filter a selection's samples, read by its labels, by its frames."""
     if not selection.filters_stacks:
         return samples
     left = filter_stacks(functions, samples.shape, selection)
@@ -335,7 +336,7 @@ def filtered(functions: Functions, samples: Samples, selection: Selection) -> Sa
 
 
 def visits_of(design: Design, weights: VisitWeights | None, profiles: Profiles, facts: Facts) -> Visits:
-    """The visits of profiles and their facts, as the design weighs them."""
+    """The visits of profiles and their facts, with the weights of the design."""
     visits = len(profiles.visits)
     machine = np.zeros(visits, np.int64)
     machine[profiles.visit] = profiles.machine

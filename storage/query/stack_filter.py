@@ -1,7 +1,7 @@
-r"""What a selection says of frames, done to the tree: which stacks are kept, and which of their frames are shown.
+r"""Apply a selection's frame filters to the tree: which stacks are kept, and which of their frames are shown.
 
-The meanings are pprof's (docs/selections.md). Taking frames out of stacks makes a new tree, whose
-siblings of the same function are one node:
+The meanings are pprof's (docs/selections.md). Removing frames from stacks makes a new tree, in which siblings of the
+same function are one node:
 
     main          hide=^lib     main
     ├ lib                       ├ read
@@ -28,21 +28,21 @@ from storage.snapshots import query_budget
 
 Test = Callable[[str], bool]
 _TOGETHER = 1000
-"""Names that are tested between two looks at the question's budget."""
+"""Names tested between two checks of the query's budget."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filtered:
-    """What is left of some stacks."""
+    """The result of filtering stacks."""
 
     keep: Bool
-    """For each stack: it counts."""
+    """For each stack, whether it counts."""
     shape: Shape
-    """The tree of what is shown; stacks that do not count end anywhere in it."""
+    """The tree of shown frames; stacks that do not count end anywhere in it."""
 
 
 def filter_stacks(functions: Functions, shape: Shape, selection: Selection) -> Filtered:
-    """The stacks that the selection asks for, their functions being loaded, and what it shows of them."""
+    """The stacks that match the selection, and the frames that it shows; their functions must be loaded."""
     frames = _Frames(functions, shape)
     keep = np.ones(len(shape.leaf), np.bool_)
     for matcher in selection.frames:
@@ -61,7 +61,7 @@ def filter_stacks(functions: Functions, shape: Shape, selection: Selection) -> F
     if selection.show:
         shown &= frames.matching(selection.show)
     if selection.show_from:
-        # What is above the outermost match is just what is neither a match nor below one.
+        # Frames above the outermost match are exactly those that are neither a match nor below one.
         shown &= prefix_tree.below_any(shown & frames.matching(selection.show_from), shape.end)
     contracted = contract(shape, shown)
     return Filtered(keep & (contracted.leaf != ROOT), contracted)
@@ -74,22 +74,22 @@ def through_any(chosen: Bool, shape: Shape) -> Bool:
 
 
 def contract(shape: Shape, shown: Bool) -> Shape:
-    """The tree of the stacks' frames that are shown, by node; the root's entry does not count.
+    """The tree of the stacks' shown frames, by node; the root's entry is ignored.
 
-    A stack ends at its innermost frame that is shown, at the root without one.
+    A stack ends at its innermost shown frame, or at the root if it has none.
     """
     return shape if shown[1:].all() else merged(shape, shown)
 
 
 def merged(shape: Shape, shown: Bool) -> Shape:
-    """As `contract`, of a tree whose siblings may be of one function: they become one node."""
+    """As `contract`, for a tree whose siblings may be of one function: these become one node."""
     nearest = _nearest(shape.parent, shown)
     nodes = np.flatnonzero(shown[1:]) + 1
     depths = _depths(shown, shape.end)[nodes]
     nodes, depths = nodes[order := sorting(depths)], depths[order]
     above = nearest[shape.parent[nodes]]
     number = np.zeros(len(shape), np.int64)
-    names, name = distinct(shape.function)  # few: the keys below stay small, and are sorted fast
+    names, name = distinct(shape.function)  # few: the keys below stay small, and sort fast
     parents, functions, firsts = [np.array([-1])], [np.array([0])], [0, 1]
     for low, high in itertools.pairwise([*group_starts(depths).tolist(), len(nodes)]):
         query_budget.checkpoint()
@@ -114,17 +114,17 @@ def merged(shape: Shape, shown: Bool) -> Shape:
         function=function,
         end=end,
         depth=depth[back],
-        # Not as it was: a caller that was taken away may have been the same function.
+        # Recomputed, as a removed caller may have been the same function.
         outermost=prefix_tree.outermost(function, end),
         leaf=position[number[nearest[shape.leaf]]],
     )
 
 
 def _nearest(parent: Int64, shown: Bool) -> Int64:
-    """For each node itself if it is shown, else its nearest ancestor that is, else the root."""
+    """For each node itself if it is shown, else its nearest shown ancestor, else the root."""
     nearest = np.where(shown, np.arange(len(parent)), parent)
     nearest[ROOT] = ROOT
-    while True:  # each pass doubles how far it looks
+    while True:  # each pass doubles the distance
         further = nearest[nearest]
         if np.array_equal(further, nearest):
             return nearest
@@ -132,7 +132,7 @@ def _nearest(parent: Int64, shown: Bool) -> Int64:
 
 
 def _depths(shown: Bool, end: Int64) -> Int64:
-    """How many shown nodes there are on the way from the root to each node, itself among them."""
+    """Shown nodes from the root to each node, including itself."""
     edges = np.zeros(len(shown) + 1, np.int64)
     nodes = np.flatnonzero(shown[1:]) + 1
     edges[nodes] = 1
@@ -141,23 +141,23 @@ def _depths(shown: Bool, end: Int64) -> Int64:
 
 
 class _Frames:
-    """Which nodes are frames that pass a test; the root is none."""
+    """Which nodes are frames that pass a test; the root never is."""
 
     def __init__(self, functions: Functions, shape: Shape) -> None:
         self._functions = functions
         self._used, self._which = distinct(shape.function)
 
     def matching(self, pattern: str) -> Bool:
-        """Those whose function, file or binary the pattern matches somewhere."""
+        """Nodes whose function, file or binary the pattern matches somewhere."""
         test = patterns.search(pattern)
         chosen = self._names(test)
         chosen |= self._texts(self._functions.file(self._used), test)
-        # As in pprof: a frame without a binary has no empty one, while its file may be the empty text.
+        # As in pprof: a frame without a binary does not match an empty one, while its file may be the empty text.
         chosen |= self._texts(self._functions.binary(self._used), lambda text: text != "" and test(text))
         return self._at_nodes(chosen)
 
     def with_member(self, key: str, test: Test) -> Bool:
-        """Those whose function, file or binary, as `key` says, passes."""
+        """Nodes whose function, file or binary, as given by `key`, passes."""
         match key:
             case "function":
                 return self._at_nodes(self._names(test))
@@ -170,7 +170,7 @@ class _Frames:
         """Which functions in use have a name that passes."""
         found = [np.zeros(0, np.bool_)]
         for low in range(0, len(self._used), _TOGETHER):
-            query_budget.checkpoint()  # the worst patterns take 0.1 ms a name
+            query_budget.checkpoint()  # the worst patterns take 0.1 ms per name
             found.append(self._functions.matching(self._used[low : low + _TOGETHER], test))
         return np.concatenate(found)
 

@@ -1,4 +1,4 @@
-"""The reading of PostgreSQL: merged cells where they can tell, else the chunks of every visit."""
+"""The reading of PostgreSQL: merged cells if they can answer, else the chunks of every visit."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ _Answer_co = TypeVar("_Answer_co", covariant=True)
 _Found = TypeVar("_Found")
 _Cells = TypeVar("_Cells")
 _Make = Callable[[_Cells], _Found]
-"""What an answer is made by of what cells tell."""
+"""Makes an answer from sums of cells."""
 _BySums = Callable[[SampleSource, Connection, Selection, SampleType, CellPlan], _Found | None]
 
 FUNCTIONS = Shape(frame="function", stacks=False)
@@ -54,23 +54,23 @@ def _by_stack(
 
 @dataclass(frozen=True, slots=True)
 class StoreReading:
-    """A snapshot of PostgreSQL, and what its answer is made by from beginning to end; a `storage.query.reading.Reading`."""
+    """A snapshot of PostgreSQL and the sample source of one answer; a `storage.query.reading.Reading`."""
 
     connection: Connection
     source: SampleSource
 
     @property
     def functions(self) -> Functions:
-        """What the functions of the samples read here are called."""
+        """Names of the functions of the samples read here."""
         return self.source.functions
 
     @property
     def cells(self) -> "StoreReading":
-        """This one."""
+        """This reading."""
         return self
 
     def sample_type(self, selection: Selection) -> SampleType:
-        """The sample type that a selection means. Raises `BadSelection` for an event that was never sampled."""
+        """The sample type of a selection. Raises `BadSelection` for an event that was never sampled."""
         return sample_type_of(self.connection, selection)
 
     def samples(
@@ -78,19 +78,23 @@ class StoreReading:
     ) -> Samples:
         """The selection's samples for rows by these labels and this frame key.
 
-        By the cheapest access path that can tell. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`.
+        Uses the cheapest access path that can answer. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`.
         """
         return self._answer(selection, Shape(labels, frame), _by_stack)
 
     def functions_of(self, selection: Selection, make: _Make[FunctionSamples, _Found]) -> _Found | Samples:
-        """What is made of the selection by function if cells' sums can tell, for rows that are functions and go by no label.
+        """The result of `make` for the sums of cells by function, for rows that are functions without labels.
 
-        Else its samples, also where making it turns out to be too much. Raises as `samples` does.
+        Returns the selection's samples if cells cannot answer, or if making the result exceeds a limit. Raises as
+        `samples` does.
         """
         return self._answer(selection, FUNCTIONS, partial(read_functions, make=make))
 
     def functions_of_cells(self, selection: Selection, make: _Make[FunctionSamples, _Found]) -> _Found | None:
-        """As `functions_of`; None where the functions' sums do not say it. Raises `NotInRollup`, `TooMuch`, `BudgetExceeded` besides."""
+        """As `functions_of`; None if the sums by function cannot answer.
+
+        Also raises `NotInRollup`, `TooMuch`, `BudgetExceeded`.
+        """
         return self._by_sums(selection, FUNCTIONS, partial(read_functions, make=make))
 
     def applications_of(
@@ -113,7 +117,7 @@ class StoreReading:
         return by_sums(self.source, self.connection, selection, kind, plan.cells)
 
     def _answer(self, selection: Selection, shape: Shape, by_sums: _BySums[_Found]) -> _Found | Samples:
-        """By the first access path that can tell; what one took of the question's budget that cannot is free again."""
+        """Use the first access path that can answer; a path that cannot gives its share of the budget back."""
         kind = sample_type_of(self.connection, selection)
         for plan in self.source.planner.plans(self.connection, selection, kind, shape):
             if plan.cells is None:
@@ -124,7 +128,7 @@ class StoreReading:
                     found = read(self.source, self.connection, selection, kind, plan.cells)
             except NotInRollup:
                 continue
-            except TooMuch:  # of chunks a random part can be read
+            except TooMuch:  # a random part of the chunks can be read
                 break
             except BudgetExceeded as error:
                 if error.limit != "memory" or shape.stacks:
@@ -136,7 +140,7 @@ class StoreReading:
         return self.visits(selection, shape.labels)
 
     def visits(self, selection: Selection, labels: tuple[str, ...] = ()) -> Samples:
-        """The selection's samples visit by visit, with the ids of these labels. Raises as `samples` does."""
+        """The selection's samples by visit, with the ids of these labels. Raises as `samples` does."""
         return self.source.read(self.connection, selection, labels)
 
     def by_visit(self, selection: Selection, labels: tuple[str, ...] = ()) -> Samples:
@@ -144,13 +148,13 @@ class StoreReading:
         return self.visits(selection, labels)
 
     def lined(self, selection: Selection, labels: tuple[str, ...] = ()) -> LinedSamples:
-        """As `visits`, with the samples' source lines. Raises `BadSelection` for a selection that narrows stacks."""
+        """As `visits`, with the samples' source lines. Raises `BadSelection` for a selection that filters stacks."""
         return read_lined(self.source, self.connection, selection, labels)
 
     def profiles(
         self, selection: Selection, kind: SampleType, labels: tuple[str, ...]
     ) -> tuple[Profiles, VisitWeights | None]:
-        """The selection's profiles without their samples, and what their visits weigh; None: they were not drawn at random."""
+        """The selection's profiles without samples, and the weights of their visits; None if not drawn at random."""
         profiles = scan_profiles(self.connection, selection, kind, labels)
         _, weights = read_design(
             self.connection,
@@ -163,7 +167,7 @@ class StoreReading:
         return profiles, weights
 
     def event_visits(self, event: Selection, kind: SampleType) -> Visits | None:
-        """All visits with what each saw of an event; None: they were not drawn at random."""
+        """All visits with their amounts of an event; None if not drawn at random."""
         return read_event(self.connection, event, kind)
 
     def drawn(self, selection: Selection, start: datetime, end: datetime) -> DrawnVisits:
@@ -173,12 +177,15 @@ class StoreReading:
         return read_drawn(self.connection, campaign_id, start, end)
 
     def visit_times(self, selection: Selection) -> VisitTimes:
-        """When the visits of the selection's time and campaign were drawn, and which of its hours are covered. Raises `UnknownCampaign`."""
+        """When the visits of the selection's time and campaign were drawn, and which of its hours are covered.
+
+        Raises `UnknownCampaign`.
+        """
         campaign_id = campaign_of(self.connection, selection)
         return read_visit_times(self.connection, campaign_id, selection.start, selection.end)
 
     def builds(self, selection: Selection, profiles: Profiles, names: Iterable[str]) -> Builds:
-        """Which builds of the binaries of these names the profiles, read with `builds.LABELS`, are of."""
+        """The builds of the binaries of these names in the profiles, which were read with `binary_builds.LABELS`."""
         return read_builds(self.connection, selection, profiles, names)
 
     def contents(self, keys: Sequence[str], paths: Iterable[str]) -> Mapping[tuple[str, str], bytes]:
@@ -186,25 +193,25 @@ class StoreReading:
         return read_contents(self.connection, keys, paths)
 
     def label_values(self, label: str, ids: Int64) -> Sequence[str]:
-        """What the stored ids of a label mean, in their order."""
+        """The values of a label's stored ids, in their order."""
         return label_names.values_of(self.connection, label, ids)
 
     def user_labels(self) -> Sequence[str]:
-        """Names of the labels that label sets have, sorted."""
+        """Names of the labels in label sets, sorted."""
         return label_names.user_labels(self.connection)
 
     def definitions(self, ids: Int64) -> Mapping[int, Definition]:
-        """Names in symbol tables and first lines, by function, of those functions that are there."""
+        """Names in symbol tables and first lines, by function, of the functions that have them."""
         return definitions(self.connection, ids)
 
     def build_ids(self, names: Sequence[str]) -> Mapping[str, str]:
-        """Build-ids in hex by base name, of binaries that are the only ones of their name."""
+        """Build-ids in hex by base name, of binaries with unique names."""
         return build_ids(self.connection, names)
 
 
 class StoreQuestion(Protocol[_Answer_co]):
-    """What can be asked of PostgreSQL: as `storage.query.reading.Question`, or of what only PostgreSQL keeps."""
+    """A question for PostgreSQL: as `storage.query.reading.Question`, or about data that only PostgreSQL has."""
 
     def answer(self, reading: StoreReading) -> _Answer_co:
-        """The answer, all of it of one snapshot."""
+        """The answer, from one snapshot."""
         ...

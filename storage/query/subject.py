@@ -1,4 +1,4 @@
-"""Which functions a question is about: one by its id, or those of a name, a file, a binary."""
+"""The functions that a question is about: one by its id, or those of a name, a file, a binary."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ _MOST_ID = 1 << 31
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Functions: of this id, or that satisfy all matchers, which are on function, file and binary."""
+    """Functions: the one with this id, or those that match all matchers, which are on function, file and binary."""
 
     function_id: int | None = None
     matchers: tuple[Matcher, ...] = ()
 
     def among(self, functions: Functions, ids: Int64) -> Bool:
-        """Which of the loaded functions are meant; the root never is."""
+        """Which of the loaded functions are in the subject; the root never is."""
         if self.function_id is not None:
             canonical = functions.naming.canonical
             known = self.function_id < len(canonical) and canonical[self.function_id] > 0
@@ -45,7 +45,7 @@ class Subject:
 def parse_subject(
     *, function_id: int | None = None, function: str = "", parameter: str = "function"
 ) -> Subject:
-    """The functions that these mean: an id, else a name, or matchers in braces, e.g. `{file=~".*/zlib/.*"}`.
+    """Parse a subject: an id, else a name, or matchers in braces, e.g. `{file=~".*/zlib/.*"}`.
 
     Raises `BadSelection`.
     """

@@ -1,10 +1,10 @@
-"""How much there can be at most of a selection of which nothing ingested: a share of what the visits saw besides.
+"""The upper bound for a selection with zero observed samples: a share of the rest that its visits observed.
 
-A selection's labels choose a part of an event, and visits that saw nothing of that part bound it as they bound a function
-that nobody has seen: of n visits alike, at most 1 − 0.025^(1/n) of what they saw. That is so of what any visit could have
-seen: of labels that a machine has, such as its datacenter, visits to other machines say nothing, and nothing is said of them.
-So the whole event is asked for its sums by visit: of cells, which have them ready, else of profiles; stacks and facts stay
-unread. Source: docs/numbers.md, "Zero".
+A selection's labels choose a part of an event. Visits without samples of that part bound it as they bound an unobserved
+function: of n equal visits, at most 1 − 0.025^(1/n) of their total. This holds only for what any visit could have
+observed. For labels of a machine, such as its datacenter, visits to other machines carry no information, and no bound
+is given. The bound needs the sums of the whole event by visit: from cells, which have them ready, else from profiles.
+Stacks and facts are not read. Source: docs/numbers.md, "Zero".
 """
 
 import math
@@ -46,7 +46,7 @@ def zero_count_bound(
     cache: DecodedCache,
     planner: Planner,
 ) -> _Evidence:
-    """The evidence of a selection, with what it can be at most if the visits saw nothing of what its labels choose.
+    """The evidence of a selection, with its upper bound if the visits observed nothing that its labels choose.
 
     `cache` is that of `scan_rollup`.
     """
@@ -58,7 +58,7 @@ def zero_count_bound(
 def zero_count_bound_by_visits(
     visits: Visits, selection: Selection, read: Callable[[Selection], Visits | None]
 ) -> Visits:
-    """As `zero_count_bound`, where nothing is known of an event but its visits; `read` reads these."""
+    """As `zero_count_bound`, if only the visits of an event are available; `read` reads these."""
     if visits.design.weights is None or visits.whole > 0 or not could_be_seen(selection):
         return visits
     event = unless_too_much(lambda: read(event_of(selection)))
@@ -66,21 +66,21 @@ def zero_count_bound_by_visits(
 
 
 def could_be_seen(selection: Selection) -> bool:
-    """Whether its labels choose a part of the event of which any visit could have seen something."""
+    """Whether its labels choose a part of the event that any visit could have observed."""
     return bool(selection.matchers) and not any(
         matcher.label in _OF_THE_MACHINE for matcher in selection.matchers
     )
 
 
 def event_of(selection: Selection) -> Selection:
-    """Everything there is of the selection's event in its time and campaign."""
+    """The whole event of the selection in its time and campaign."""
     return Selection(
         selection.start, selection.end, selection.event, selection.unit, campaign=selection.campaign
     )
 
 
 def unless_too_much(read: Callable[[], _Found | None]) -> _Found | None:
-    """What is read; None also where that is more than is read for one answer, which may go on without it then."""
+    """The result of `read`; None if it exceeds the limits of a query, which may then go on without it."""
     try:
         with query_budget.given_back():
             return read()
@@ -95,7 +95,7 @@ def unless_too_much(read: Callable[[], _Found | None]) -> _Found | None:
 def _most(
     connection: Connection, selection: Selection, kind: SampleType, cache: DecodedCache, planner: Planner
 ) -> float:
-    """Units of the fleet, of a gauge its level; NaN where the visits saw nothing at all, or more than is read for one answer."""
+    """Units of the fleet, or a gauge's level; NaN if the visits observed nothing, or too much to read for one query."""
     event = event_of(selection)
 
     def read() -> Moments | None:
@@ -109,14 +109,14 @@ def _most(
 
 
 def most(nothing: Moments | None) -> float:
-    """Units that a row can have at most whose moments, those of a row that nobody saw, are these; NaN for None."""
+    """The largest units of a row, given the moments of a row without samples; NaN for None."""
     return math.nan if nothing is None else float(estimate.totals(nothing).hi[0])
 
 
 def _of_cells(
     connection: Connection, event: Selection, kind: SampleType, cache: DecodedCache, planner: Planner
 ) -> Moments | None:
-    """The moments of a row that nobody saw; None: cells cannot tell."""
+    """The moments of a row without samples; None if cells cannot answer."""
     plan = planner.plan(connection, event, kind, Shape(frame="function", stacks=False))
     campaign_id = campaign_of(connection, event)
     if plan.cells is None or campaign_id is None:
@@ -128,7 +128,7 @@ def _of_cells(
 
 
 def read_event(connection: Connection, event: Selection, kind: SampleType) -> Visits | None:
-    """All visits with what each saw of an event, without profiles of their own; None: they are no random sample."""
+    """All visits with their amounts of an event, without profiles; None if they are not a random sample."""
     profiles = scan_profiles(connection, event, kind, ())
     campaign_id = campaign_of(connection, event)
     design, weights = read_design(
@@ -138,7 +138,7 @@ def read_event(connection: Connection, event: Selection, kind: SampleType) -> Vi
 
 
 def visits_of_event(profiles: Profiles, design: Design, weights: VisitWeights) -> Visits:
-    """The visits of an event's profiles with what each saw of it."""
+    """The visits of an event's profiles with their amounts of it."""
     weight, group, stratum = weights.of(profiles.visits)
     visits = len(profiles.visits)
     return Visits(

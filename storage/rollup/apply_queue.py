@@ -1,10 +1,10 @@
-"""Rolling: what has ingested is merged into the cells, each visit exactly once.
+"""Merge queued visits into cells, each visit exactly once.
 
     SELECT … FROM rollup_queue … FOR UPDATE SKIP LOCKED, DELETE FROM rollup_queue …
 
-begins the transaction that merges the entries' visits, so an entry is gone exactly if its visit is in the
-cells. Any number of rollers share the queue; they wait for each other only where they write cells of the
-same day. A roller that dies leaves nothing behind.
+begins the transaction that merges the visits, so an entry is deleted exactly if its visit is in the cells. Any number
+of writers share the queue. They wait for each other only if they write cells of the same day. A writer that dies leaves
+nothing behind.
 """
 
 from collections.abc import Sequence
@@ -28,54 +28,54 @@ from storage.rollup.rebuild import rebuild
 from storage.rollup.stack_functions import StackFunctions
 
 BATCH = 400
-"""Visits merged in one transaction, or fewer when they have more facts than `entries.MOST_FACTS`."""
+"""Visits merged in one transaction; fewer if they have more facts than `queue_entries.MOST_FACTS`."""
 
 WORTH_MERGING = 100
-"""Visits for which a transaction is begun while more ingest. Answers are as fresh with any number, but what waits is read
-visit by visit: a table of the fleet's functions took 30 ms of CPU with none waiting, 200 with 100, 720 with 400 (three
-million facts of a day). With 400 merging a fact takes 2.0 µs instead of 2.2, as busy cells are written less often. Whoever
-is behind merges up to `BATCH` of them at once."""
+"""Waiting visits that start a transaction. Answers are equally fresh with any number, but waiting visits are read one
+by one: a table of the fleet's functions took 30 ms of CPU with none waiting, 200 ms with 100 and 720 ms with 400 (a
+day of three million facts). Merging 400 at a time takes 2.0 µs a fact, not 2.2, because busy cells are rewritten
+less often. A writer with a backlog merges up to `BATCH` at once."""
 
 _log = structlog.get_logger("rolling")
 
 
 @dataclass(frozen=True, slots=True)
 class RolledUp:
-    """What one transaction merged."""
+    """The result of one transaction."""
 
     entries: int = 0
-    """Taken off the queue; 0: it was empty, or others are at all that is left."""
+    """Entries taken off the queue; 0 if the queue is empty or other writers hold all its entries."""
     facts: int = 0
     cells: int = 0
     expired: int = 0
-    """Of the entries, those of days that retention has dropped: their cells stay as they were."""
+    """Those of `entries` whose day was dropped by retention; the cells of such a day are unchanged."""
 
 
 class RollupWriter:
-    """Merges what waits; keeps the functions of the stacks it has met for the next time."""
+    """Merges queued visits into cells; caches the functions of stacks between calls."""
 
     def __init__(self, engine: Engine, stack_functions: StackFunctions | None = None) -> None:
-        """Only one thread at a time may use a roller."""
+        """Not thread-safe."""
         self._engine = engine
         self._stack_functions = stack_functions or StackFunctions()
 
     def rollup(self, *, batch: int = BATCH) -> RolledUp:
         """Merge up to `batch` entries in one transaction.
 
-        A day whose cells contradict themselves is rebuilt from its chunks. An entry that cannot be merged
-        all the same, because its own facts are damaged, is dropped and logged, so that it holds up no
-        other. Raises `DatabaseError`; then nothing has happened.
+        A day with inconsistent cells is rebuilt from its chunks. An entry that still cannot be merged, because its own
+        facts are damaged, is dropped and logged, so that it does not block the queue. Raises `DatabaseError`; then
+        nothing is changed.
         """
         taken: list[Entry] = []
         try:
             return self._roll(taken, batch)
         except (CorruptCell, CorruptChunk) as error:
-            if len(taken) > 1:  # find the entry it is about
+            if len(taken) > 1:  # find the damaged entry
                 return self.rollup(batch=max(len(taken) // 8, 1))
             return self._mended(taken[0], error)
 
     def _mended(self, entry: Entry, error: StorageError) -> RolledUp:
-        """Merge this entry after its days are rebuilt, or drop it; others may have begun with it meanwhile."""
+        """Rebuild the entry's days and merge it, or drop it; another writer may already hold it."""
         for day in error.days if isinstance(error, TookTooMuch) else (day_number(entry.day),):
             _log.error(
                 "cells do not hold what they should and are rebuilt", day=str(day_of(day)), why=str(error)
@@ -95,9 +95,9 @@ class RollupWriter:
             return RolledUp(entries=len(dropped))
 
     def _roll(self, taken: list[Entry], limit: int, *, only: int | None = None) -> RolledUp:
-        """Merge in one transaction; `taken` gets the entries it was about, whatever becomes of it."""
+        """Merge in one transaction; append its entries to `taken`, even if it fails."""
         with self._engine.begin() as connection:
-            # If a crash of the server loses this commit, the entries are in the queue again.
+            # If a crash of the server loses this commit, the entries are back in the queue.
             connection.execute(text("SET LOCAL synchronous_commit = off"))
             taken += queue_entries.take(connection, limit, only=only)
             if not taken:
@@ -114,7 +114,7 @@ class RollupWriter:
         levels = _levels(connection, touched)
         gained = gains(batch, self._stack_functions, *levels)
         lock_days(connection, touched)
-        if (now := _levels(connection, touched)) != levels:  # somebody folded one meanwhile
+        if (now := _levels(connection, touched)) != levels:  # another process wrote a daily rollup meanwhile
             gained = gains(batch, self._stack_functions, *now)
         rollup_days.change(connection, touched)
         cells = cell_store.add(connection, gained)
@@ -128,12 +128,12 @@ def rollup(engine: Engine, *, batch: int = BATCH) -> RolledUp:
 
 
 def _levels(connection: Connection, touched: list[int]) -> tuple[frozenset[int], frozenset[int]]:
-    """Of these days those with cells of the whole day, and of these those with no others."""
+    """The given days that have a daily rollup, and those of them that have no hour cells."""
     with_daily_rollup = rollup_days.with_daily_rollup(connection, touched)
     return with_daily_rollup, without_hours(connection, with_daily_rollup)
 
 
 def _of_days_kept(connection: Connection, taken: Sequence[Entry]) -> list[Entry]:
-    """Entries of days whose facts are there; of others nothing can be said, so their cells stay."""
+    """The entries whose day still has facts; cells of dropped days are never changed."""
     kept = set(partitions.existing(connection))
     return [entry for entry in taken if entry.day in kept]

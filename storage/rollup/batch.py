@@ -1,4 +1,4 @@
-"""The facts of some visits, as columns: what is merged into cells in one go."""
+"""The facts of some visits as columns: the input of one merge into cells."""
 
 from dataclasses import dataclass
 
@@ -11,10 +11,10 @@ from storage.rollup.moments import machine_bit
 
 @dataclass(frozen=True, slots=True)
 class Visits:
-    """Columns over visits, as they go into the cells or out of them."""
+    """Columns over visits."""
 
     sign: Int64
-    """+1, or -1 for one that is taken out."""
+    """+1: added to the cells; -1: subtracted."""
     campaign: Int64
     stratum: Int64
     utilisation_class: Int64
@@ -27,7 +27,7 @@ class Visits:
 
     @property
     def machine_bit(self) -> Int64:
-        """Bits of `moments.Sums.machines`; none for a visit that is taken out."""
+        """Bits of `moments.Sums.machines`; 0 for a visit that is subtracted."""
         return np.where(self.sign > 0, machine_bit(self.machine), 0)
 
 
@@ -44,7 +44,7 @@ class Profiles:
     samples: Int64
     period: Int64
     facts: Int64
-    """Pairs of each in `Batch.stack`."""
+    """Facts of each profile in `Batch.stack`."""
 
     def __len__(self) -> int:
         return len(self.visit)
@@ -52,7 +52,7 @@ class Profiles:
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """What the visits watched, with or without samples: one row per visit, sample type and depth."""
+    """Time that each visit observed, with or without samples: one row per visit, sample type and depth."""
 
     visit: Int64
     stacks: Int64
@@ -62,12 +62,12 @@ class Watched:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Visits with everything they saw."""
+    """Visits with all their facts."""
 
     visits: Visits
     profiles: Profiles
     stack: Int64
-    """Of each fact, profile by profile."""
+    """Stack of each fact, profile by profile."""
     samples: Int64
     watched: Watched
 
@@ -78,12 +78,12 @@ class Batch:
 
     @property
     def units(self) -> Int64:
-        """Of each fact, always positive."""
+        """Units of each fact, always positive."""
         return self.samples * np.repeat(self.profiles.period, self.profiles.facts)
 
 
 def numbered(*columns: npt.NDArray[np.integer]) -> tuple[Int64, Int64]:
-    """Number rows of several columns from 0 in their order: (a row of each number, number of each row)."""
+    """Number the distinct rows of several columns from 0, in order: (a row of each number, number of each row)."""
     order = np.lexsort(columns[::-1])
     fresh = np.zeros(len(order), np.bool_)
     fresh[:1] = True

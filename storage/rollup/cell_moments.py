@@ -1,4 +1,7 @@
-"""What cells' moments become when visits come and go: lists of visits as long as these are smaller, then sums."""
+"""Encode the moments of cells and add visits to them.
+
+A cell stores a list of its visits while the list is smaller than sums, and sums from then on.
+"""
 
 from collections.abc import Sequence
 
@@ -14,9 +17,10 @@ from storage.rollup.visit_lists import VisitLists
 
 
 def add(before: Sequence[bytes | memoryview | None], gained: VisitLists) -> tuple[list[bytes], Bool]:
-    """The blobs of cells that had `before` (None: there was none), and which lack what was to be taken out.
+    """Return the new blobs of cells, and which cells hold less than is to be subtracted.
 
-    Nothing is to be written when any lacks something: the blobs are empty then. Raises `CorruptCell`.
+    `before` has None for a cell that does not exist yet. If any cell holds too little, nothing may be written and all
+    blobs are empty. Raises `CorruptCell`.
     """
     n = len(gained)
     there = np.array([blob is not None for blob in before], np.bool_)
@@ -47,9 +51,9 @@ def add(before: Sequence[bytes | memoryview | None], gained: VisitLists) -> tupl
 
 
 def merged(blobs: Sequence[bytes | memoryview], into: Int64, cells: int) -> list[bytes]:
-    """The blobs of fewer cells, of other visits each: those of cell i go into `into[i]`. Raises `CorruptCell`."""
+    """Merge cells of disjoint visits into fewer cells: cell i goes into `into[i]`. Raises `CorruptCell`."""
     kept = np.array([keeps_visits(blob) for blob in blobs], np.bool_)
-    # One that keeps sums does not know its visits any more, so all that go with it are added up.
+    # A cell of sums does not list its visits, so all cells that are merged with it become sums.
     listed = np.ones(cells, np.bool_)
     listed[into[~kept]] = False
     result: list[bytes] = [b""] * cells
@@ -70,12 +74,12 @@ def merged(blobs: Sequence[bytes | memoryview], into: Int64, cells: int) -> list
 
 
 def keeps_visits(blob: bytes | memoryview) -> bool:
-    """Whether `decode_lists` reads the cell."""
+    """Whether `decode_lists` can read the cell."""
     return len(blob) > 1 and blob[1] in {ONE, visit_list_codec.KIND}
 
 
 def encode_lists(lists: VisitLists) -> list[bytes]:
-    """One blob for each cell: its visits, or their sums where it has many (`VisitLists.listed`). Raises `CorruptCell`."""
+    """Encode each cell as its visits, or as sums if it has many (`VisitLists.listed`). Raises `CorruptCell`."""
     single = (lists.visits == 1) & (lists.pairs > 0)
     listed = (lists.visits > 1) & lists.listed()
     blobs: list[bytes] = [b""] * len(lists)
@@ -98,7 +102,7 @@ def encode_lists(lists: VisitLists) -> list[bytes]:
 
 
 def _encode_ones(lists: VisitLists) -> list[bytes]:
-    """As `moments_codec.encode` does their sums, of cells with one visit each: it is all that is written of them."""
+    """Encode cells of one visit each: the bytes equal those of `moments_codec.encode` for their sums."""
     pairs = lists.pairs
     x = lists.x.astype(np.float64)
     cells = zip(
@@ -113,7 +117,7 @@ def _encode_ones(lists: VisitLists) -> list[bytes]:
 
 
 def decode_lists(blobs: Sequence[bytes | memoryview]) -> VisitLists:
-    """The visits of many cells that keep them, in order. Raises CorruptCell."""
+    """Decode the visits of many cells that list them, in order. Raises `CorruptCell`."""
     (single, ones), (several, lists) = _decoded(blobs)
     return visit_lists.concatenated(ones, lists).of(np.argsort(np.concatenate((single, several))))
 
@@ -121,7 +125,7 @@ def decode_lists(blobs: Sequence[bytes | memoryview]) -> VisitLists:
 def _decoded(
     blobs: Sequence[bytes | memoryview],
 ) -> tuple[tuple[Int64, VisitLists], tuple[Int64, VisitLists]]:
-    """Which cells have one visit and which have several, and of both the visits. Raises CorruptCell."""
+    """Return (cells of one visit, their visits), (cells of several visits, their visits). Raises `CorruptCell`."""
     kinds = np.array([blob[1] for blob in blobs], np.int64)
     single, several = np.flatnonzero(kinds == ONE), np.flatnonzero(kinds != ONE)
     ones = _single_visits(moments_codec.decode([blobs[i] for i in single.tolist()]))
@@ -131,7 +135,7 @@ def _decoded(
 
 
 def _single_visits(sums: Sums) -> VisitLists:
-    """Cells of one visit as the lists they are."""
+    """Convert the sums of cells of one visit to lists."""
     x = sums.x
     event = np.rint(np.divide(sums.xe, x, out=np.zeros(len(x)), where=x > 0))
     if (

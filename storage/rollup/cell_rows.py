@@ -1,6 +1,6 @@
-"""Cells in and out of PostgreSQL by COPY BINARY: fixed-width columns as arrays, then blobs.
+"""Read and write cells by COPY BINARY: fixed-width columns as arrays, then blobs.
 
-`storage.snapshots.copy_binary` reads one blob a row; a cell has two or three.
+`storage.snapshots.copy_binary` reads one blob per row; a cell has two or three.
 """
 
 import io
@@ -38,9 +38,9 @@ _SIGNATURE = b"PGCOPY\n\xff\r\n\0" + bytes(8)
 _LENGTH = struct.Struct(">i")
 _NULL = _LENGTH.pack(-1)
 MAX_BYTES = 4 << 30
-"""Read by whoever merges cells, at most."""
+"""Limit of one read while cells are merged."""
 ANSWER_BYTES = 64 << 20
-"""Of cells, read for one answer at most: some forty times as much when they are decoded."""
+"""Limit of the cells read for one query. Decoded they take some forty times as much."""
 Columns = dict[str, npt.NDArray[Any]]
 Blob = bytes | memoryview
 
@@ -52,9 +52,9 @@ def read(
     *,
     limit: int = MAX_BYTES,
 ) -> tuple[Columns, list[list[memoryview]]]:
-    """The rows of a statement, or those that it deletes: its columns of fixed width, and the columns of bytes that follow them.
+    """Read the rows of a SELECT, or the rows that a DELETE returns: fixed-width columns, then columns of bytes.
 
-    No column is NULL but those of bytes, where NULL reads as empty.
+    Only columns of bytes may be NULL; NULL reads as empty.
     """
     selected = list(statement.exported_columns)
     fixed = [column for column in selected if not isinstance(column.type, LargeBinary)]
@@ -91,7 +91,7 @@ def write(
     columns: Mapping[str, npt.NDArray[Any]],
     blobs: Mapping[str, Sequence[Blob | None]],
 ) -> None:
-    """Append rows by COPY: columns of fixed width, and columns of bytes where None is NULL."""
+    """Append rows by COPY: fixed-width columns, then columns of bytes, where None is NULL."""
     names = [*columns, *blobs]
     n = len(next(iter(columns.values())))
     kinds = [next(kind for kind in _CODES if isinstance(table.c[name].type, kind[0])) for name in columns]
@@ -123,7 +123,7 @@ def write(
 
 
 def _native(column: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """In the machine's byte order: integers as int64, doubles as they are."""
+    """Convert to native byte order: integers to int64, floats to float64; booleans are unchanged."""
     if column.dtype.kind == "f":
         return column.astype(np.float64)
     return column if column.dtype.kind == "b" else column.astype(np.int64)

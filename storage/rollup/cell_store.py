@@ -1,6 +1,6 @@
-"""Cells in the database: what they gain is added to what is there, within the caller's transaction.
+"""Add to cells in the database, within the caller's transaction.
 
-The caller holds the locks of all days it touches (`locks`), so what is read here stays until it commits.
+The caller holds the locks of all affected days (`day_locks`), so the cells read here do not change until it commits.
 """
 
 from collections.abc import Sequence
@@ -23,8 +23,8 @@ from storage.schema import rollup
 
 _COUNTS = ("profiles", "visits", "samples", "total")
 _PAIRS = 1 << 18
-"""Of a function and a visit, merged in one go: arrays of two megabytes are found in caches and among what was just
-freed, where larger ones are new pages of the system's, which took as long to clear as all else together."""
+"""(function, visit) pairs merged at once. Arrays of two megabytes stay in CPU caches and reuse freed memory. Larger
+ones need new pages from the system, and clearing these took as long as all other work together."""
 
 _wanted = Table(
     "rolling_wanted",
@@ -37,13 +37,13 @@ _wanted = Table(
 
 
 def add(connection: Connection, gained: Sequence[Gains]) -> int:
-    """Add to the cells, making and removing them as needed; the number of cells touched.
+    """Add to the cells, inserting and deleting rows as needed; return the number of cells affected.
 
-    Raises `CorruptCell`, and `TookTooMuch` when a cell would hold less than nothing.
+    Raises `CorruptCell`, and `TookTooMuch` if a cell would become negative.
     """
     if not gained:
         return 0
-    # Joins by the primary key; without statistics of the temporary tables others would be chosen.
+    # Force joins by the primary key: temporary tables have no statistics, so the planner would choose others.
     for setting in ("enable_hashjoin", "enable_mergejoin"):
         connection.execute(text(f"SET LOCAL {setting} = off"))
     _wanted.create(connection)
@@ -77,7 +77,7 @@ def _add(connection: Connection, gains: Gains) -> None:
 
 
 def _merged(gained: Facts, before: Facts) -> Facts:
-    """Cell by cell the sum of both."""
+    """The sum of both, cell by cell."""
     return sum_facts(
         np.concatenate((gained.cell, before.cell)),
         np.concatenate((gained.stack, before.stack)),
@@ -88,16 +88,16 @@ def _merged(gained: Facts, before: Facts) -> Facts:
 
 @dataclass(frozen=True, slots=True)
 class _Held:
-    """What there was of some cells; none of one that is not there."""
+    """The stored content of some cells; empty for a cell that does not exist."""
 
     counts: dict[str, Int64]
     rows: Int64
-    """Pairs of each in `data`."""
+    """Pairs of each cell in `data`."""
     data: list[memoryview]
     moments: list[memoryview | None]
 
     def facts(self, low: int, high: int) -> Facts:
-        """Of the cells [low, high). Raises `CorruptCell`."""
+        """The facts of cells [low, high). Raises `CorruptCell`."""
         there = [i for i in range(low, high) if self.moments[i] is not None]
         try:
             stack, units = decode_many([self.data[i] for i in there], self.rows[there])
@@ -107,10 +107,10 @@ class _Held:
 
 
 def _take(connection: Connection, gains: Gains) -> _Held:
-    """Take what there is of the cells out of the table.
+    """Delete the cells' rows and return their content.
 
-    They are written anew by COPY: an UPDATE makes a new row of each as well, and needs them all in a
-    temporary table first, whose pages the server's process keeps.
+    They are rewritten by COPY. An UPDATE also writes a new row for each, and first needs them all in a temporary table,
+    whose pages stay in the server process's memory.
     """
     n = len(gains)
     cell_rows.write(
@@ -138,7 +138,7 @@ def _write(
     facts: Facts,
     moments: list[bytes],
 ) -> None:
-    """Write cells that are not there."""
+    """Insert cells that do not exist."""
     if not len(key):
         return
     columns: dict[str, npt.NDArray[Any]] = {name: key[:, i] for i, name in enumerate(KEY)}

@@ -1,10 +1,11 @@
-"""Closed days become buckets of 4, 16 and 64 days where that merges rows.
+"""Merge closed days into buckets of 4, 16 and 64 days where that saves rows.
 
-A day is closed 48 hours after its end, when it has a daily rollup (`roll_up_days`) and nothing of it waits in the queue: by then its visits have
-ingested and its weights hardly change. A bucket is made when all its days are closed, from cells of days or from the buckets
-within it, and is written only if it has few of their rows: in a sparse store a function is in one visit of four days, and a
-bucket would be a copy of eight doubles a row. `rollup_long_built` says what it was made of (`made_of`); once that changes no
-question takes it, and it is made again here.
+A day is closed 48 hours after its end if it has a daily rollup (`roll_up_days`) and none of its visits wait in the
+queue: by then its visits are ingested and its weights hardly change. A bucket is built when all its days are closed,
+from day cells or from smaller buckets within it. It is written only if it has few of their rows: in a sparse store a
+function occurs in one visit of four days, and a bucket would copy eight doubles a row. `rollup_long_built` stores a
+fingerprint of the inputs (`input_fingerprint`). When the inputs change, queries ignore the bucket until it is rebuilt
+here.
 """
 
 from collections.abc import Collection, Iterator
@@ -40,19 +41,19 @@ from storage.schema import exposure, rollup_long, rollup_long_built, sample_type
 from storage.snapshots.snapshot_cache import caching_snapshot
 
 CLOSED_AFTER = timedelta(hours=48)
-"""From a day's end on: captures have ingested, also those of machines that came back."""
+"""Delay after a day's end. By then captures are ingested, also those of machines that were unreachable."""
 MOST_ROWS = 0.5
-"""Share of the rows of what it is made of that a bucket has at most: with more it saves less than it takes."""
+"""Largest share of its inputs' rows that a bucket may have; a larger bucket saves less than it takes."""
 
 _log = structlog.get_logger("rolling")
 
 
 @dataclass(frozen=True, slots=True)
 class Compacted:
-    """What a call built."""
+    """The result of one call."""
 
     buckets: tuple[Bucket, ...]
-    """(level, bucket), each for all cubes that were out of date."""
+    """(level, bucket) of each bucket built, for all cubes that were out of date."""
 
 
 def compact(
@@ -62,12 +63,12 @@ def compact(
     mended: set[tuple[int, int]] | None = None,
     most_rows: float = MOST_ROWS,
 ) -> Compacted:
-    """Fold the days that are over, and make the buckets whose days are all closed at `now`, one after the other.
+    """Write due daily rollups, then build each bucket whose days are all closed at `now`, one after the other.
 
-    Any number may run at once. Gauges are left in their days: levels are averaged, not added up. Of a
-    bucket whose cells are damaged the days, or the buckets below, are made again, once as `mended`
-    remembers between calls; if that does not help it stays unbuilt. A bucket with more than `most_rows` of the rows of what
-    it is made of is not written. Raises `DatabaseError` only.
+    Concurrent calls are safe. Gauges stay in days: levels are averaged, not added. If cells of a bucket are damaged,
+    its days or the smaller buckets within it are rebuilt, once per `mended`, which is kept between calls. If that
+    fails, the bucket is not built. A bucket with more than `most_rows` of its inputs' rows is not written. Raises
+    `DatabaseError` only.
     """
     mended = set() if mended is None else mended
     roll_up_days(engine, now, mended=mended)
@@ -78,13 +79,13 @@ def compact(
 
 
 def closed_before(now: datetime) -> int:
-    """The first day (since 1970) that is not over for long enough."""
+    """The first day (since 1970) that is not closed at `now`."""
     return day_number((now.astimezone(UTC) - CLOSED_AFTER).date())
 
 
 @dataclass(frozen=True, slots=True)
 class _Making:
-    """Makes buckets."""
+    """Builds buckets."""
 
     engine: Engine
     now: datetime
@@ -92,7 +93,7 @@ class _Making:
     mended: set[tuple[int, int]]
 
     def made_or_mended(self, bucket: Bucket) -> bool:
-        """Make a bucket, if need be after making again what it is made of."""
+        """Build a bucket; on damaged inputs, rebuild these and try again."""
         ways = [self._make_days_again]
         if bucket[0] > WEIGHTED_LEVELS[0]:
             ways.insert(0, self._make_again_within)
@@ -106,14 +107,14 @@ class _Making:
             except StorageError as error:
                 days = len(days_of(bucket))
                 _log.error("closed days cannot be merged", days=days, bucket=bucket[1], why=str(error))
-                # Too many bytes would be as many again.
+                # A result over the byte limit would be as large after a rebuild.
                 if not ways or isinstance(error, BadSelection):
                     return False
             self.mended.add(bucket)
             ways.pop(0)(bucket)
 
     def _make_again_within(self, bucket: Bucket) -> None:
-        """Make the buckets within a larger one again."""
+        """Rebuild the smaller buckets within a bucket."""
         level, number = bucket
         within = [(level - 1, 4 * number + n) for n in range(4)]
         with self.engine.begin() as connection:
@@ -135,7 +136,7 @@ class _Making:
                 _log.error("cells could not be rebuilt", day=str(day_of(day)), why=str(error))
 
     def _make(self, bucket: Bucket) -> bool:
-        """Make a bucket of all sources that lack it; False: none does, or a day of it was changed."""
+        """Build a bucket for all sources that need it; return False if none does, or if a day of it has changed."""
         level, number = bucket
         with locked_snapshot(self.engine, days_of(bucket)) as connection:
             due = _due(connection, self.now, only=bucket)
@@ -151,7 +152,7 @@ class _Making:
         return bool(due)
 
     def _write(self, connection: Connection, due: "_Due") -> bool:
-        """Write a bucket of one source; False: it would have too many rows, and is not written."""
+        """Write a bucket of one source; return False, and write nothing, if it would have too many rows."""
         merging = long_buckets.Merging(connection, due.source, days_of(due.bucket), due.parts)
         rows = before = 0
         with connection.begin_nested() as written:
@@ -167,17 +168,17 @@ class _Making:
 
 @dataclass(frozen=True, slots=True)
 class _Due:
-    """A bucket of a source that is to be made."""
+    """A bucket of a source that is to be built."""
 
     source: Source
     bucket: Bucket
     made_of: int
     parts: tuple[Bucket, ...]
-    """Cells of `DAY` and buckets within it, which together are its days."""
+    """The inputs: day cells (level `DAY`) and smaller buckets that together cover its days."""
 
 
 def _due(connection: Connection, now: datetime, *, only: Bucket | None = None) -> list[_Due]:
-    """What is to be made of closed days, by a snapshot: what is not there, and what was made of something else."""
+    """Buckets of closed days that are missing or outdated in this snapshot."""
     days = range(closed_before(now)) if only is None else days_of(only)
     found: list[_Due] = []
     with caching_snapshot(connection):
@@ -190,7 +191,7 @@ def _due_of(connection: Connection, source: Source, days: range, end: int) -> It
     first_hour, end_hour = days.start * HOURS_A_DAY, days.stop * HOURS_A_DAY
     start, until = (datetime.fromtimestamp(hour * 3600, UTC) for hour in (first_hour, end_hour))
     strata = read_strata(connection, source.campaign_id, start, until)
-    if strata is None:  # no question takes cells of a campaign that does not draw at random
+    if strata is None:  # queries read no cells of a campaign that does not draw at random
         return
     watched = read_exposure(connection, source, first_hour, end_hour)
     state = read_state(connection, source.campaign_id, source.sample_type_id, first=first_hour, end=end_hour)

@@ -1,18 +1,19 @@
-"""Which keys are merged ahead. A cube is a fixed set of labels; its cells answer what asks for no other.
+"""Cubes: the fixed sets of labels that facts are merged by.
 
-Ids and the order of keys are stored with every cell and never change.
+A cube answers every query that groups by no other label. Cube ids and the order of keys are stored with every cell and
+never change.
 """
 
 from dataclasses import dataclass
 from datetime import date
 
 HOUR, DAY = -1, 0
-"""Levels of table `rollup`; a bucket is then a number of hours or days since 1970 UTC. A day has cells of its
-own once it has a daily rollup (`fold`); before, those of its hours are all there is."""
+"""Levels of table `rollup`; `bucket` then counts hours or days since 1970 UTC. A day has cells of its own once its
+daily rollup is written (`daily`); before that, only the cells of its hours exist."""
 WEIGHTED_LEVELS = (1, 2, 3)
-"""Levels of table `rollup_long`: 4, 16 and 64 days, aligned to 1970."""
+"""Levels of table `rollup_long`: buckets of 4, 16 and 64 days, aligned to 1970."""
 HOURS_KEPT_DAYS = 35
-"""Cells of hours are kept this long; day cells say the same of whole days afterwards."""
+"""Retention of hour cells. Day cells hold the same sums for older whole days."""
 HOURS_A_DAY = 24
 
 
@@ -22,21 +23,21 @@ class Cube:
 
     id: int
     keys: tuple[str, ...]
-    """Columns of `profile` that are the cells' `k1` and `k2`; without one it is 0."""
+    """Columns of `profile` that fill the cells' `k1` and `k2`; an unused key column is 0."""
     weighted_levels: tuple[int, ...]
-    """Levels of `rollup_long` that it has where they merge."""
+    """Levels of `rollup_long` that are written for this cube where they merge rows."""
 
 
 EVENT = Cube(1, (), WEIGHTED_LEVELS)
 APPLICATION = Cube(2, ("application",), WEIGHTED_LEVELS[1:])
-"""A week of one application is answered from its days in no more CPU time than from buckets of four, which were half of the
-store's bytes; a quarter takes seven times as long without those of 16 and 64."""
+"""A week of one application takes no more CPU time from its days than from buckets of four days, which were half of the
+bytes stored. A quarter takes seven times as long without the buckets of 16 and 64 days."""
 CUBES = (EVENT, APPLICATION)
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Whose cells: those of one cube that may be added to one another."""
+    """Identifies cells that may be added to each other: cube, campaign, depth and sample type."""
 
     cube: Cube
     campaign_id: int

@@ -1,8 +1,8 @@
-"""A day that is over gets cells of its own, merged once from those of its hours.
+"""Daily rollups: merge the cells of a finished day's hours into cells of the day, once.
 
-While a day goes on only the cells of its hours are written: those of the day would be read, unpacked and
-written again with every batch, each time larger, and say nothing that the hours do not. What ingests after
-the fold is added to both, or to the day alone when the cells of its hours are gone (`expire`).
+A running day has hour cells only: every batch would read, unpack and rewrite ever larger day cells that add nothing to
+the hours. Visits ingested after the daily rollup are added to both levels, or to the day alone once its hour cells are
+dropped (`hourly_retention`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,16 +27,17 @@ from storage.schema import rollup, stratum
 from storage.snapshots.copy_binary import among
 
 ROLLED_UP_AFTER = timedelta(hours=1)
-"""From a day's end on: nearly all of its visits have ingested."""
+"""Delay after a day's end, by which nearly all of its visits are ingested."""
 _PAIRS = 2_000_000
-"""Decoded in one go, of facts and of moments: some 200 MB; more if a single hour of a single key has more."""
+"""Pairs of facts and of moments decoded at once, some 200 MB; more if a single hour of a single key has more."""
 _CLASSES = (-1, 0, 1, 2, 3)
 _SOURCE = ("cube", "campaign_id", "stacks", "sample_type_id")
 _COUNTS = ("profiles", "visits", "samples", "total")
 _SIZE = cast(
     func.sum(rollup.c.facts + func.coalesce(func.octet_length(rollup.c.moments), 0) * 3 // 4), BigInteger
 )
-"""Pairs of cells: a (function, visit) takes a byte and a third, what twelve bytes of sums take is decoded to as much as five."""
+"""Pairs in a cell. A (function, visit) pair takes 1.3 bytes; twelve bytes of sums are decoded to as much as five pairs.
+"""
 
 _log = structlog.get_logger("rolling")
 
@@ -44,11 +45,11 @@ _log = structlog.get_logger("rolling")
 def roll_up_days(
     engine: Engine, now: datetime, *, mended: set[tuple[int, int]] | None = None
 ) -> tuple[int, ...]:
-    """Fold the days (since 1970) that are over at `now`, each in a transaction; those that were.
+    """Write the daily rollup of each day that is over at `now`; return these days (since 1970).
 
-    Any number may run at once. A day whose cells are damaged is made again from its chunks, once as
-    `mended` remembers between calls by (`DAY`, day); if that does not help it stays as it is, and its
-    hours answer for it. Raises `DatabaseError` only.
+    Each day is one transaction. Concurrent calls are safe. If a day's cells are damaged, the day is rebuilt from its
+    chunks, once per `mended`, which holds (`DAY`, day) across calls. If that fails, the day has no daily rollup and
+    queries read its hours. Raises `DatabaseError` only.
     """
     with engine.connect() as connection:
         over = overdue(connection, now)
@@ -57,7 +58,7 @@ def roll_up_days(
 
 
 def overdue(connection: Connection, now: datetime) -> list[int]:
-    """The days (since 1970) that are over at `now` and without a daily rollup, ascending."""
+    """The days (since 1970) that are over at `now` and have no daily rollup, ascending."""
     end = day_number((now.astimezone(UTC) - ROLLED_UP_AFTER).date())
     return sorted(day for day in rollup_days.without_daily_rollup(connection) if day < end)
 
@@ -69,7 +70,7 @@ def _folded_or_mended(engine: Engine, day: int, mended: set[tuple[int, int]]) ->
         raise
     except StorageError as error:
         _log.error("a day's hours cannot be merged", day=str(day_of(day)), why=str(error))
-        # Too many bytes would be as many again.
+        # A result over the byte limit would be as large after a rebuild.
         if (DAY, day) in mended or isinstance(error, BadSelection):
             return False
     mended.add((DAY, day))
@@ -84,7 +85,7 @@ def _folded_or_mended(engine: Engine, day: int, mended: set[tuple[int, int]]) ->
 
 
 def _fold(engine: Engine, day: int) -> bool:
-    """Write the day's cells; False: somebody did."""
+    """Write the day's cells; return False if a concurrent call has written them."""
     with locked_snapshot(engine, [day]) as connection:
         if day not in rollup_days.without_daily_rollup(connection):
             return False
@@ -96,7 +97,7 @@ def _fold(engine: Engine, day: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """Hour cells that are merged into cells together: all of some applications of a source, stratum and class."""
+    """Hour cells that are merged together: all of some applications of one source, stratum and utilisation class."""
 
     source: tuple[int, int, bool, int]
     stratum: int
@@ -127,7 +128,7 @@ def _parts(connection: Connection, day: int) -> Iterator[_Part]:
 
 
 def _sources(connection: Connection) -> Iterator[tuple[int, int, bool, int]]:
-    """Whatever there are cells of: the index's first columns, a look into it for each."""
+    """The sources that have cells. Each takes one probe of the primary key's leading columns."""
     columns = [rollup.c[name] for name in _SOURCE]
     statement = select(*columns).order_by(*columns).limit(1)
     found = connection.execute(statement).one_or_none()
@@ -154,7 +155,7 @@ def _of_part(statement: Select, part: _Part, day: int) -> Select:  # type: ignor
 
 
 def _merge(connection: Connection, part: _Part, day: int) -> None:
-    """Write the day's cells of a part. Raises `CorruptCell`."""
+    """Write the day's cells of one part. Raises `CorruptCell`."""
     merged: _Cells | None = None
     for buckets in _at_once(connection, part, day):
         more = _Cells.read(connection, part, day, buckets)
@@ -185,7 +186,7 @@ def _at_once(connection: Connection, part: _Part, day: int) -> Iterator[list[int
 
 @dataclass(frozen=True, slots=True)
 class _Cells:
-    """Columns over cells; moments packed, as they take forty times as much when they are not."""
+    """Columns over cells. Moments stay encoded: decoded they take forty times as much memory."""
 
     k1: Int64
     k2: Int64
@@ -209,7 +210,7 @@ class _Cells:
         return cls(columns["k1"], columns["k2"], counted, facts, moments)
 
     def and_of(self, other: "_Cells") -> "_Cells":
-        """The cells of both."""
+        """Concatenate both."""
         pairs = ((getattr(self.facts, name), getattr(other.facts, name)) for name in Facts.__slots__)
         return _Cells(
             np.concatenate((self.k1, other.k1)),
@@ -220,7 +221,7 @@ class _Cells:
         )
 
     def by_key(self) -> "_Cells":
-        """One for each key. Raises `CorruptCell`."""
+        """Merge to one cell per key. Raises `CorruptCell`."""
         lead, into = numbered(self.k1, self.k2)
         n = len(lead)
         counted = {name: np.zeros(n, np.int64) for name in self.counts}

@@ -1,7 +1,7 @@
-"""Who may write a day's cells: one at a time, whatever writes them.
+"""Locks on days: at most one transaction writes a day's cells.
 
-Merging, rebuilding and compacting read cells and write them back, so they exclude each other by day. One
-advisory lock a day, always taken in ascending order, does what thousands of row locks would.
+Merging, rebuilding and compacting read cells and write them back, so they exclude each other by day. One advisory lock
+per day, taken in ascending order, replaces thousands of row locks.
 """
 
 from collections.abc import Iterable, Iterator
@@ -14,16 +14,16 @@ _CLASS = 0x666C6370
 
 
 def lock_days(connection: Connection, days: Iterable[int]) -> None:
-    """Wait for the days (since 1970) and keep them until the transaction ends."""
+    """Wait for the locks of the days (since 1970) and hold them until the transaction ends."""
     for day in sorted(set(days)):
         connection.execute(text("SELECT pg_advisory_xact_lock(:class, :day)"), {"class": _CLASS, "day": day})
 
 
 @contextmanager
 def locked_snapshot(engine: Engine, days: Iterable[int]) -> Iterator[Connection]:
-    """A transaction that sees one moment, later than the one at which the days became ours alone.
+    """Lock the days, then open a REPEATABLE READ transaction, so its snapshot is newer than the locks.
 
-    A snapshot begins with its first statement, so the locks are taken before it, by the session.
+    A snapshot begins with the transaction's first statement, so the locks are session locks that are taken before it.
     """
     wanted = sorted(set(days))
     with engine.connect() as connection:
@@ -37,7 +37,7 @@ def locked_snapshot(engine: Engine, days: Iterable[int]) -> Iterator[Connection]
             yield connection
             connection.commit()
         except BaseException:
-            # The locks go with the session, whatever state it is in.
+            # Closing the session releases its locks, whatever state it is in.
             connection.invalidate()
             raise
         for day in wanted:

@@ -1,7 +1,7 @@
-"""Cells of a day with the weights of its final coverage in: pure arithmetic.
+"""Apply the weights of a day's final coverage to its cells: pure arithmetic.
 
-All cells that become one (of the strata and classes of a day) are given to `analysis.moments` at once, the
-applications side by side: each gets variance strata of its own, copies of the day's.
+All cells that are merged into one (over the strata and classes of a day) are passed to `analysis.moments` in one call,
+with the applications side by side: each gets its own copy of the day's variance strata.
 """
 
 from dataclasses import dataclass, replace
@@ -19,13 +19,13 @@ from storage.rollup.read_cells import Cells, Exposure
 
 @dataclass(frozen=True, slots=True)
 class DayWeights:
-    """How the visits of one day weigh."""
+    """The weights of one day's visits."""
 
     strata: Strata
     weights: Weights
 
     def of(self, cells: Cells) -> tuple[Float, Int64]:
-        """The weight of each cell and its group in `weights`; (0, -1) for one that is not covered."""
+        """The weight of each cell and its group in `weights`; (0, -1) for a cell without coverage."""
         row = self.strata.row(cells.stratum, cells.day)
         inside = row >= 0
         at, klass = row[inside], cells.utilisation_class[inside] + 1
@@ -35,7 +35,7 @@ class DayWeights:
 
 
 def day_weights(strata: Strata, watched: Exposure) -> DayWeights:
-    """Weights from what was to be covered on a day and what its cells were observed in."""
+    """Compute weights from a day's planned coverage and the exposure of its cells."""
     row = strata.row(watched.stratum, watched.day)
     inside = row >= 0
     frame = strata.frame(
@@ -69,7 +69,7 @@ NO_FACTS = WeightedFacts(*(np.zeros(0, np.int64),) * 3, np.zeros(0))
 
 
 def add_facts(a: WeightedFacts, b: WeightedFacts) -> WeightedFacts:
-    """The sums of both; either may hold a pair more than once, and in any order."""
+    """Sum both; either may repeat pairs and be in any order."""
     cell, stack, units, weighted = (
         np.concatenate((getattr(a, name), getattr(b, name)))
         for name in ("cell", "stack", "units", "weighted")
@@ -84,9 +84,9 @@ def add_facts(a: WeightedFacts, b: WeightedFacts) -> WeightedFacts:
 
 
 def day_parts(cells: Cells, into: Int64, size: int, weights: DayWeights, event: Cells) -> Parts:
-    """The moments of `size` cells merged from a day's; cell i goes into `into[i]`.
+    """The moments of `size` cells merged from a day's cells; cell i goes into `into[i]`.
 
-    `event` are the day's cells of the whole event, which the covariance with it is computed from.
+    `event` are the day's cells of the whole event, for the covariance with it.
     """
     if cells.moments is None:
         raise TypeError("these cells keep no moments")
@@ -112,7 +112,7 @@ def day_parts(cells: Cells, into: Int64, size: int, weights: DayWeights, event: 
     )
     beside = _side_by_side(weights.weights, size)
     groups = of * len(weights.weights.visits) + group
-    # Rows are the functions of all cells: what was observed in one that weighs nothing was observed too, by visits of machines.
+    # Rows are the functions of all cells: a cell of weight 0 still counts as observed, with its visits and machines.
     every = cells.moments
     order, first = by_pair(into[every.cell], every.function)
     lead = order[first]
@@ -159,7 +159,7 @@ def _row_sums(column: Any, order: Int64, first: Int64) -> Any:
 
 
 def _side_by_side(weights: Weights, times: int) -> Weights:
-    """The same variance strata several times over."""
+    """Repeat the variance strata `times` times."""
     return replace(
         weights,
         visits=np.tile(weights.visits, times),

@@ -1,8 +1,8 @@
-"""What merging leaves behind in `rollup`: every merge writes the cells of its hour anew, so the table holds what they were, too.
+"""Vacuum `rollup`: every merge rewrites the cells of its hour and leaves the old rows dead.
 
-PostgreSQL clears a table of its own accord when a fifth of its rows are dead. Of a month of cells that is several times
-the hour that goes on; until then each merge needs new pages for what it writes. Cleared as often as here, merging
-writes to the pages that the merges before have left.
+Autovacuum's default clears a table when a fifth of its rows are dead. For a month of cells that is several times the
+running hour, and until then each merge needs new pages. With frequent vacuums, merges reuse the pages that earlier
+merges left.
 """
 
 from collections.abc import Callable
@@ -14,13 +14,13 @@ from sqlalchemy import Connection, Engine, text
 from storage.errors import DatabaseError
 
 FEWEST = 1000
-"""Dead rows for which it is worth the while: reading what has changed takes milliseconds."""
+"""Dead rows from which a vacuum pays: reading the changed pages takes milliseconds."""
 SHARE = 0.02
-"""Dead rows for each that lives, below which PostgreSQL would leave a vacuum's indexes as they are."""
+"""Dead rows per live row from which a vacuum pays; below this PostgreSQL skips the indexes."""
 VACUUM_S = 60.0
-"""Longest vacuum. Whoever changes the table's form waits for it, and so does a collector that is to stop."""
+"""Longest vacuum. DDL on the table and a stopping collector wait for it."""
 FIRST_WAIT_S = 30.0
-"""After a vacuum that could remove little; twice as long after each further one."""
+"""Wait after a vacuum that removed little; it doubles after each further one."""
 LONGEST_WAIT_S = 3600.0
 
 _COUNTED = text(
@@ -32,39 +32,40 @@ _COUNTED = text(
     " FROM pg_class c, pg_database d WHERE c.oid = 'rollup'::regclass AND d.datname = current_database()"
 )
 _VACUUM = text("VACUUM (SKIP_LOCKED, TRUNCATE FALSE, PARALLEL 0) rollup")
-"""Its TOAST table as well. Not if another one is at it. Pages at the end are not given back, as that locks the table: they
-are written to within the hour."""
+"""Includes the TOAST table, and skips the table while another vacuum holds it. Pages at the end are not truncated, as
+that locks the table and they are reused within the hour."""
 
 _log = structlog.get_logger("rolling")
 
 
 class DeadRows:
-    """Makes room of the dead rows of `rollup`, and remembers what could not be removed. For one thread at a time."""
+    """Vacuums the dead rows of `rollup` and remembers how many could not be removed. Not thread-safe."""
 
     def __init__(self, engine: Engine, *, clock: Callable[[], float] = monotonic) -> None:
-        """`clock` gives seconds."""
+        """`clock` returns seconds."""
         self._engine = engine
         self._clock = clock
         self._left = 0
-        """Rows that the last vacuum found dead and some snapshot still sees: the next one may find them so again."""
+        """Rows that the last vacuum left because some snapshot still sees them; the next one may have to leave them
+        too."""
         self._wait_s = 0.0
         self._not_before = float("-inf")
         self._said = False
 
     def clear(self) -> bool:
-        """Vacuum if many rows have died since the last time; False: they are few, or it is too early.
+        """Vacuum if many rows have died since the last time; return False if there are few, or if it is too early.
 
-        Nobody who reads or writes rows waits for it, and it waits for nobody; after `VACUUM_S` it is broken off. While
-        a snapshot (a dump, an export, a prepared transaction) keeps what has died, the time between two
-        doubles up to `LONGEST_WAIT_S`. A role that may not vacuum the table is logged once.
-        Raises `DatabaseError`, `DatabaseBusy` if it was broken off; the next is as far away as after one in vain.
+        Readers and writers of rows neither wait for it nor delay it. It is cancelled after `VACUUM_S`. While a snapshot
+        (a dump, an export, a prepared transaction) holds dead rows, the interval doubles up to `LONGEST_WAIT_S`. A role
+        without the privilege to vacuum the table is logged once. Raises `DatabaseError`; `DatabaseBusy` if cancelled.
+        The next vacuum then waits as after one that removed little.
         """
         if self._clock() < self._not_before:
             return False
-        # A vacuum is no part of a transaction.
+        # VACUUM cannot run in a transaction.
         with self._engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
             dead, many, may = self._counted(connection)
-            self._left = min(self._left, dead)  # others vacuum too
+            self._left = min(self._left, dead)  # other processes vacuum too
             died = dead - self._left
             if died < many:
                 return False
@@ -85,7 +86,7 @@ class DeadRows:
 
     @staticmethod
     def _counted(connection: Connection) -> tuple[int, float, bool]:
-        """Dead rows; how many are many; whether this role may vacuum."""
+        """Dead rows; the number that counts as many; whether this role may vacuum."""
         row = connection.execute(_COUNTED, {"fewest": FEWEST, "share": SHARE}).one()
         return int(row.dead), float(row.many), bool(row.may)
 
@@ -104,7 +105,7 @@ class DeadRows:
 
 
 def _vacuum(connection: Connection) -> None:
-    # Outside of a transaction there is no SET LOCAL; and the connection goes back to others.
+    # SET LOCAL has no effect outside a transaction, and the connection returns to the pool.
     connection.execute(text(f"SET statement_timeout = {round(VACUUM_S * 1000)}"))
     try:
         connection.execute(_VACUUM)

@@ -1,11 +1,11 @@
-"""What can go wrong with cells; the rest of it is `storage.errors`.
+"""Errors of cells; others are in `storage.errors`.
 
 StorageError
-├── CorruptCell     nobody: the roller rebuilds the day from its chunks
-│   └── TookTooMuch nobody, likewise: more was to be taken out of a cell than it held
-├── DayGone         operator: its facts were dropped by retention, so its cells cannot be made again
+├── CorruptCell     handled: the writer rebuilds the day from its chunks
+│   └── TookTooMuch handled likewise: more was subtracted from a cell than it held
+├── DayGone         operator: retention has dropped the facts, so the cells cannot be rebuilt
 └── Unknown
-    └── UnknownApplication  user: name one that was sampled
+    └── UnknownApplication  user: name an application that was sampled
 """
 
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from storage.errors import CorruptCell, StorageError, Unknown
 
 
 class TookTooMuch(CorruptCell):
-    """A cell would hold less than nothing; `days` (since 1970) are those to be rebuilt."""
+    """A cell would become negative; `days` (since 1970) are to be rebuilt."""
 
     def __init__(self, days: Iterable[int]) -> None:
         self.days = tuple(sorted(set(days)))
@@ -22,8 +22,8 @@ class TookTooMuch(CorruptCell):
 
 
 class DayGone(StorageError):
-    """There is no partition with the day's facts."""
+    """The day's facts have no partition."""
 
 
 class UnknownApplication(Unknown):
-    """No sample was ever of this application."""
+    """No sample of this application exists."""

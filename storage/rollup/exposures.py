@@ -1,4 +1,4 @@
-"""Table `exposure`: how many visits the cells of an hour hold, and how long those watched."""
+"""Table `exposure`: how many visits the cells of an hour hold, and for how long these observed."""
 
 import numpy as np
 from sqlalchemy import Connection, delete
@@ -11,7 +11,7 @@ from storage.schema import exposure
 
 
 def add(connection: Connection, batch: Batch) -> None:
-    """Count the visits of a batch in, or out; the caller holds the locks of their days."""
+    """Add or subtract the visits of a batch; the caller holds the locks of their days."""
     watched, v = batch.watched, batch.visits
     if not len(watched.visit):
         return

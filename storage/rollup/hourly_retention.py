@@ -1,4 +1,4 @@
-"""Cells of hours go after a few weeks: by then a day is precise enough, and they are most of the rows."""
+"""Retention of hour cells: after a few weeks a day is precise enough, and hours are most of the rows."""
 
 from collections.abc import Collection
 from datetime import date
@@ -13,9 +13,9 @@ _CLASSES = (-1, 0, 1, 2, 3)
 
 
 def drop_hours(connection: Connection, before: date) -> int:
-    """Delete the hour cells of days with a daily rollup before `before`; the number of them.
+    """Delete hour cells of days before `before` that have a daily rollup; return their number.
 
-    One statement, so one snapshot says which days have daily rollups and which cells they have.
+    It is one statement, so the days with daily rollups and their cells come from the same snapshot.
     """
     strata = list(connection.scalars(select(stratum.c.stratum_id)))
     c = rollup.c
@@ -35,14 +35,14 @@ def drop_hours(connection: Connection, before: date) -> int:
 
 
 def without_hours(connection: Connection, with_daily_rollup: Collection[int]) -> frozenset[int]:
-    """Those of these folded days (since 1970) whose hour cells are gone: they gain and lose day cells alone.
+    """The given days (since 1970) whose hour cells are dropped; visits are added to their day cells only.
 
-    Told from the cells themselves, as whoever dropped them may have another clock.
+    This is read from the cells themselves, as the process that dropped them may have another clock.
     """
     if not with_daily_rollup:
         return frozenset()
     today: date = connection.execute(select(func.current_date())).scalar_one()
-    # A day less than are kept, for another clock again.
+    # One day less than the retention, to allow for a different clock.
     old = [day for day in with_daily_rollup if day <= day_number(today) - HOURS_KEPT_DAYS + 1]
     if not old:
         return frozenset()
@@ -56,7 +56,7 @@ def without_hours(connection: Connection, with_daily_rollup: Collection[int]) ->
 
 
 def _any(connection: Connection, strata: list[int], level: int, buckets: list[int]) -> bool:
-    """Whether there is a cell; one of the event's, which hold all there is, is as good as any."""
+    """Whether any cell exists. The event's cells hold all facts, so one of those is enough."""
     c = rollup.c
     found = select(c.cube).where(
         c.cube == EVENT.id,

@@ -1,8 +1,8 @@
-"""Fingerprints of what buckets of closed days are made of: their days' cells, and the weights of these.
+"""Fingerprints of the inputs of buckets: the cells of closed days and their weights.
 
-A bucket has the weights of its days in it. Coverage may change after the bucket is built, by a visit that fails late or by
-an operator, and what is out of date must not answer: 64 bits of everything the weights follow from stand beside a bucket,
-and a question takes it only if its days still have the same ones.
+The weights of its days are part of a bucket. Coverage may change after the bucket is built, by a visit that fails late
+or by an operator. So 64 bits over all inputs of the weights are stored with the bucket, and a query uses the bucket
+only if its days still have the same fingerprint.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,15 +18,15 @@ from storage.rollup.read_cells import Exposure, read_exposure
 from storage.rollup.time_cover import Bucket, State, days_of
 
 _PARTS_A_SECOND = 1024.0
-"""Sums of seconds differ in their last bits by the order in which PostgreSQL adds them up. No decimal of fewer than eleven
-digits lies between two of these parts, where such a bit would count."""
+"""Sums of seconds differ in their last bits with the order in which PostgreSQL adds them. No decimal with fewer than
+eleven digits lies halfway between two multiples of this resolution, where such a bit would change the rounding."""
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _FIRST, _SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-"""Multipliers of splitmix64, whose steps mix a column in."""
+"""Multipliers of splitmix64, whose steps mix in a column."""
 
 
 def of_days(strata: Strata, watched: Exposure, changes: Mapping[int, int]) -> dict[int, int]:
-    """The fingerprint of each day since 1970 that any of these knows: coverage, exposure, and how often its cells changed.
+    """The fingerprint of each day since 1970 in any input: coverage, exposure, and how often its cells changed.
 
     `strata` and `watched` must have all of a day's rows, or none.
     """
@@ -47,7 +47,7 @@ def of_days(strata: Strata, watched: Exposure, changes: Mapping[int, int]) -> di
 
 
 def of_bucket(days: Mapping[int, int], bucket: Bucket) -> int:
-    """The fingerprint of a bucket of these days, as a signed number of 64 bits."""
+    """The fingerprint of a bucket of these days, as a signed 64-bit number."""
     total = sum(days.get(day, 0) for day in days_of(bucket))
     return (total + (1 << 63)) % (1 << 64) - (1 << 63)
 
@@ -55,9 +55,9 @@ def of_bucket(days: Mapping[int, int], bucket: Bucket) -> int:
 def usable(
     connection: Connection, state: State, source: Source, strata: Strata, *, first: int, end: int
 ) -> frozenset[Bucket]:
-    """The written buckets within the hours [first, end) whose days still have the cells and weights they were made of.
+    """The written buckets within the hours [first, end) whose days still have the cells and weights of their inputs.
 
-    `strata` are of all the days that are whole in this range; of what is built nothing is trusted without them.
+    `strata` must cover all whole days of this range; without them no bucket is usable.
     """
     candidates = state.candidates(source, first, end)
     if not candidates:
@@ -69,7 +69,7 @@ def usable(
 
 
 def _mixed(number: int, columns: Iterable[npt.NDArray[Any]]) -> npt.NDArray[np.uint64]:
-    """64 bits of each row; of equal rows the same ones."""
+    """64 bits for each row; equal rows have equal bits."""
     mixed: npt.NDArray[np.uint64] = np.array([number], np.uint64)
     for column in columns:
         parts = np.rint(column * _PARTS_A_SECOND) if column.dtype.kind == "f" else column

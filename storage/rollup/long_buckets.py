@@ -1,4 +1,4 @@
-"""What a bucket of closed days holds: the cells of its days, or of the buckets within it, added up by key."""
+"""Build the cells of a bucket of closed days: the cells of its days, or of smaller buckets, summed by key."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,7 +29,7 @@ from storage.schema import rollup, rollup_long
 from storage.snapshots.copy_binary import among
 
 PAIRS = 8_000_000
-"""Pairs of cells that are merged in one go, if a single key has no more; about 1 GB."""
+"""Pairs of cells merged at once, unless a single key has more; about 1 GB."""
 _COUNTS = ("profiles", "visits", "samples", "total")
 
 
@@ -43,26 +43,26 @@ class Merged:
     facts: WeightedFacts
     parts: Parts
     rows_before: int
-    """Sums by stack and by function in all that the bucket is made of."""
+    """Rows by stack and by function in all inputs of the bucket."""
 
     @property
     def rows(self) -> int:
-        """Those in the bucket."""
+        """Rows by stack and by function in the bucket."""
         return len(self.facts.stack) + len(self.parts.function)
 
 
 class Merging:
-    """Adds up what a bucket of a source is made of."""
+    """Sums the inputs of one source's bucket."""
 
     def __init__(
         self, connection: Connection, source: Source, days: Sequence[int], parts: Sequence[Bucket]
     ) -> None:
-        """`parts`: cells of `DAY` and buckets, which together are the days. The campaign draws at random."""
+        """`parts` are day cells (level `DAY`) and buckets that cover the days. The campaign draws at random."""
         self._connection = connection
         self._source = source
         self._parts = parts
         self._weights = {day: _weights_of(connection, source, day) for day in days}
-        # Of the design, so the same for all cells, and for those that a part does not have.
+        # These follow from the design, so they are the same for all cells, also for those missing from a part.
         behind = map(ingested_behind, self._weights.values())
         self._ingested, self._df = (float(sum(column)) for column in zip(*behind, strict=True))
 
@@ -89,7 +89,7 @@ class Merging:
         return sizes
 
     def _merged(self, keys: Int64) -> Merged:
-        """The cells of these keys, a part at a time: what is held is the result and one part."""
+        """The cells of these keys. Inputs are read one part at a time, so memory holds the result and one part."""
         sums = _Sums(keys)
         k1 = sorted(set(keys[:, 0].tolist()))
         for level, bucket in self._parts:
@@ -104,13 +104,13 @@ class Merging:
         return read_cells(self._connection, self._source, Cover(days=(day,)), k1=k1)
 
     def _event(self, day: int) -> Cells:
-        """Those of the whole event, which covariances are computed with."""
+        """The cells of the whole event, for covariances."""
         event = replace(self._source, cube=EVENT)
         return read_cells(self._connection, event, Cover(days=(day,)), facts=False, moments=False)
 
 
 class _Sums:
-    """Adds cells up by key."""
+    """Sums cells by key."""
 
     def __init__(self, keys: Int64) -> None:
         self._keys = keys
@@ -156,7 +156,7 @@ class _Sums:
 
 
 def write(connection: Connection, source: Source, bucket: Bucket, merged: Merged) -> None:
-    """Write cells of a bucket that are not there."""
+    """Insert cells of a bucket that do not exist."""
     n = len(merged.keys)
     count = np.bincount(merged.facts.cell, minlength=n).astype(np.int64)
     key: Mapping[str, int] = {
@@ -179,7 +179,7 @@ def write(connection: Connection, source: Source, bucket: Bucket, merged: Merged
 
 
 def _key_groups(sizes: dict[tuple[int, int], int]) -> Iterator[Int64]:
-    """Keys (k1, k2) in groups that are merged together: (n, 2) each, all k2 of a k1 in one."""
+    """Keys (k1, k2) in groups that are merged together: (n, 2) each, all k2 of a k1 in one group."""
     group: list[tuple[int, int]] = []
     total = 0
     for key in sorted(sizes):

@@ -1,8 +1,8 @@
-"""The moments of closed days with their weights in: parts of `analysis.moments.Moments`, in columns.
+"""The weighted moments of closed days: parts of `analysis.moments.Moments`, in columns.
 
-Of other days other visits are the clusters, so parts of different buckets add. They are in double precision: the variance of
-a share is a small difference of large sums, and with single precision a function that one visit alone had once looked
-known to four digits. `weighted_codec` stores them.
+Different days have different visits as clusters, so parts of different buckets add. They are in double precision: the
+variance of a share is a small difference of large sums, and in single precision a function of only one visit once
+appeared to be known to four digits. `long_moments_codec` stores them.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ class Parts:
     x_second: Float
     x_fourth: Float
     count: Int64
-    """Rows, that is functions, of each cell."""
+    """Rows of each cell, one per function."""
     function: Int64
     visits: Int64
     row_machines: Int64
@@ -47,7 +47,7 @@ class Parts:
     total_second: Float
     total_fourth: Float
     own_units: Int64
-    """Observed, like the next one."""
+    """Observed units, as is `total_units`."""
     total_units: Int64
 
     def __len__(self) -> int:
@@ -59,13 +59,13 @@ class Parts:
         return np.repeat(np.arange(len(self.count)), self.count)
 
     def of(self, cells: Int64) -> "Parts":
-        """Those of some cells, in this order."""
+        """The given cells, in the given order."""
         first = np.cumsum(self.count) - self.count
         rows = runs(first[cells], self.count[cells])
         return Parts(*(getattr(self, name)[cells if name in _OF_CELLS else rows] for name in _NAMES))
 
     def of_functions(self, wanted: Bool) -> "Parts":
-        """The cells with those functions alone that are wanted, by id."""
+        """The cells with only the functions that are `wanted` by id."""
         keep = among(self.function, wanted)
         columns = {name: getattr(self, name)[keep] for name in _ROWS}
         return replace(self, count=counts(self.cell[keep], len(self)), **columns)
@@ -79,7 +79,7 @@ _OF_CELLS = frozenset(_NAMES[:9])
 
 
 def add_up(parts: Parts, into: Int64, cells: int) -> Parts:
-    """Parts merged into fewer cells: cell i goes into `into[i]`, 0…cells−1."""
+    """Merge into fewer cells: cell i goes into `into[i]`, 0…cells−1."""
     scalars = [np.bincount(into, getattr(parts, name), cells) for name in SCALARS]
     machines = np.zeros(cells, np.int64)
     np.bitwise_or.at(machines, into, parts.machines)
@@ -97,7 +97,7 @@ def add_up(parts: Parts, into: Int64, cells: int) -> Parts:
 
 
 def concatenated(parts: Sequence[Parts]) -> Parts:
-    """The cells of all parts, one part after the other; at least one."""
+    """The cells of all parts, one part after the other; at least one part."""
     arguments: list[Any] = [np.concatenate([getattr(part, name) for part in parts]) for name in _NAMES]
     return Parts(*arguments)
 

@@ -1,9 +1,9 @@
-"""The blobs of weighted cells: of their moments (`weighted.Parts`), and doubles alone.
+"""The blobs of weighted cells: their moments (`long_moments.Parts`), and plain doubles.
 
 blob    = version · rows u32 · cell: machine bits i64, the scalars f64 · length u32 · packed columns
         · one zstd frame of the doubles, byte by byte of significance: self and total first
-version = 2: before the packed columns stands a u64; these are function step, visits, observed self and total − self, the last
-          two in multiples of that number; machine bits, as i64, stand behind the doubles
+version = 2: a u64 precedes the packed columns; these are function step, visits, observed self and total − self,
+          the last two in multiples of that number; machine bits, as i64, follow the doubles
 """
 
 import itertools
@@ -26,12 +26,12 @@ _VERSION = 2
 _HEAD = struct.Struct("<BIq7dI")
 _DIVISOR = struct.Struct("<Q")
 _ROW_BYTES = 96
-"""Of a function of a cell while first sums are unpacked."""
+"""Memory per function of a cell while first sums are unpacked."""
 Blobs = Sequence[bytes | memoryview]
 
 
 def encode(parts: Parts) -> list[bytes]:
-    """One blob for each cell."""
+    """Encode one blob per cell."""
     bounds = np.concatenate(([0], np.cumsum(parts.count))).tolist()
     divisors = _divisors(parts)
     of_row = np.repeat(divisors, parts.count)
@@ -52,7 +52,7 @@ def encode(parts: Parts) -> list[bytes]:
 
 
 def _divisors(parts: Parts) -> Int64:
-    """What all that was observed in each cell is a multiple of."""
+    """The greatest common divisor of each cell's observed amounts."""
     divisors = np.zeros(len(parts), np.int64)
     for column in (parts.own_units, parts.total_units):
         np.gcd.at(divisors, parts.cell, column)
@@ -60,12 +60,12 @@ def _divisors(parts: Parts) -> Int64:
 
 
 def decode(blobs: Blobs, wanted: Bool | None = None) -> Parts:
-    """The parts of many cells, in order; of all functions, or those `wanted` by id. Raises CorruptCell."""
+    """The parts of many cells, in order; of all functions, or those `wanted` by id. Raises `CorruptCell`."""
     return WeightedMoments(blobs).parts(wanted)
 
 
 def decode_heads(blobs: Blobs) -> Parts:
-    """The parts of many closed cells, without functions. Raises CorruptCell."""
+    """The parts of many weighted cells, without functions. Raises `CorruptCell`."""
     try:
         heads = [_HEAD.unpack_from(blob) for blob in blobs]
     except struct.error as error:
@@ -79,31 +79,31 @@ def decode_heads(blobs: Blobs) -> Parts:
 
 @dataclass(frozen=True, slots=True)
 class WeightedAmounts:
-    """Columns over the functions of weighted cells, cell by cell: first sums alone."""
+    """First sums by function of weighted cells, in columns, cell by cell."""
 
     function: Int64
     own_units: Int64
-    """Observed, like the next one."""
+    """Observed units, as is `total_units`."""
     total_units: Int64
     own: Float
-    """The fleet's, like the next one."""
+    """Estimates for the fleet, as is `total`."""
     total: Float
 
     def of(self, rows: slice) -> "WeightedAmounts":
-        """Some of the rows; the cells as they are."""
+        """Some of the rows."""
         names = ("function", "own_units", "total_units", "own", "total")
         return WeightedAmounts(*(getattr(self, name)[rows] for name in names))
 
 
 class WeightedMoments:
-    """The blobs of many cells; what several questions need of them is unpacked when it is first asked for, and once only."""
+    """The blobs of many cells; columns that several methods need are unpacked at first use and cached."""
 
     def __init__(self, blobs: Blobs) -> None:
-        """Nothing is read yet."""
+        """Reads nothing yet."""
         self._blobs = blobs
 
     def of(self, cells: Int64) -> "WeightedMoments":
-        """Those of some cells, in this order: not unpacked yet."""
+        """The given cells, in the given order, not unpacked."""
         return WeightedMoments([self._blobs[cell] for cell in cells.tolist()])
 
     @property
@@ -113,21 +113,21 @@ class WeightedMoments:
 
     @property
     def size(self) -> int:
-        """Bytes that `amounts` unpacks, half of which stay; told from the heads. Raises CorruptCell."""
+        """Bytes that `amounts` unpacks, half of which are retained; from the heads. Raises `CorruptCell`."""
         return _ROW_BYTES * int(self._parted.rows.sum())
 
     @property
     def whole_size(self) -> int:
-        """Bytes that `parts` unpacks besides what it gives; as `size`."""
+        """Bytes that `parts` unpacks besides its result; from the heads. Raises `CorruptCell`."""
         return self.size + int(self._parted.sizes.sum())
 
     @property
     def rows(self) -> Int64:
-        """How many functions each cell has; told from the heads. Raises CorruptCell."""
+        """Functions of each cell, from the heads. Raises `CorruptCell`."""
         return self._parted.rows
 
     def amounts(self) -> WeightedAmounts:
-        """What the cells have of all their functions, without the squares, nine tenths of it. Raises CorruptCell."""
+        """First sums of all functions, without the squares (nine tenths of the bytes). Raises `CorruptCell`."""
         parted = self._parted
         decompressor = zstandard.ZstdDecompressor()
         doubles = [np.zeros((2, 0))]
@@ -192,7 +192,7 @@ _WIDTH = 2 + len(SQUARES)
 
 @dataclass(frozen=True, slots=True)
 class _Parted:
-    """Blobs in their parts: columns over cells, what is packed of their rows, and the frames of doubles."""
+    """Split blobs: columns over cells, the packed columns of their rows, and the frames of doubles."""
 
     machines: Int64
     scalars: Float
@@ -204,7 +204,7 @@ class _Parted:
 
     @classmethod
     def of(cls, blobs: Blobs) -> "_Parted":
-        """Raises CorruptCell."""
+        """Split the blobs. Raises `CorruptCell`."""
         heads, divisors, packed, frames = [], [], [], []
         for data in blobs:
             blob = memoryview(data)
@@ -238,7 +238,7 @@ class _Parted:
         return self.rows * 8 * (_WIDTH + 1)
 
     def columns(self) -> list[Int64]:
-        """Function, visits, observed self and total of all rows. Raises CorruptCell."""
+        """Function, visits, observed self and total of all rows. Raises `CorruptCell`."""
         try:
             differences, visits, own, rest = unpack(self.packed, self.rows, 4)
             function = from_steps(differences, self.rows)
@@ -263,7 +263,7 @@ def _finite(numbers: Float) -> Float:
 
 
 def shuffled(table: npt.NDArray[np.generic]) -> bytes:
-    """The bytes of numbers with the most alike ones side by side: first all first bytes, and so on."""
+    """Byte-shuffle numbers: all first bytes, then all second bytes and so on, as similar bytes compress well."""
     flat = np.ascontiguousarray(table).reshape(-1)
     return np.ascontiguousarray(flat.view(np.uint8).reshape(len(flat), flat.itemsize).T).tobytes()
 
@@ -271,7 +271,7 @@ def shuffled(table: npt.NDArray[np.generic]) -> bytes:
 def unshuffled(
     data: bytes | memoryview, kind: str, columns: int, rows: int, chosen: Int64 | None = None
 ) -> npt.NDArray[Any]:
-    """The inverse of `shuffled`, of shape (columns, rows), or of the chosen rows alone."""
+    """The inverse of `shuffled`, of shape (columns, rows), or only the chosen rows."""
     size = np.dtype(kind).itemsize
     planes = np.frombuffer(data, np.uint8).reshape(size, columns * rows)
     if chosen is not None:
@@ -295,7 +295,7 @@ def _body(decompressor: zstandard.ZstdDecompressor, frame: memoryview, size: int
 
 
 def _beginning(decompressor: zstandard.ZstdDecompressor, frame: memoryview, size: int, whole: int) -> bytes:
-    """The first bytes of a frame; what stands behind them is not decompressed."""
+    """The first bytes of a frame; the rest is not decompressed."""
     try:
         if zstandard.frame_content_size(frame) != whole:
             raise CorruptCell("weighted moments of another length than they say")
@@ -317,7 +317,7 @@ def encode_doubles(values: Float, count: Int64) -> list[bytes]:
 
 
 def decode_doubles(blobs: Blobs, count: Int64) -> Float:
-    """The doubles of many cells, in order. Raises CorruptCell."""
+    """The doubles of many cells, in order. Raises `CorruptCell`."""
     decompressor = zstandard.ZstdDecompressor()
     parts = [
         unshuffled(_body(decompressor, memoryview(blob), 8 * n), "<f8", 1, n)[0]

@@ -1,4 +1,4 @@
-"""From the facts of a batch to what its cells gain: pure sums, exact in 64-bit integers."""
+"""Compute what a batch of facts adds to cells: pure sums, exact in 64-bit integers."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ KEY = (
     "cube", "campaign_id", "stacks", "sample_type_id", "stratum_id", "utilisation_class", "level", "bucket",
     "k1", "k2",
 )  # fmt: skip
-"""The primary key of `rollup`, in its order; a cell's place in the tables below."""
+"""The primary key of `rollup`, in its order; it identifies a cell in the tables below."""
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """(stack, units) pairs, cell by cell, stacks ascending within each; units may be negative."""
+    """(stack, units) pairs by cell, stacks ascending in each cell; units may be negative."""
 
     count: Int64
     stack: Int64
@@ -34,25 +34,25 @@ class Facts:
         return np.repeat(np.arange(len(self.count)), self.count)
 
     def into(self, cell: Int64, cells: int) -> "Facts":
-        """Merged into fewer cells: those of cell i go into `cell[i]`."""
+        """Merge into fewer cells: cell i goes into `cell[i]`."""
         if cells == len(self.count) and (cell == np.arange(cells)).all():
             return self
         return sum_facts(np.repeat(cell, self.count), self.stack, self.units, cells)
 
     def between(self, low: int, high: int) -> "Facts":
-        """Those of the cells [low, high)."""
+        """The facts of cells [low, high)."""
         first = int(self.count[:low].sum())
         pairs = slice(first, first + int(self.count[low:high].sum()))
         return Facts(self.count[low:high], self.stack[pairs], self.units[pairs])
 
     def of(self, cells: Int64) -> "Facts":
-        """Those of some cells, in this order."""
+        """The facts of the given cells, in the given order."""
         rows = runs((np.cumsum(self.count) - self.count)[cells], self.count[cells])
         return Facts(self.count[cells], self.stack[rows], self.units[rows])
 
 
 def sum_facts(cell: Int64, stack: Int64, units: Int64, cells: int) -> Facts:
-    """Σ units by (cell, stack); what comes to 0 is left out."""
+    """Σ units by (cell, stack), without pairs that sum to 0."""
     order, first = by_pair(cell, stack)
     if not len(order):
         return Facts(np.zeros(cells, np.int64), stack, units)
@@ -64,7 +64,7 @@ def sum_facts(cell: Int64, stack: Int64, units: Int64, cells: int) -> Facts:
 
 @dataclass(frozen=True, slots=True)
 class Gains:
-    """What some cells gain: columns over cells."""
+    """What is added to some cells: columns over cells."""
 
     key: Int64
     """Shape (cells, len(KEY)), ascending."""
@@ -79,7 +79,7 @@ class Gains:
         return len(self.key)
 
     def of(self, cells: Int64) -> "Gains":
-        """Those of some cells, in this order."""
+        """The gains of the given cells, in the given order."""
         counted = (self.profiles[cells], self.visits[cells], self.samples[cells], self.total[cells])
         return Gains(self.key[cells], *counted, self.facts.of(cells), self.moments.of(cells))
 
@@ -90,10 +90,10 @@ def gains(
     with_daily_rollup: Collection[int] = (),
     without_hours: Collection[int] = (),
 ) -> list[Gains]:
-    """What the cells of every cube gain from a batch: of its hours and of those days that are `with_daily_rollup`.
+    """What a batch adds to the cells of every cube, for its hours and for the days in `with_daily_rollup`.
 
-    Hours of the days `without_hours` gain nothing. Each ascends by key. The functions of all the batch's
-    stacks are loaded.
+    Hour cells of the days in `without_hours` get nothing. Each result ascends by key. The functions of all stacks in
+    the batch must be loaded.
     """
     if not len(batch.profiles):
         return []
@@ -102,7 +102,7 @@ def gains(
     base = (
         v.campaign[p.visit], p.stacks, p.sample_type, v.stratum[p.visit], v.utilisation_class[p.visit], v.hour[p.visit],
     )  # fmt: skip
-    # The finest cells there are; every other one is merged from them.
+    # The finest cells; all other cells are merged from them.
     fine, of = numbered(*base, p.application)
     facts = sum_facts(np.repeat(of, p.facts), batch.stack, batch.units * np.repeat(sign, p.facts), len(fine))
     columns = [column[fine] for column in base]
@@ -110,7 +110,7 @@ def gains(
     late = np.isin(v.hour // HOURS_A_DAY, list(with_daily_rollup)).any()
     result = []
     pairs: tuple[Members, Pairs] | None = None
-    for cube in reversed(CUBES):  # from the finest: its pairs are what the coarser ones are merged from
+    for cube in reversed(CUBES):  # from the finest: coarser cubes are merged from its pairs
         hours: tuple[Int64, VisitLists] | None = None
         for level in (HOUR, DAY) if late else (HOUR,):
             key = _keys(cube, level, columns, application)
@@ -149,7 +149,7 @@ def _finer(
     finer: tuple[Members, Pairs] | None,
     stack_functions: StackFunctions,
 ) -> tuple[Members, Pairs]:
-    """What the visits of these cells have of each function; from the pairs of finer cells, if there are any."""
+    """(visit, function) pairs of the cells, merged from the pairs of finer cells if these are given."""
     of = members(batch, cell, cells)
     if finer is None:
         return of, pairs_of_facts(batch, of, stack_functions)
@@ -158,7 +158,7 @@ def _finer(
 
 
 def _onto(fine: Int64, coarse: Int64) -> Int64:
-    """For each number in `fine` the one that stands beside it in `coarse`; of equal ones, equal ones do."""
+    """Map each number in `fine` to the number at the same index in `coarse`; equal `fine` have equal `coarse`."""
     onto = np.zeros(int(fine.max()) + 1, np.int64)
     onto[fine] = coarse
     return onto
@@ -181,7 +181,7 @@ def _sums(cell: Int64, values: Int64, cells: int) -> Int64:
 
 
 def _visits(cell: Int64, visit: Int64, sign: Int64, cells: int) -> Int64:
-    """Visits of each cell, less those that are taken out."""
+    """Visits added to each cell, minus visits subtracted."""
     order, first = by_pair(cell, visit)
     lead = order[first]
     return _sums(cell[lead], sign[visit[lead]], cells)

@@ -1,13 +1,13 @@
 """Sums over the visits of a cell, from which the variance of an estimate follows (docs/numbers.md).
 
-A visit v has x_v units in a cell and, for each function f, y_vf units with f as the leaf (self) or anywhere
-in the stack (total; a recursive stack counts once). Kept are, per cell, Σx, Σx², Σx⁴ and Σx·X, where X is
-what the visit has of the whole event, and, per function, Σy, Σy², Σx·y, Σy⁴ for self and total. All are
-additive, and a visit can be taken out again. Machines are counted by linear counting (Whang, Vander-Zanden
-and Taylor 1990): a bit of `SLOTS` for each, merged by OR; a visit that is taken out leaves its bit.
+A visit v has x_v units in a cell and, for each function f, y_vf units with f as the leaf (self) or anywhere in the
+stack (total; a recursive stack counts once). A cell stores Σx, Σx², Σx⁴ and Σx·X, where X is the visit's amount in the
+whole event, and for each function Σy, Σy², Σx·y, Σy⁴ for self and total. All are additive, and a visit can be
+subtracted. Machines are counted by linear counting (Whang, Vander-Zanden and Taylor 1990): one of `SLOTS` bits for
+each, merged by OR. A visit that is subtracted leaves its bit.
 
-Everything is in multiples of a cell's `divisor`, as doubles. Sums below 2⁵³ are exact then: with periods
-that are multiples of one another that is 9·10¹⁵ squared samples.
+All amounts are doubles in multiples of a cell's `divisor`. Sums below 2⁵³ are then exact: with periods that are
+multiples of one another that is 9·10¹⁵ squared samples.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,11 +22,11 @@ from storage.arrays import Bool, Float, Int64, among, by_pair, counts, runs
 Column = npt.NDArray[Any]
 
 SLOTS = 62
-"""Bits that machines are counted with: the estimate errs by about a tenth at a hundred of them."""
+"""Bits for counting machines: the estimate errs by about a tenth at a hundred machines."""
 _LEAST_UNSET = 4
-"""With fewer bits left the estimate is no number: with one, 200 machines and 500 are both told as 256."""
+"""With fewer unset bits no estimate is given: with one, both 200 and 500 machines are estimated as 256."""
 MOST_MACHINES = 170
-"""That bits can tell apart."""
+"""Maximum number of machines that the bits can count."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Sums:
     divisor: Int64
     """Units that 1 stands for."""
     visits: Int64
-    """With at least one sample in the cell."""
+    """Visits with at least one sample in the cell."""
     machines: Int64
     """Bits of the cell's machines."""
     x: Float
@@ -45,7 +45,7 @@ class Sums:
     xe: Float
     """Σ x·X."""
     count: Int64
-    """Rows, that is functions, of each cell."""
+    """Rows of each cell, one per function."""
     function: Int64
     row_visits: Int64
     """Visits with the function in a stack."""
@@ -69,15 +69,15 @@ class Sums:
         return np.repeat(np.arange(len(self.count)), self.count)
 
     def in_units(self) -> "Sums":
-        """The same with divisor 1: what formulas take."""
+        """Scaled to divisor 1, the input of formulas."""
         return self.in_multiples_of(np.ones_like(self.divisor))
 
     def in_multiples_of(self, divisor: Int64) -> "Sums":
-        """The same in multiples of other divisors, each of which divides the cell's."""
+        """Rescaled to other divisors, each of which divides the cell's."""
         return self._scaled(self.divisor // divisor, divisor)
 
     def of(self, cells: Int64) -> "Sums":
-        """Those of some cells, in this order."""
+        """The given cells, in the given order."""
         if len(cells) == len(self) and (cells == np.arange(len(cells))).all():
             return self
         first = np.cumsum(self.count) - self.count
@@ -87,22 +87,22 @@ class Sums:
         )
 
     def of_functions(self, wanted: Bool) -> "Sums":
-        """The cells with those functions alone that are wanted, by id."""
+        """The cells with only the functions that are `wanted` by id."""
         keep = among(self.function, wanted)
         cells = list(self.cell_columns())
         cells[-1] = counts(self.cell[keep], len(self))
         return Sums(*cells, *(column[keep] for column in self.row_columns()))
 
     def cell_columns(self) -> Iterator[Column]:
-        """Everything from `divisor` to `count`."""
+        """The columns from `divisor` to `count`."""
         return (getattr(self, field.name) for field in fields(self)[:_CELL_COLUMNS])
 
     def row_columns(self) -> Iterator[Column]:
-        """Everything from `function` to `total4`."""
+        """The columns from `function` to `total4`."""
         return (getattr(self, field.name) for field in fields(self)[_CELL_COLUMNS:])
 
     def negative(self) -> Bool:
-        """Cells from which more was taken out than there was."""
+        """Cells from which more was subtracted than they held."""
         bad = (self.visits < 0) | (self.x < 0)
         bad[self.cell[(self.row_visits < 0) | (self.own < 0) | (self.total < 0)]] = True
         return bad
@@ -134,7 +134,7 @@ _CELL_COLUMNS = 8
 
 
 def empty(cells: int) -> Sums:
-    """Sums of no visit, for this many cells; any divisor divides their 0."""
+    """Sums of no visits for this many cells; their divisor is 0, which any divisor divides."""
     none, no_rows = np.zeros(cells, np.int64), np.zeros(0, np.int64)
     zero, nothing = np.zeros(cells), np.zeros(0)
     return Sums(
@@ -144,7 +144,7 @@ def empty(cells: int) -> Sums:
 
 
 def concatenated(parts: Sequence[Sums]) -> Sums:
-    """The cells of all parts, one part after the other; at least one."""
+    """The cells of all parts, one part after the other; at least one part."""
     if len(parts) == 1:
         return parts[0]
     cells = zip(*(part.cell_columns() for part in parts), strict=True)
@@ -153,7 +153,7 @@ def concatenated(parts: Sequence[Sums]) -> Sums:
 
 
 def add(a: Sums, b: Sums) -> Sums:
-    """Cell by cell the sums of both; functions that no visit has any more are left out."""
+    """The sums of both, cell by cell, without functions that have no visits left."""
     divisor = np.gcd(a.divisor, b.divisor)
     divisor[divisor == 0] = 1
     a, b = a.in_multiples_of(divisor), b.in_multiples_of(divisor)
@@ -169,9 +169,9 @@ def add(a: Sums, b: Sums) -> Sums:
         else:
             column[place_b] += new
         rows.append(column)
-    # Rounding must not leave less than nothing of a sum of squares where something was taken out.
+    # Rounding must not make a sum of squares negative after a subtraction.
     squares = [np.maximum(old + new, 0.0) for old, new in ((a.xx, b.xx), (a.xxxx, b.xxxx), (a.xe, b.xe))]
-    if len(b.row_visits) and int(b.row_visits.min()) < 1:  # something was taken out
+    if len(b.row_visits) and int(b.row_visits.min()) < 1:  # something was subtracted
         there = rows[1] != 0
         cell = cell[there]
         rows = [
@@ -183,7 +183,7 @@ def add(a: Sums, b: Sums) -> Sums:
 
 
 def into(sums: Sums, cell: Int64, cells: int) -> Sums:
-    """The sums of fewer cells, of other visits each: those of cell i go into `cell[i]`."""
+    """Merge cells of disjoint visits into fewer cells: cell i goes into `cell[i]`."""
     divisor = np.zeros(cells, np.int64)
     np.gcd.at(divisor, cell, sums.divisor)
     scaled = sums.in_multiples_of(divisor[cell])
@@ -207,11 +207,11 @@ def into(sums: Sums, cell: Int64, cells: int) -> Sums:
 
 
 def _union(cell_a: Int64, function_a: Int64, cell_b: Int64, function_b: Int64) -> tuple[Int64, Int64, Int64]:
-    """Two ascending lists of distinct (cell, function) as one: its cells, and where each list's rows go."""
+    """Merge two ascending lists of distinct (cell, function): the cells, and the positions of each list's rows."""
     if not len(cell_a) or not len(cell_b):
         return np.concatenate((cell_a, cell_b)), np.arange(len(cell_a)), np.arange(len(cell_b))
     bits = int(max(function_a.max(), function_b.max())).bit_length() + 1
-    # The last bit says which list it is from; in order, each list's own order is kept.
+    # The last bit identifies the list; sorting keeps each list's own order.
     both = np.concatenate(((cell_a << bits) | (function_a << 1), (cell_b << bits) | (function_b << 1) | 1))
     both.sort()
     pair = both >> 1
@@ -224,11 +224,11 @@ def _union(cell_a: Int64, function_a: Int64, cell_b: Int64, function_b: Int64) -
 
 _FUNCTION_ROW, _MACHINES_ROW = 0, 2
 _MACHINES_CELL = 1
-"""Behind the divisor."""
+"""The index of `machines` after the divisor."""
 
 
 def machine_bit(machine_id: Int64) -> Int64:
-    """The bit of a machine: a mixed id, because neighbours in a rack have neighbouring ids (SplitMix64)."""
+    """The bit of a machine: a hash of its id (SplitMix64), because machines of a rack have adjacent ids."""
     z = (machine_id.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     slot = (z ^ (z >> np.uint64(31))) % np.uint64(SLOTS)
@@ -236,7 +236,7 @@ def machine_bit(machine_id: Int64) -> Int64:
 
 
 def machines(bits: Int64) -> Float:
-    """How many machines have these bits, rounded, at most 170; NaN when too few bits are left to tell."""
+    """Estimated number of machines with these bits, rounded, at most 170; NaN if too few bits are unset."""
     unset = SLOTS - np.bitwise_count(bits).astype(np.float64)
     estimate = np.rint(SLOTS * np.log(SLOTS / np.maximum(unset, 1)))
     return np.where(unset >= _LEAST_UNSET, estimate, np.nan)

@@ -2,17 +2,17 @@
 
     blob   = version (1) · kind (1) · rows u32 · divisor u64 · cell · packed columns, little-endian
     kind 1 = one visit: everything follows from x and each function's self and total
-             cell: machine bits i64, x f64, X·x f64; functions: 3 (1 byte) · steps, as jumps · self and total − self, as amounts
-             or 1 or 2: packed columns of the three, as all were once; the first form takes a seventh less
-    kind 2 = several: cell: visits u32, machine bits i64, Σx, Σx², Σx⁴, Σx·X f64
+             cell: machine bits i64, x f64, X·x f64
+             functions: 3 (1 byte) · steps, as jumps · self and total − self, as amounts
+             or 1 or 2: packed columns of the three, the older form; the first takes a seventh less
+    kind 2 = several visits: cell: visits u32, machine bits i64, Σx, Σx², Σx⁴, Σx·X f64
              columns: function step, visits, machine bits, self, total − self, and the six sums
-    kind 3 = several, each by itself: storage/rollup/visit_list_codec.py
+    kind 3 = several visits, listed: storage/rollup/visit_list_codec.py
 
-Columns are packed as in storage/blobs/columns.py, jumps and amounts as in storage/blobs/small_numbers.py. A sum is an integer below 2⁵³, or the bits of its
-double, which are larger. What one visit's function implies (Σy² = y²) is stored as 0.
-
-What a blob says of its cell as a whole stands in its first `HEAD_BYTES`: of a table of applications that is all there is to
-know, and a hundredth of the bytes (`decode_heads`).
+Columns are packed as in storage/blobs/columns.py, jumps and amounts as in storage/blobs/small_numbers.py. A sum is an
+integer below 2⁵³, or the bits of its double, which are larger. Sums that follow from a function's only visit (Σy² = y²)
+are stored as 0. The first `HEAD_BYTES` of a blob hold the sums of its cell as a whole: a table of applications needs no
+more, and they are a hundredth of the bytes (`decode_heads`).
 """
 
 import itertools
@@ -37,24 +37,24 @@ ONE, MANY = 1, 2
 HEAD = struct.Struct("<BBIQ")
 ONE_CELL, MANY_CELL = struct.Struct("<qdd"), struct.Struct("<Iqdddd")
 HEAD_BYTES = 80
-"""Of a blob, in which what it says of its cell lies."""
+"""Length of the prefix that holds the sums of the cell as a whole."""
 _APART = 3
 _TAG_APART = bytes((_APART,))
 _ONE_WIDTH, _MANY_WIDTH = 3, 11
 _EXACT = float(1 << 53)
 _PAIRS_AT_ONCE = 1_000_000
 _ONE_BYTES, _MANY_BYTES = 48, 120
-"""Of a row of either kind while it is unpacked; half of it and three quarters stay."""
+"""Memory per row of either kind while it is unpacked; half of it and three quarters are retained."""
 _PAIR_BYTES = 200
-"""Of a pair of a cell that keeps its visits, while it is unpacked."""
+"""Memory per pair of a cell that lists its visits, while it is unpacked."""
 Blobs = Sequence[bytes | memoryview]
 
 
 def encode(sums: Sums) -> list[bytes]:
-    """One blob for each cell.
+    """Encode one blob per cell.
 
-    Raises `CorruptCell` for sums that `decode` refuses: what made them impossible is not in the cell yet,
-    so that it is kept out and not whatever is added next.
+    Raises `CorruptCell` for sums that `decode` rejects. Their cause is not in the cell yet, so the error rejects the
+    visit at fault and not a later one.
     """
     _possible(
         sums.x, sums.xx, sums.xxxx, sums.xe, sums.own2, sums.total2, sums.own_x, sums.total_x, sums.own4,
@@ -80,7 +80,7 @@ def encode(sums: Sums) -> list[bytes]:
 
 
 def decode(blobs: Blobs, wanted: Bool | None = None) -> Sums:
-    """The sums of many cells, in order; of all functions, or those `wanted` by id. Raises CorruptCell."""
+    """The sums of many cells, in order; of all functions, or those `wanted` by id. Raises `CorruptCell`."""
     return Unpacked(blobs).sums(wanted)
 
 
@@ -97,12 +97,12 @@ _MANY_HEAD = np.dtype(
         ("xe", "<f8"),
     ]
 )
-"""What stands before the functions of either kind."""
+"""The bytes before the functions, for either kind."""
 _SIZE = _MANY_HEAD.itemsize
 
 
 def decode_heads(blobs: Blobs) -> Sums:
-    """The sums of many open cells, in units and without functions. Raises CorruptCell."""
+    """The sums of many raw cells, in units and without functions. Raises `CorruptCell`."""
     if not blobs:
         return empty(0)
     length = np.fromiter(map(len, blobs), np.int64, len(blobs))
@@ -132,28 +132,28 @@ def decode_heads(blobs: Blobs) -> Sums:
 
 @dataclass(frozen=True, slots=True)
 class Amounts:
-    """What some cells have of functions, a few of which may stand there once for each visit; columns over them, cell by cell."""
+    """Amounts by function of some cells, in columns, cell by cell. A function may repeat, once per visit."""
 
     cell: Int64
-    """Of all cells, each that has some."""
+    """Indices of the cells with at least one function."""
     rows: Int64
-    """How many each of these has."""
+    """Rows of each of these cells."""
     divisor: Int64
-    """Units that 1 stands for below, in each of these."""
+    """Units that 1 stands for below, per cell."""
     function: Int64
     own: Int64
     total: Int64
 
 
 class Unpacked:
-    """The columns of many blobs, unpacked when they are first asked for and once only."""
+    """The columns of many blobs, unpacked at first use and cached."""
 
     def __init__(self, blobs: Blobs) -> None:
-        """Nothing is read yet."""
+        """Reads nothing yet."""
         self._blobs = blobs
 
     def of(self, cells: Int64) -> "Unpacked":
-        """Those of some cells, in this order: not unpacked yet."""
+        """The given cells, in the given order, not unpacked."""
         return Unpacked([self._blobs[cell] for cell in cells.tolist()])
 
     @property
@@ -163,25 +163,25 @@ class Unpacked:
 
     @property
     def rows(self) -> Int64:
-        """How many functions each cell has, or pairs of a function and a visit; told from the heads. Raises CorruptCell."""
+        """Functions of each cell, or its (function, visit) pairs, from the heads. Raises `CorruptCell`."""
         return np.array([head[2] for head in self._parted[0]], np.int64)
 
     @property
     def size(self) -> int:
-        """Bytes that `amounts` unpacks, most of which stay; told from the heads. Raises CorruptCell."""
+        """Bytes that `amounts` unpacks, most of which are retained; from the heads. Raises `CorruptCell`."""
         kinds, rows = np.array([head[1:3] for head in self._parted[0]], np.int64).reshape(-1, 2).T
         ones, many, lists = (rows[kinds == kind] for kind in (ONE, MANY, visit_list_codec.KIND))
         at_once = max(min(int(lists.sum()), _PAIRS_AT_ONCE), int(lists.max(initial=0)))
         return _ONE_BYTES * int(ones.sum()) + _MANY_BYTES * int(many.sum()) + _PAIR_BYTES * at_once
 
     def amounts(self) -> Iterator[Amounts]:
-        """What the cells have of all their functions, without the other sums, in no order; a part at a time. Raises CorruptCell."""
+        """Amounts of all functions without the other sums, in parts, unordered. Raises `CorruptCell`."""
         for cells, part in self._parts:
             for low, high, *columns in part.amounts():
                 yield Amounts(cells[low:high], part.rows[low:high], part.divisor[low:high], *columns)
 
     def sums(self, wanted: Bool | None = None) -> Sums:
-        """The sums in order; of all functions, or those `wanted` by id. Raises CorruptCell."""
+        """The sums in order; of all functions, or those `wanted` by id. Raises `CorruptCell`."""
         if not self._parts:
             return empty(0)
         joined = concatenated([part.sums(wanted) for _, part in self._parts])
@@ -195,7 +195,7 @@ class Unpacked:
 
     @cached_property
     def _parts(self) -> list[tuple[Int64, "_Ones | _Many | _Lists"]]:
-        """By kind, and which of all cells they are."""
+        """By kind: indices of the cells, and their columns."""
         heads, everything = self._parted
         kinds = np.array([head[1] for head in heads], np.int64)
         rows = np.array([head[2] for head in heads], np.int64)
@@ -214,7 +214,7 @@ class Unpacked:
 
 
 def parted(blobs: Blobs) -> tuple[list[tuple[int, ...]], list[memoryview]]:
-    """The heads of blobs (version, kind, rows, divisor), and what follows them. Raises CorruptCell."""
+    """The heads of blobs (version, kind, rows, divisor), and the bytes after them. Raises `CorruptCell`."""
     if blobs and min(map(len, blobs)) < HEAD.size:
         raise CorruptCell("moments without a head")
     heads = [HEAD.unpack_from(blob) for blob in blobs]
@@ -251,13 +251,13 @@ def _is_single(sums: Sums) -> Bool:
 
 
 def pack_functions(functions: Int64, own: Int64, rest: Int64, rows: Int64) -> list[bytes]:
-    """The functions of cells of one visit; `functions` are steps, `rows` says how many each cell has."""
+    """Pack the functions of cells of one visit; `functions` are steps, `rows` the functions of each cell."""
     parts = pack_jumps(functions, rows), pack_amounts(own, rest, rows)
     return [_TAG_APART + step + amount for step, amount in zip(*parts, strict=True)]
 
 
 def _unpack_functions(blobs: Sequence[memoryview], rows: Int64) -> Sequence[Int64]:
-    """Steps, self and the rest of cells of one visit, in either form and in order. Raises CorruptChunk."""
+    """Steps, self and total − self of cells of one visit, in either form, in order. Raises `CorruptChunk`."""
 
     def unpack_apart(of: Int64) -> list[Int64]:
         functions, behind = unpack_jumps([blobs[i][1:] for i in of.tolist()], rows[of])
@@ -283,20 +283,20 @@ def _scalars(sums: Sums, kind: int) -> list[bytes]:
 
 
 def _predictions(own: Int64, total: Int64) -> tuple[Float, ...]:
-    """What one visit's function has as Σy² and Σy⁴, for self and total."""
+    """Σy² and Σy⁴ of a function of one visit, for self and total."""
     o, t = own.astype(np.float64), total.astype(np.float64)
     oo, tt = o * o, t * t
     return oo, tt, oo * oo, tt * tt
 
 
 def _own_x(own: Int64, total: Int64, total_x: Float) -> Float:
-    """What one visit's function has as Σx·y for self."""
+    """Σx·y of a function of one visit, for self."""
     share = np.divide(own, total, out=np.zeros(len(own)), where=total > 0)
     return share * total_x
 
 
 def _implied(sums: Sums) -> list[Int64]:
-    """The six sums as integers; 0 where one visit implies them."""
+    """The six sums as integers; 0 where they follow from one visit."""
     at = np.flatnonzero(sums.row_visits == 1)
     own, total = sums.own[at], sums.total[at]
     own2, total2, own4, total4 = _predictions(own, total)
@@ -330,7 +330,7 @@ def _value(codes: Int64) -> Float:
 
 
 _LARGEST = 1e75
-"""Of a sum: its fourth power is a number too."""
+"""Limit of a sum, so that its fourth power is finite."""
 
 
 def _possible(*columns: Float) -> None:
@@ -346,7 +346,7 @@ def _total(own: Int64, rest: Int64) -> Int64:
 
 
 def _of_wanted(columns: Sequence[Int64], rows: Int64, wanted: Bool | None) -> tuple[Sequence[Int64], Int64]:
-    """The columns of those functions that are wanted, and how many each cell has; the first column has the functions."""
+    """The columns of the wanted functions, and rows of each cell; the first column has the functions."""
     if wanted is None:
         return columns, rows
     keep = among(columns[0], wanted)
@@ -397,13 +397,13 @@ class _Ones:
 
 @dataclass(frozen=True, slots=True)
 class _Many:
-    """Cells of several visits that keep their sums."""
+    """Cells of several visits, stored as sums."""
 
     heads: list[tuple[Any, ...]]
     rows: Int64
     divisor: Int64
     columns: tuple[Int64, ...]
-    """Functions, and the others as they are packed."""
+    """Functions, then the other columns as packed."""
 
     @classmethod
     def of(cls, bodies: Blobs, rows: Int64, divisor: Int64) -> "_Many":
@@ -439,13 +439,13 @@ class _Many:
 
 @dataclass(frozen=True, slots=True)
 class _Lists:
-    """Cells that keep their visits."""
+    """Cells that list their visits."""
 
     bodies: Blobs
     rows: Int64
     divisor: Int64
     kept: VisitLists | None
-    """Decoded; None: they are too many pairs to be held."""
+    """Decoded; None if there are too many pairs to retain."""
 
     @classmethod
     def of(cls, bodies: Blobs, rows: Int64, divisor: Int64) -> "_Lists":
@@ -465,7 +465,7 @@ class _Lists:
         )
 
     def _decoded(self) -> Iterator[VisitLists]:
-        """A part at a time: a pair of a byte or two takes two hundred while it is added up."""
+        """Decode in parts: a pair of a byte or two takes two hundred bytes while it is summed."""
         if self.kept is not None:
             yield self.kept
             return
@@ -474,7 +474,7 @@ class _Lists:
 
 
 def _portions(rows: Int64) -> Iterator[tuple[int, int, slice]]:
-    """Cells [low, high) of some `_PAIRS_AT_ONCE` rows together, or of a single one that has more, and their rows."""
+    """Cells [low, high) of some `_PAIRS_AT_ONCE` rows together, or of one larger cell, and the slice of their rows."""
     ends = np.cumsum(rows)
     bounds = [0, *(np.flatnonzero(np.diff(ends // _PAIRS_AT_ONCE)) + 1).tolist(), len(rows)]
     for low, high in itertools.pairwise(bounds):

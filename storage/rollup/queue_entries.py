@@ -1,4 +1,4 @@
-"""Visits and their facts out of the database: what the queue names, or what cells should already hold."""
+"""Read visits and their facts: those that queue entries name, or those that a day's cells should hold."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ from storage.rollup.cell_rows import Columns
 from storage.schema import capture_segment, chunk, profile, rollup_queue, rollup_retraction, visit
 
 MOST_FACTS = 5_000_000
-"""Facts merged in one go, if a single visit has no more: about 1 GB while it lasts."""
+"""Facts merged at once, unless a single visit has more: about 1 GB of memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +43,18 @@ class Entry:
     day: date
     visit_id: UUID
     sign: int
-    """+1: into the cells; -1: out of them."""
+    """+1: add to the cells; -1: subtract."""
     replaced: int | None
-    """Whose `rollup_retraction` rows are meant; None: the visit's profiles as they are now."""
+    """The entry whose `rollup_retraction` rows are read; None: the visit's current profiles."""
     entry_id: int | None = None
-    """In the queue; None: it is not from there."""
+    """Id in the queue; None: not a queue entry."""
 
 
 def take(connection: Connection, limit: int, *, only: int | None = None) -> list[Entry]:
-    """Take up to `limit` of the oldest entries off the queue; others pass by them until we commit.
+    """Delete up to `limit` of the oldest queue entries and return them; concurrent transactions skip their rows.
 
-    Fewer when their facts are many (`portions`). `only` names the one entry that is meant: without it
-    there is nothing to take, also when somebody else is at it.
+    Takes fewer if they have many facts (`portions`). `only` restricts this to one entry; the result is empty if that
+    entry is gone or locked by another writer.
     """
     c = rollup_queue.c
     oldest = select(c.entry_id, c.day, c.visit_id, c.sign).order_by(c.entry_id).limit(limit)
@@ -71,7 +71,7 @@ def take(connection: Connection, limit: int, *, only: int | None = None) -> list
 
 
 def portions(connection: Connection, entries: Sequence[Entry]) -> Iterator[list[Entry]]:
-    """The entries in their order, in parts of at most `MOST_FACTS`; one that has more is alone."""
+    """Split entries, in order, into parts of at most `MOST_FACTS` facts; a larger entry is a part by itself."""
     part: list[Entry] = []
     total = 0
     for entry, facts in zip(entries, _facts(connection, entries), strict=True):
@@ -85,7 +85,7 @@ def portions(connection: Connection, entries: Sequence[Entry]) -> Iterator[list[
 
 
 def _facts(connection: Connection, entries: Sequence[Entry]) -> list[int]:
-    """How many facts each brings."""
+    """Facts of each entry."""
     of_visit: dict[UUID, int] = {}
     of_entry: dict[int, int] = {}
     if stored := [entry for entry in entries if entry.replaced is None]:
@@ -104,10 +104,7 @@ def _facts(connection: Connection, entries: Sequence[Entry]) -> list[int]:
 
 
 def read_batch(connection: Connection, entries: Sequence[Entry]) -> Batch:
-    """The visits of the entries with all their facts.
-
-    Raises `CorruptChunk`.
-    """
+    """Read the visits of the entries with all their facts. Raises `CorruptChunk`."""
     parts = [*_stored(connection, entries), *_replaced(connection, entries)]
     columns = {
         name: np.concatenate([part[name] for part, _ in parts] or [_column([])])
@@ -129,7 +126,7 @@ def read_batch(connection: Connection, entries: Sequence[Entry]) -> Batch:
 
 
 def discard_replaced(connection: Connection, entries: Sequence[Entry]) -> None:
-    """Forget what entries replaced; they have been merged, or never will be."""
+    """Delete the replaced profiles of entries that were merged or dropped."""
     ids = [entry.replaced for entry in entries if entry.replaced is not None]
     if ids:
         connection.execute(delete(rollup_retraction).where(rollup_retraction.c.entry_id.in_(ids)))
@@ -139,7 +136,7 @@ _PROFILE = ("sample_type_id", "stacks", "application", "facts", "samples", "peri
 
 
 def _visits(connection: Connection, entries: Sequence[Entry]) -> Visits:
-    """The entries' visits, in their order."""
+    """The entries' visits, in order."""
     c = visit.c
     columns = (c.visit_id, c.campaign_id, c.stratum_id, c.hour, c.machine_id, c.utilisation)
     ids = [entry.visit_id for entry in entries]
@@ -160,7 +157,7 @@ def _column(values: list[int]) -> Int64:
 
 
 def _stored(connection: Connection, entries: Sequence[Entry]) -> list[tuple[Columns, list[memoryview]]]:
-    """The profiles of visits that are meant as they are now, a day at a time: only its partition is read."""
+    """Current profiles of visits, one statement per day: it reads only that day's partition."""
     parts = []
     for day in sorted({entry.day for entry in entries if entry.replaced is None}):
         numbers = [n for n, entry in enumerate(entries) if entry.replaced is None and entry.day == day]
@@ -181,7 +178,7 @@ def _stored(connection: Connection, entries: Sequence[Entry]) -> list[tuple[Colu
 
 
 def _replaced(connection: Connection, entries: Sequence[Entry]) -> list[tuple[Columns, list[memoryview]]]:
-    """The profiles that the entries' visits had before."""
+    """Replaced profiles of the entries' visits."""
     numbers = [n for n, entry in enumerate(entries) if entry.replaced is not None]
     if not numbers:
         return []
@@ -198,7 +195,7 @@ def _replaced(connection: Connection, entries: Sequence[Entry]) -> list[tuple[Co
 
 
 def _listed(ids: Sequence[object], kind: TypeEngine[Any]) -> TableValuedAlias:
-    """A table (id, n) of the ids and their numbers from 1."""
+    """A table (id, n) of the ids, numbered from 1."""
     return (
         func.unnest(cast(ids, ARRAY(kind)))
         .table_valued(column("id", kind), with_ordinality="n")
@@ -207,7 +204,7 @@ def _listed(ids: Sequence[object], kind: TypeEngine[Any]) -> TableValuedAlias:
 
 
 def _number(wanted: TableValuedAlias) -> ColumnElement[int]:
-    return type_coerce(wanted.c.n, BigInteger).label("n")  # the ordinality itself has no type
+    return type_coerce(wanted.c.n, BigInteger).label("n")  # WITH ORDINALITY's column has no type
 
 
 def _read(

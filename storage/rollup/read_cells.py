@@ -1,8 +1,7 @@
-"""Cells for answers: decoded, as columns. `connection` is a snapshot (REPEATABLE READ) of the caller's.
+"""Read cells for queries, decoded into columns. `connection` is a REPEATABLE READ snapshot of the caller.
 
-Weights belong to (stratum, day, utilisation class), and a raw cell has one of each; so an answer weighs
-cells as it weighs visits. What is still in `rollup_queue` is not in any cell: the caller adds those visits
-from their chunks, and takes out what waits in `rollup_retraction`.
+Weights belong to (stratum, day, utilisation class), and a raw cell has one of each, so a query weights cells as it
+weights visits. Visits that are still in `rollup_queue` are in no cell; the caller adds them.
 """
 
 from collections.abc import Sequence
@@ -45,21 +44,21 @@ from storage.snapshots.snapshot_cache import cached_per_snapshot
 
 _CLASSES = (-1, 0, 1, 2, 3)
 _FACT_BYTES = 48
-"""Of a pair of a cell while an answer adds it up."""
+"""Memory per pair of a cell while a query adds it up."""
 
 
 class Functions(Enum):
-    """What moments say of functions, besides what is true of each cell as a whole."""
+    """How much of the moments by function to read, besides the sums of each cell as a whole."""
 
     READ = auto()
     LATER = auto()
-    """Nothing until `of_functions` is asked for some: a table shows a hundred of tens of thousands."""
+    """None until `of_functions` selects some: a table shows a hundred of tens of thousands."""
     NONE = auto()
 
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """Columns over raw cells, those of hours before those of days, and over their facts cell by cell."""
+    """Columns over raw cells, hours before days, and over their facts cell by cell."""
 
     stratum: Int64
     utilisation_class: Int64
@@ -76,21 +75,21 @@ class Cells:
     total: Int64
     """Units."""
     facts: Int64
-    """Pairs of each cell in `stack` and `units`; 0 for all when they were not asked for."""
+    """Pairs of each cell in `stack` and `units`; 0 for all if facts were not read."""
     stack: Int64
     units: Int64
     moments: Sums | None
-    """In units; None when not asked for."""
+    """In units; None if not read."""
     unpacked: moments_codec.Unpacked
-    """What `of_functions` is taken of."""
+    """The encoded moments, from which `of_functions` decodes."""
     version: Int64
-    """Of each cell's row: another number whenever that is written anew; 0 where it was not asked for."""
+    """Version of each cell's row, which changes with every write; 0 if not read."""
 
     def __len__(self) -> int:
         return len(self.stratum)
 
     def of_functions(self, wanted: Bool) -> Sums:
-        """The moments with the functions that are `wanted` by id. Raises `CorruptCell`."""
+        """The moments of the functions that are `wanted` by id. Raises `CorruptCell`."""
         return self.unpacked.sums(wanted).in_units()
 
     @property
@@ -106,7 +105,7 @@ class Cells:
 
 @dataclass(frozen=True, slots=True)
 class WeightedCells:
-    """Columns over cells of many days, and over their facts cell by cell."""
+    """Columns over cells of buckets of many days, and over their facts cell by cell."""
 
     level: Int64
     bucket: Int64
@@ -118,24 +117,24 @@ class WeightedCells:
     total: Int64
     """Observed units."""
     weighted_total: Float
-    """The fleet's."""
+    """Estimated units of the fleet."""
     facts: Int64
     stack: Int64
     units: Int64
-    """Observed."""
+    """Observed units."""
     weighted: Float
-    """The fleet's."""
+    """Estimated units of the fleet."""
     moments: Parts | None
     unpacked: WeightedMoments
-    """What `of_functions` is taken of."""
+    """The encoded moments, from which `of_functions` decodes."""
     version: Int64
-    """As that of `Cells`."""
+    """As in `Cells`."""
 
     def __len__(self) -> int:
         return len(self.level)
 
     def of_functions(self, wanted: Bool) -> Parts:
-        """The moments with the functions that are `wanted` by id. Raises `CorruptCell`."""
+        """The moments of the functions that are `wanted` by id. Raises `CorruptCell`."""
         return self.unpacked.parts(wanted)
 
     @property
@@ -146,7 +145,7 @@ class WeightedCells:
 
 @dataclass(frozen=True, slots=True)
 class Exposure:
-    """What the cells of these hours were observed in, summed by stratum, day and class."""
+    """Visits and observed time behind the cells of some hours, summed by stratum, day and class."""
 
     stratum: Int64
     day: Int64
@@ -154,7 +153,7 @@ class Exposure:
     utilisation_class: Int64
     """-1…3."""
     visits: Int64
-    """Merged into cells, those without any sample too."""
+    """Visits merged into cells, including those without samples."""
     seconds: Float
 
 
@@ -170,10 +169,10 @@ def read_cells(
     versions: bool = False,
     limit: int = MAX_BYTES,
 ) -> Cells:
-    """The raw cells of `cover.hours` and `cover.days`, whose `k1` is among these (None: any).
+    """Read the raw cells of `cover.hours` and `cover.days` whose `k1` is in the given list (None: any).
 
-    Without `facts` or `moments` those blobs are not read at all. Raises `CorruptCell`, and `TooMuch` past
-    `limit` bytes.
+    Without `facts` or `moments` the respective blobs are not read. Raises `CorruptCell`, and `TooMuch` beyond `limit`
+    bytes.
     """
     statement = _raw(
         facts=facts,
@@ -204,7 +203,7 @@ def read_cells(
         sums = moments_codec.decode(blobs).in_units() if read else moments_codec.decode_heads(blobs)
     arguments: list[Any] = [*(columns[name] for name in _RAW), columns["facts"], stack, units, sums]
     arguments += [moments_codec.Unpacked(blobs), columns["version"]]
-    return Cells(*arguments)  # in the order of its fields
+    return Cells(*arguments)  # in the order of the fields
 
 
 def read_weighted(
@@ -220,9 +219,9 @@ def read_weighted(
     versions: bool = False,
     limit: int = MAX_BYTES,
 ) -> WeightedCells:
-    """The cells of `cover.weighted`; parameters and errors are those of `read_cells`.
+    """Read the cells of `cover.weighted`; parameters and errors are those of `read_cells`.
 
-    Without `estimates` what facts stand for in the fleet is not read: it is 0 for all.
+    Without `estimates` the fleet estimates of facts are not read and are 0 for all.
     """
     statement = _merged(
         facts=facts,
@@ -259,7 +258,7 @@ def read_weighted(
 
 
 def read_exposure(connection: Connection, source: Source, first_hour: int, end_hour: int) -> Exposure:
-    """The exposure behind the raw cells of the hours [first, end), whatever the cube."""
+    """The exposure behind the raw cells of the hours [first, end); it is the same for all cubes."""
     of = source.campaign_id, source.sample_type_id, source.stacks
     return _read_exposure(connection, of, first_hour, end_hour)
 
@@ -287,7 +286,7 @@ _RAW = ["stratum_id", *(field.name for field in fields(Cells)[1:10])]
 _WEIGHTED = [field.name for field in fields(WeightedCells)[:9]]
 
 
-# What is asked with every question is made once, and executed with parameters: to make it anew takes as long as to execute it.
+# Statements of every query are built once and executed with parameters: building one takes as long as executing it.
 _STRATA = select(stratum.c.stratum_id)
 _EXPOSURE = (
     select(
@@ -303,7 +302,7 @@ _EXPOSURE = (
         exposure.c.stacks == bindparam("stacks"),
         exposure.c.hour >= bindparam("first"),
         exposure.c.hour < bindparam("end"),
-        # Hours of days: the index of the table is by day.
+        # The days of the hours, because the table's index is by day.
         exposure.c.day >= bindparam("first_day"),
         exposure.c.day <= bindparam("last_day"),
     )
@@ -314,13 +313,13 @@ _EXPOSURE = (
 
 @cache
 def _raw(*, facts: bool, moments: Functions | None, versions: bool, k1: bool) -> Select[Any]:
-    """Cells of a level and of buckets; `k1`: of those alone that are given."""
+    """Cells of one level and some buckets; `k1`: restricted to the given keys."""
     version = [_version(rollup)] if versions else []
     named = [rollup.c.facts, rollup.c.data] if facts else []
     names = [] if moments is None else [_moments(rollup.c.moments, functions=moments)]
     statement = select(*(rollup.c[name] for name in _RAW), *version, *named, *names)
-    # Every column of the primary key gets a list of values: the index is then descended into for
-    # each combination instead of being read from end to end.
+    # Every column of the primary key gets a list of values: PostgreSQL then descends the index for each combination and
+    # does not scan it from end to end.
     return _chosen(statement, rollup, k1=k1).where(
         among_given(rollup.c.stratum_id, "strata"), rollup.c.utilisation_class.in_(_CLASSES)
     )
@@ -330,7 +329,7 @@ def _raw(*, facts: bool, moments: Functions | None, versions: bool, k1: bool) ->
 def _merged(
     *, facts: bool, estimates: bool, moments: Functions | None, versions: bool, k1: bool
 ) -> Select[Any]:
-    """As `_raw`, of cells of many days."""
+    """The same for weighted cells of many days."""
     version = [_version(rollup_long)] if versions else []
     named = [rollup_long.c.facts, rollup_long.c.data] if facts else []
     if facts and estimates:
@@ -341,7 +340,7 @@ def _merged(
 
 
 def _chosen(statement: Select[Any], table: Table, *, k1: bool) -> Select[Any]:
-    """With the conditions that `_given` has the values of, and those of a level and its buckets."""
+    """Add conditions on a level and its buckets, and those whose values come from `_given`."""
     statement = statement.where(
         table.c.cube == bindparam("cube"),
         table.c.campaign_id == bindparam("campaign"),
@@ -364,12 +363,15 @@ def _given(source: Source, k1: Sequence[int] | None) -> dict[str, Any]:
 
 
 def _version(table: Table) -> ColumnElement[int]:
-    """The transaction that wrote a row. A row is written once in a transaction, so key and version are one content."""
+    """The transaction that wrote a row, as its version.
+
+    A row is written once per transaction, so key and version identify its content.
+    """
     return cast(cast(literal_column(f"{table.name}.xmin"), Text), BigInteger).label("version")
 
 
 def _moments(column: Column[Any], *, functions: Functions) -> ColumnElement[bytes]:
-    """The blobs, or of each only the part before its functions: the rest is then never fetched."""
+    """The blobs, or only the part before the functions: then the rest is never fetched."""
     if functions is not Functions.NONE:
         return column
     return func.substring(column, 1, moments_codec.HEAD_BYTES, type_=LargeBinary).label("moments")

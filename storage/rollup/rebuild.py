@@ -1,8 +1,7 @@
-"""Making a day's cells again from its chunks, when something is suspected wrong with them.
+"""Rebuild a day's cells from its chunks when they are suspected to be wrong.
 
-What comes out is what incremental rolling gives, because both follow from the same facts: visits without
-a waiting +1 are in the cells as they are now, those with a waiting −1 as they were before. The queue is
-left alone.
+The result equals that of incremental merging, because both derive from the same facts: visits without a waiting +1
+enter with their current profiles, visits with a waiting −1 with their replaced ones. The queue is unchanged.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,7 +31,7 @@ _BY_APPLICATION = [cube for cube in CUBES if "application" in cube.keys]
 
 @dataclass(frozen=True, slots=True)
 class Rebuilt:
-    """What a day's cells were made of."""
+    """What a day's cells were built from."""
 
     visits: int
     facts: int
@@ -45,19 +44,19 @@ def rebuild(
     *,
     stack_functions: StackFunctions | None = None,
 ) -> Rebuilt:
-    """Make all cells of its hours, and of the day if it has a daily rollup, again, and the exposure behind them; in one transaction.
+    """Rebuild a day's hour cells, its day cells if it has a daily rollup, and its exposure, in one transaction.
 
-    Hours whose cells were dropped as old stay without.
-
-    With an application (`dim_value` id) only the cells it is a key of; the event's, which hold all
-    applications, and the exposure stay. Rollers of the day wait meanwhile. Raises `DayGone` when the
-    day's facts were dropped, `CorruptChunk` when one of them is damaged.
+    Hour cells that retention has dropped are not rebuilt. With an application (`dim_value` id), only cells with that
+    key are rebuilt; the event's cells, which hold all applications, and the exposure are unchanged. Writers of the day
+    wait meanwhile. Raises `DayGone` if the day's facts were dropped, `CorruptChunk` if one is damaged.
     """
     functions = stack_functions or StackFunctions()
     number = day_number(day)
     facts = visits = 0
     with locked_snapshot(engine, [number]) as connection:
-        partitions.keep(connection)  # or cells of a day that goes meanwhile would be made of nothing
+        partitions.keep(
+            connection
+        )  # else the day could be dropped meanwhile and its cells rebuilt from nothing
         if day not in partitions.existing(connection):
             raise DayGone(f"The facts of {day} are not kept any more.")
         with_daily_rollup = rollup_days.with_daily_rollup(connection, [number])
@@ -79,17 +78,17 @@ def rebuild(
 
 
 def application_id(engine: Engine, name: str) -> int:
-    """The id that `rebuild` takes. Raises `UnknownApplication`."""
+    """The `dim_value` id for `rebuild`. Raises `UnknownApplication`."""
     found = select(dim_value.c.value_id).where(dim_value.c.dim == "application", dim_value.c.value == name)
     with engine.connect() as connection:
         id_ = connection.scalar(found)
     if id_ is None:
-        raise UnknownApplication(f"Nobody has sampled an application {name!r}.")
+        raise UnknownApplication(f"Unknown application {name!r}.")
     return int(id_)
 
 
 def _of_application(gains: Gains, application: int) -> Gains:
-    """Its cells; the visits' other applications were read too, as moments hold products with the whole event."""
+    """The cells of one application. All applications are read, because moments hold products with the whole event."""
     cube, k1 = (gains.key[:, KEY.index(name)] for name in ("cube", "k1"))
     return gains.of(np.flatnonzero(np.isin(cube, [c.id for c in _BY_APPLICATION]) & (k1 == application)))
 

@@ -1,7 +1,7 @@
-"""Which days have cells, and whether they have daily rollups (table `rollup_day`).
+"""Table `rollup_day`: which days have cells, and which of them have daily rollups.
 
-A day's first merging opens it: its facts are in cells of hours. Once it is over it has a daily rollup (`fold`), and
-has cells of the whole day beside them. Only who holds a day's lock (`locks`) changes its row.
+The first merge of a day inserts its row; its facts are then in hour cells only. Once the day is over, its daily rollup
+(`daily`) adds day cells. Only the holder of a day's lock (`day_locks`) changes its row.
 """
 
 from collections.abc import Collection
@@ -14,7 +14,7 @@ from storage.schema import rollup_day
 
 
 def with_daily_rollup(connection: Connection, days: Collection[int]) -> frozenset[int]:
-    """Those of the days (since 1970) that have cells of the whole day."""
+    """The given days (since 1970) that have day cells."""
     c = rollup_day.c
     wanted = [day_of(day) for day in days]
     found = connection.scalars(select(c.day).where(c.day.in_(wanted), c.rolled_up_at.is_not(None)))
@@ -22,13 +22,16 @@ def with_daily_rollup(connection: Connection, days: Collection[int]) -> frozense
 
 
 def without_daily_rollup(connection: Connection) -> frozenset[int]:
-    """All days whose facts are in cells of hours alone."""
+    """All days whose facts are in hour cells only."""
     found = connection.scalars(select(rollup_day.c.day).where(rollup_day.c.rolled_up_at.is_(None)))
     return frozenset(map(day_number, found))
 
 
 def change(connection: Connection, days: Collection[int]) -> None:
-    """Say that the cells of these days are written; a new one is without a daily rollup. No bucket with one of them is used from now on."""
+    """Record that cells of these days are written, and insert missing days.
+
+    This outdates every bucket that contains one of the days.
+    """
     rows = [{"day": day_of(day)} for day in sorted(days)]
     if rows:
         statement = insert(rollup_day).values(rows)
@@ -37,12 +40,12 @@ def change(connection: Connection, days: Collection[int]) -> None:
 
 
 def set_rolled_up(connection: Connection, day: int) -> None:
-    """Say that the cells of the whole day are there."""
+    """Record that the day cells are written."""
     connection.execute(
         update(rollup_day).where(rollup_day.c.day == day_of(day)).values(rolled_up_at=func.now())
     )
 
 
 def forget(connection: Connection, before: int) -> int:
-    """Forget the days before this one, whose cells are gone; the number of them."""
+    """Delete the rows of days before `before`, whose cells are gone; return their number."""
     return connection.execute(delete(rollup_day).where(rollup_day.c.day < day_of(before))).rowcount

@@ -1,11 +1,10 @@
-"""Which functions each stack has: a cache of the process that merges, since every fact needs it.
+"""The functions of each stack: a cache in the merging process, because every fact needs them.
 
-A stack never changes and its id is never given out again, so what was read once stays right.
-
-Stacks lie in the dictionary in blocks of up to 256 neighbours, and to read one is to unpack its block. A
-batch of a hundred visits meets a few rare stacks of nearly every block: with room for a quarter of five
-million stacks nearly the whole dictionary was unpacked for every batch, 5 to 7 s of CPU. So whole blocks are
-kept as long as there is room; when there is none, stacks that no visit brought go first.
+A stack never changes and its id is never reused, so a cached entry stays valid. The dictionary stores stacks in blocks
+of up to 256 neighbours, and reading one stack unpacks its block. A batch of a hundred visits has a few rare stacks of
+nearly every block: when the cache held a quarter of five million stacks, nearly the whole dictionary was unpacked for
+every batch, 5 to 7 s of CPU. So whole blocks are cached while there is room. When the cache is full, stacks that no
+visit contained are evicted first.
 """
 
 from typing import Any, Final, TypeVar
@@ -23,22 +22,24 @@ Int32 = npt.NDArray[np.int32]
 _T = TypeVar("_T", bound=np.generic)
 
 STACK_BYTES: Final = 512 << 20
-"""Of memory for what is held: six million stacks, of 18 functions each."""
+"""Memory of the cache: six million stacks of 18 functions each."""
 _OF_STACK: Final = 8 + 2 + 2 + 1
 _OF_FUNCTION: Final = 4
 _BLOCKS = 1024
-"""Read at a time: some 200 MB while they are unpacked."""
+"""Blocks read at a time: some 200 MB while they are unpacked."""
 _PART = 1 << 14
-"""Stacks that are moved at a time: 8 MB beside what is held."""
+"""Stacks moved at a time: 8 MB of additional memory."""
 
 
 class StackFunctions:
     """The distinct functions of stacks, as one array with a slice for each stack."""
 
     def __init__(self, size: int = STACK_BYTES) -> None:
-        """Beyond `size` bytes all is forgotten that no call asked for since the last time, or but the one at hand.
+        """`size` is the limit in bytes.
 
-        What the call at hand asks for is held whatever it takes, and 4 bytes come on top for each id up to the largest.
+        Above it, all stacks are evicted that were not requested since the last eviction. If that is not enough, all are
+        evicted but those of the current request, which is cached whatever its size. Each id up to the largest takes 4
+        more bytes.
         """
         self._size = size
         self._slot = np.full(1, -1, np.int32)  # by stack id
@@ -46,30 +47,31 @@ class StackFunctions:
         self._length = np.zeros(0, np.uint16)
         self._leaf_at = np.zeros(0, np.uint16)
         self._asked = np.zeros(0, np.bool_)
-        # All the room at once: pages that nobody writes to are no memory, and an array that grows is there twice.
+        # Reserved at full size: untouched pages take no memory, whereas a growing array exists twice while it is
+        # copied.
         self._function = np.empty(size // _OF_FUNCTION, np.int32)
         self._stacks = self._functions = 0
 
     @property
     def nbytes(self) -> int:
-        """Memory of what is held."""
+        """Memory of the cached stacks."""
         return _bytes(self._stacks, self._functions)
 
     def load(self, connection: Connection, stacks: Int64) -> None:
-        """Have these (distinct) stacks ready for the calls below."""
+        """Load these distinct stacks for the calls below."""
         missing = np.sort(self._missing(stacks))
         blocks = np.unique(missing // SPAN)
         for low in range(0, len(blocks), _BLOCKS):
             some = blocks[low : low + _BLOCKS]
             first, end = np.searchsorted(missing, (some[0] * SPAN, (some[-1] + 1) * SPAN))
             self._read(connection, some, missing[first:end], stacks)
-        # A stack that the dictionary has lost has no functions; asking again would not bring it back.
+        # A stack missing from the dictionary gets no functions; another read would not find it either.
         lost = self._missing(missing)
         self._add(lost, np.zeros(0, np.int32), np.zeros(len(lost), np.int64))
         self._asked[self._slot[stacks]] = True
 
     def _read(self, connection: Connection, blocks: Int64, missing: Int64, stacks: Int64) -> None:
-        """Hold the missing stacks of these blocks, and their neighbours if there is room."""
+        """Cache the missing stacks of these blocks, and their neighbours if there is room."""
         near = runs(blocks * SPAN, np.full(len(blocks), SPAN))
         ids, frames, lengths = read_stacks(connection, self._missing(near), limit=MAX_BYTES)
         if self.nbytes + _bytes(len(ids), len(frames)) > self._size:
@@ -80,7 +82,7 @@ class StackFunctions:
         self._add(ids, frames, lengths)
 
     def _forget(self, stacks: Int64) -> None:
-        """Make room: what was asked for since the last time stays if it fills less than half, these stacks anyway."""
+        """Evict: stacks requested since the last eviction stay if they fill less than half; `stacks` always stay."""
         inside = self._slot[stacks[stacks < len(self._slot)]]
         kept = np.zeros(self._stacks, np.bool_)
         kept[inside[inside >= 0]] = True
@@ -91,8 +93,8 @@ class StackFunctions:
         self._close_up(kept)
 
     def _close_up(self, kept: npt.NDArray[np.bool_]) -> None:
-        """Let go of all but these slots; in place and a part at a time, for there is little room beside a full cache."""
-        place = np.empty(self._stacks + 1, np.int32)  # by old slot; the last stands for the slot -1
+        """Evict all other slots, in place and in parts, because a full cache leaves little memory."""
+        place = np.empty(self._stacks + 1, np.int32)  # by old slot; the last entry is for slot -1
         np.cumsum(kept, dtype=np.int32, out=place[:-1])
         place -= 1
         place[:-1][~kept] = -1
@@ -102,7 +104,7 @@ class StackFunctions:
             self._slot[part] = place[self._slot[part]]
         stacks = functions = 0
         for low in range(0, self._stacks, _PART):
-            # Slices stand in the order of slots, so what moves never overtakes what is to be moved.
+            # Slices are in slot order, so a moved slice never overwrites one that is still to be moved.
             old = low + np.flatnonzero(kept[low : low + _PART])
             first, length = self.slices(old)
             function = self._function[runs(first, length)]
@@ -117,20 +119,20 @@ class StackFunctions:
         self._stacks, self._functions = stacks, functions
         if len(self._function) > (
             room := max(self._size // _OF_FUNCTION, functions)
-        ):  # it was too much for once
+        ):  # a single request exceeded the size
             held, self._function = self._function[:functions], np.empty(room, np.int32)
             self._function[:functions] = held
 
     def slots(self, stacks: Int64) -> Int64:
-        """Places of loaded stacks, for the calls below."""
+        """Slots of loaded stacks, for the calls below."""
         return self._slot[stacks].astype(np.int64)
 
     def leaf_at(self, slots: Int64) -> Int64:
-        """Where in its slice of `functions` each stack's innermost one is; 0 for one without any."""
+        """Index of each stack's leaf function in its slice of `functions`; 0 for a stack without functions."""
         return self._leaf_at[slots].astype(np.int64)
 
     def slices(self, slots: Int64) -> tuple[Int64, Int64]:
-        """Where in `functions` each stack's begin, and how many they are: each function once."""
+        """Start and length of each stack's slice of `functions`; each function occurs once."""
         return self._first[slots], self._length[slots].astype(np.int64)
 
     @property
@@ -160,7 +162,7 @@ class StackFunctions:
         self._append(ids, (once & ((1 << bits) - 1)).astype(np.int32), np.diff(bounds), leaf_at)
 
     def _append(self, ids: Int64, function: Int32, length: Int64, leaf_at: npt.NDArray[np.integer]) -> None:
-        """Hold stacks whose functions, each once, stand one stack after the other."""
+        """Cache stacks; `function` holds their distinct functions, one stack after the other."""
         if not len(ids):
             return
         self._first = _appended(self._first, self._stacks, self._functions + np.cumsum(length) - length)
@@ -182,7 +184,7 @@ def _bytes(stacks: int, functions: int) -> int:
 
 
 def _appended(held: npt.NDArray[_T], used: int, more: npt.NDArray[Any]) -> npt.NDArray[_T]:
-    """The array with `more` behind its first `used` elements; grows by half at least."""
+    """The array with `more` after its first `used` elements; grows by at least half."""
     need = used + len(more)
     if need > len(held):
         grown = np.zeros(max(need, len(held) * 3 // 2), held.dtype)

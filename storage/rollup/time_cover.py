@@ -1,4 +1,4 @@
-"""Which cells make up a range of time: as few as there can be, each hour in exactly one of them."""
+"""Cover a range of time with as few cells as possible, each hour by exactly one."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
@@ -25,31 +25,32 @@ Bucket = tuple[int, int]
 
 
 class Built(NamedTuple):
-    """What is known of a bucket without reading it."""
+    """What `rollup_long_built` records about a bucket."""
 
     made_of: int
-    """Fingerprint (`made_of`) of its days when it was made."""
+    """Fingerprint (`input_fingerprint`) of its inputs when it was built."""
     merged: bool
-    """It is written; else there are too many rows in it."""
+    """Whether it is written; otherwise it would have had too many rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What there is of the cells of a campaign's event, at the moment of a snapshot."""
+    """Which cells exist for a campaign's event, as of one snapshot."""
 
     built: Mapping[tuple[int, bool], Mapping[Bucket, Built]] = field(default_factory=dict)
     """By cube id and depth."""
     waiting: frozenset[int] = frozenset()
-    """Days with entries in the queue: their visits change the weights, so no bucket with them is taken."""
+    """Days with queue entries: their visits change the weights, so no bucket with such a day is used."""
     hours_from: int = 0
-    """The first hour whose cells are surely kept; of earlier days only those that are without a daily rollup have any."""
+    """The first hour from which hour cells certainly exist; earlier days have hour cells only if they have no daily
+    rollup."""
     without_daily_rollup: frozenset[int] = frozenset()
-    """Days that have no cells but those of their hours."""
+    """Days that have hour cells only."""
     changes: Mapping[int, int] = field(default_factory=dict)
     """How often the cells of each day were written."""
 
     def candidates(self, source: Source, first: int, end: int) -> dict[Bucket, int]:
-        """The written buckets within the hours [first, end) of whose days nothing waits, and what they were made of."""
+        """The written buckets within the hours [first, end) without waiting visits, and their fingerprints."""
         built = self.built.get((source.cube.id, source.stacks), {})
         return {
             of: one.made_of for of, one in built.items() if one.merged and self._is_within(of, first, end)
@@ -63,17 +64,17 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Cover:
-    """Disjoint parts of a range; what cells cannot tell is the rest."""
+    """Disjoint parts of a range; `rest` is not covered by cells."""
 
     hours: tuple[int, ...] = ()
     days: tuple[int, ...] = ()
     weighted: tuple[Bucket, ...] = ()
     """(level, bucket), ascending in time."""
     rest: tuple[tuple[int, int], ...] = ()
-    """Ranges of hours [first, end) of which there are no cells: to be read from the chunks."""
+    """Ranges of hours [first, end) without cells, to be read from chunks."""
 
     def in_buckets(self, usable: Collection[Bucket]) -> "Cover":
-        """The same with as many days as possible in these buckets, and no others."""
+        """Cover as many days as possible with these buckets, and use no other buckets."""
         days = {*self.days, *(day for of in self.weighted for day in days_of(of))}
         largest_first = sorted((of for of in usable if days.issuperset(days_of(of))), reverse=True)
         chosen = []
@@ -101,7 +102,7 @@ def read_state(
     end: int,
     hours_from: int = 0,
 ) -> State:
-    """The state of the hours [first, end) by a snapshot; `hours_from` is for the caller to know from what it keeps."""
+    """Read the state of the hours [first, end) in a snapshot; the caller sets `hours_from` from its retention."""
     built: dict[tuple[int, bool], dict[Bucket, Built]] = defaultdict(dict)
     waiting, without_daily_rollup, changes = set(), set(), {}
     given = {
@@ -123,8 +124,9 @@ def read_state(
 
 
 _WAITING, _DAY = -1, 0
-"""In place of a cube's id: days with entries in the queue, and days with cells, which is so if they are without a daily rollup."""
-# One statement: on a busy machine each costs milliseconds of waiting for its turn.
+"""Values of `kind` in place of a cube's id: days with queue entries, and days with cells. For the latter the flag means
+that the day has no daily rollup."""
+# One statement: on a busy machine each statement waits milliseconds to be scheduled.
 _STATE = union_all(
     select(
         rollup_long_built.c.cube.label("kind"),
@@ -162,10 +164,10 @@ _STATE = union_all(
 
 
 def cover(state: State, first: int, end: int) -> Cover:
-    """The hours [first, end) since 1970 UTC as days and hours.
+    """Cover the hours [first, end) since 1970 UTC with days and hours.
 
-    Whole days are days, or their hours while they are without a daily rollup; of a day asked for in part its hours are taken where they
-    are kept.
+    A whole day is covered by its day cells, or by its hours if it has no daily rollup. A partial day is covered by its
+    hours where these are kept.
     """
     first_day, end_day = -(-first // HOURS_A_DAY), end // HOURS_A_DAY
     if first_day >= end_day:  # no whole day
@@ -176,7 +178,7 @@ def cover(state: State, first: int, end: int) -> Cover:
 
 
 def cover_by_hour(state: State, first: int, end: int) -> Cover:
-    """The hours [first, end) since 1970 UTC, each in its own cells; those that are not surely kept are the rest."""
+    """Cover each of the hours [first, end) since 1970 UTC with its cells; the rest are hours that may be dropped."""
     return _part_days(state, [(first, end)], ())
 
 

@@ -1,19 +1,20 @@
-"""The blob of a cell that keeps its visits (`rollup.moments`, kind 3; the others: `moments_codec`).
+"""The blob of a cell that lists its visits (`rollup.moments`, kind 3; for the others see `moments_codec`).
 
-    body = what a cell of several visits begins with: visits u32, machine bits i64, Σx, Σx², Σx⁴, Σx·X f64
+    body = head of a cell of several visits: visits u32, machine bits i64, Σx, Σx², Σx⁴, Σx·X f64
          · length u32 · packed columns of the visits: machine's bit, x, X − x
          · the pairs of a function and a visit
 
-The sums in front are for readers that want nothing else (`moments_codec.decode_heads`); they follow from the visits. Pairs are
+The sums in the head are for readers that need nothing else (`moments_codec.decode_heads`); they follow from the visits.
+Pairs have one of two forms:
 
     3 (1 byte) · functions u32 · bytes of the steps u32, and of the bits · function steps less 1, packed
-         · for each function one bit a visit, set if it has it, in as many whole bytes as that takes; packed
+         · for each function one bit per visit, set if the visit has it, in whole bytes; packed
          · self and total − self of the pairs, as amounts (storage/blobs/small_numbers.py)
-    1 or 2: packed columns of the pairs: function step (0: the same one), visit, self, total − self
+    1 or 2: packed columns of the pairs: function step (0: the previous function), visit, self, total − self
 
-Bits take less than steps of 0 and numbers of visits as long as a function has one visit in ten or so; the first form
-takes a fifth less than the second all in all. Cells whose functions have few of many visits are written in the second, as
-all were once.
+Bits take less than steps of 0 and visit numbers while a function is in at least about one visit in ten; overall the
+first form takes a fifth less than the second. Cells whose functions are in few of many visits are written in the second
+form, as are all older cells.
 """
 
 import struct
@@ -33,18 +34,18 @@ from storage.rollup.visit_lists import MOST_VISITS, VisitLists
 KIND = 3
 _CELL = struct.Struct("<IqddddI")
 LARGEST = 1 << 51
-"""Of what a visit has: its fourth power, and that of a sum over all visits there are, is far from any limit."""
+"""Limit of a visit's amount: its fourth power, summed over all possible visits, is far below any overflow."""
 _BITS = 3
 _PAIRS = struct.Struct("<BIII")
 _BITS_A_PAIR = 16
-"""At most, of those that are written and read: what they are unpacked to is no more than the pairs are."""
+"""Maximum number of bits per pair that are written and read, so that unpacked bits take no more than the pairs."""
 _BEYOND = 1 << 31
-"""Function ids are below."""
+"""Upper bound of function ids, exclusive."""
 Blobs = Sequence[bytes | memoryview]
 
 
 def check(lists: VisitLists) -> None:
-    """Raises `CorruptCell` for what `decode` refuses, so that it is kept out of a cell."""
+    """Raise `CorruptCell` for visits that `decode` would reject, so that they are not written to a cell."""
     if (lists.own < 0).any() or (lists.own > lists.total).any():
         raise CorruptCell("a visit with an impossible amount")
     _check_visits(lists)
@@ -59,13 +60,13 @@ def _check_visits(lists: VisitLists) -> None:
 
 
 def _check_number(visits: Int64) -> None:
-    """Of each cell's visits; what is unpacked of a cell is bounded by it."""
+    """Check the visits of each cell, which bound what a cell is unpacked to."""
     if ((visits < 1) | (visits > MOST_VISITS)).any():
         raise CorruptCell("a cell of no visits, or of more than are kept")
 
 
 def encode(lists: VisitLists) -> list[bytes]:
-    """One body for each cell, none without a visit. Raises `CorruptCell` for what `decode` refuses."""
+    """Encode one body per cell; each cell has at least one visit. Raises `CorruptCell` for what `decode` rejects."""
     check(lists)
     if not len(lists):
         return []
@@ -85,7 +86,7 @@ def encode(lists: VisitLists) -> list[bytes]:
 
 
 def decode(bodies: Blobs, pairs: Int64, divisor: Int64) -> VisitLists:
-    """The visits of many cells, in order. Raises CorruptCell."""
+    """The visits of many cells, in order. Raises `CorruptCell`."""
     try:
         heads = [_CELL.unpack_from(body) for body in bodies]
         visits = np.array([head[0] for head in heads], np.int64)
@@ -115,7 +116,7 @@ def decode(bodies: Blobs, pairs: Int64, divisor: Int64) -> VisitLists:
         own,
         own + more,
     )
-    _check_visits(lists)  # no amount is below 0: self is no more than total
+    _check_visits(lists)  # no amount is negative, so self is at most total
     return lists
 
 
@@ -137,11 +138,11 @@ class Pairs(NamedTuple):
     """Counted over all cells."""
     own: Int64
     more: Int64
-    """What total is more than self."""
+    """Total minus self."""
 
 
 def pack_pairs(pairs: Pairs, rows: Int64, visits: Int64) -> list[bytes]:
-    """The pairs of each cell, in the form that suits it; `rows` says how many pairs each has, and `visits` of how many."""
+    """Encode the pairs of each cell in the smaller form; `rows` and `visits` are the pairs and visits of each cell."""
     bounds = np.concatenate(([0], np.cumsum(rows)))
     number = pairs.visit - np.repeat(np.cumsum(visits) - visits, rows)
     fresh = np.ones(len(number), np.bool_)
@@ -169,7 +170,7 @@ def pack_pairs(pairs: Pairs, rows: Int64, visits: Int64) -> list[bytes]:
 
 
 def unpack_pairs(blobs: Sequence[memoryview], rows: Int64, visits: Int64) -> Pairs:
-    """The pairs of cells in either form, in order. Raises CorruptChunk, CorruptCell or struct.error."""
+    """The pairs of cells in either form, in order. Raises `CorruptChunk`, `CorruptCell` or `struct.error`."""
     with_bits = np.array([len(blob) > 0 and blob[0] == _BITS for blob in blobs], np.bool_)
     first_visit = np.cumsum(visits) - visits
 
@@ -180,13 +181,13 @@ def unpack_pairs(blobs: Sequence[memoryview], rows: Int64, visits: Int64) -> Pai
 
 
 def _suits(functions: Int64, rows: Int64, visits: Int64) -> Bool:
-    """Cells whose bits are few enough for what they say."""
+    """Cells with few enough bits per pair."""
     suits: Bool = 8 * functions * _bytes_each(visits) <= _BITS_A_PAIR * rows
     return suits
 
 
 def _bytes_each(visits: Int64) -> Int64:
-    """Of a function's bits."""
+    """Bytes of one function's bits."""
     return (visits + 7) // 8
 
 
@@ -204,7 +205,7 @@ def _pack_bits(  # noqa: PLR0917 - the columns of pairs, then those of cells
     each = _bytes_each(visits)
     size = np.repeat(each, functions)
     begins = np.cumsum(size) - size
-    # Bits of one byte differ, so that their sum is all of them.
+    # The bits within a byte are distinct, so their sum is their OR.
     so_far = np.zeros(len(number) + 1, np.int64)
     np.cumsum(np.left_shift(1, number & 7), out=so_far[1:])
     if len(begins) == int(size.sum()):
@@ -226,7 +227,7 @@ def _pack_bits(  # noqa: PLR0917 - the columns of pairs, then those of cells
 def _unpack_bits(blobs: Sequence[memoryview], rows: Int64, visits: Int64, first_visit: Int64) -> Pairs:
     heads = [_PAIRS.unpack_from(blob) for blob in blobs]
     functions = np.array([head[1] for head in heads], np.int64)
-    # Of no visits any number of functions would suit.
+    # With 0 visits, any number of functions would pass.
     if (functions > rows).any() or not _suits(functions, rows, visits).all():
         raise CorruptCell("more functions than pairs")
     cuts = [
@@ -242,7 +243,7 @@ def _unpack_bits(blobs: Sequence[memoryview], rows: Int64, visits: Int64, first_
     found = np.bitwise_count(masks).astype(np.int64)
     if len(masks) > len(begins):
         found = np.add.reduceat(found, begins)
-    # Bits behind the last visit are of none.
+    # Bits after the last visit must be 0.
     spare = 8 * bytes_each - visits
     last = masks[begins + size - 1] if len(begins) else masks
     if (last >> np.repeat(8 - spare, functions).astype(np.uint8) != 0)[np.repeat(spare > 0, functions)].any():
@@ -258,7 +259,7 @@ def _unpack_bits(blobs: Sequence[memoryview], rows: Int64, visits: Int64, first_
     to_visit = np.repeat(first_visit, functions) - 8 * begins
     if len(masks) > len(begins):
         function, to_visit = np.repeat(function, size), np.repeat(to_visit, size)
-    of = at >> 3  # by byte: taking takes a third of the time of repeating
+    of = at >> 3  # by byte: indexing takes a third of the time of repeating
     at += to_visit[of]
     return Pairs(function[of], at, own, more)
 

@@ -1,9 +1,9 @@
-"""Cells as lists of their visits: what each brought of each function, from which all sums follow.
+"""Cells as lists of their visits with amounts by function, from which all sums follow.
 
-Most functions of a cell were seen by one to three of its visits. A pair (function, visit) takes one or two
-bytes; the ten sums over visits (`moments.Sums`) take ten, and more the more they are. But to read a cell is to
-read all its pairs. So it keeps its visits as long as its functions have few of them (`listed`), and sums
-afterwards, even where these take more. A visit that is taken out is found again by what it brought.
+Most functions of a cell occur in one to three of its visits. A pair (function, visit) takes one or two bytes. The ten
+sums over visits (`moments.Sums`) take ten, and more as they grow. But reading a cell reads all its pairs. So a cell
+lists its visits while its functions have few of them (`listed`), and stores sums afterwards, even where these take
+more. A visit to be subtracted is found in the list by its amounts.
 """
 
 import itertools
@@ -18,9 +18,10 @@ from storage.arrays import Bool, Int64, among, by_pair, counts, group_starts, ru
 from storage.rollup.moments import Sums
 
 MOST_VISITS = 255
-"""Of a cell that keeps them: their numbers are one byte each."""
+"""Maximum number of visits of a listed cell: visit numbers are one byte each."""
 _PAIRS_A_ROW = 5
-"""Pairs a function beyond which sums are kept: a balance of bytes, of which nine pairs may still take less, and time of reading."""
+"""Pairs per function above which sums are stored. The limit balances bytes, where nine pairs may still take less,
+against time to read."""
 _CELL, _VISIT = 1, 6
 """Fields of `VisitLists` that count from 0."""
 
@@ -30,19 +31,19 @@ class VisitLists:
     """Columns over cells, over their visits, and over pairs of a function and a visit."""
 
     divisor: Int64
-    """Of each cell: units that 1 stands for below."""
+    """Units that 1 stands for below, per cell."""
     cell: Int64
-    """Of each visit; ascending."""
+    """The cell of each visit; ascending."""
     sign: Int64
-    """+1, or -1 for one that is to be taken out."""
+    """+1, or -1 for a visit to be subtracted."""
     machine_bit: Int64
-    """As in `moments.Sums`; 0 for one that is to be taken out."""
+    """As in `moments.Sums`; 0 for a visit to be subtracted."""
     x: Int64
-    """What the visit has in the cell."""
+    """The visit's amount in the cell."""
     event: Int64
-    """What it has of the whole event."""
+    """The visit's amount in the whole event."""
     visit: Int64
-    """Of each pair, counted over all cells; pairs ascend by cell, function, visit."""
+    """The visit of each pair, counted over all cells; pairs ascend by cell, function, visit."""
     function: Int64
     own: Int64
     total: Int64
@@ -52,16 +53,16 @@ class VisitLists:
 
     @property
     def visits(self) -> Int64:
-        """How many each cell has."""
+        """Visits of each cell."""
         return counts(self.cell, len(self))
 
     @property
     def pairs(self) -> Int64:
-        """How many each cell has."""
+        """Pairs of each cell."""
         return np.diff(self._bounds())
 
     def of(self, cells: Int64) -> "VisitLists":
-        """Those of some cells, in this order."""
+        """The given cells, in the given order."""
         if len(cells) == len(self) and (cells == np.arange(len(cells))).all():
             return self
         visits, bounds = self.visits, self._bounds()
@@ -79,13 +80,16 @@ class VisitLists:
         )  # fmt: skip
 
     def spread(self, place: Int64, cells: int) -> "VisitLists":
-        """The same among cells that have no visits: cell i is `place[i]` of so many, ascending."""
+        """Place the cells among others without visits: cell i becomes `place[i]` of `cells`, ascending."""
         divisor = np.zeros(cells, np.int64)
         divisor[place] = self.divisor
         return replace(self, divisor=divisor, cell=place[self.cell])
 
     def portions(self, most: int) -> Iterator[tuple[int, int, "VisitLists"]]:
-        """Cells [low, high) and what they are, in order: of one and less than `most` pairs of others behind it."""
+        """Split into consecutive parts, as (low, high, the cells [low, high)).
+
+        A part is one cell, and further cells while these have fewer than `most` pairs.
+        """
         bounds = self._bounds()
         groups = np.flatnonzero(np.diff(bounds[1:] // max(most, 1))) + 1
         cuts = [0, *groups.tolist(), len(self)] if len(self) else []
@@ -103,7 +107,7 @@ class VisitLists:
             )  # fmt: skip
 
     def into(self, cell: Int64, cells: int) -> "VisitLists":
-        """The visits of fewer cells: those of cell i go into `cell[i]`."""
+        """Merge into fewer cells: the visits of cell i go into `cell[i]`."""
         if cells == len(self) and (cell == np.arange(cells)).all():
             return self
         divisor = np.zeros(cells, np.int64)
@@ -113,7 +117,7 @@ class VisitLists:
         return _sorted(replace(_reordered(scaled, order), divisor=divisor, cell=cell[self.cell[order]]))
 
     def in_multiples_of(self, divisor: Int64) -> "VisitLists":
-        """The same in multiples of other divisors, each of which divides the cell's."""
+        """Rescaled to other divisors, each of which divides the cell's."""
         factor = self.divisor // divisor
         if (factor == 1).all():
             return self
@@ -129,7 +133,7 @@ class VisitLists:
         )
 
     def of_functions(self, wanted: Bool) -> "VisitLists":
-        """All visits, with those functions alone that are `wanted` by id."""
+        """All visits, with only the functions that are `wanted` by id."""
         keep = among(self.function, wanted)
         return replace(
             self,
@@ -140,7 +144,7 @@ class VisitLists:
         )
 
     def listed(self) -> Bool:
-        """Cells of few enough visits, and few enough of each function, to be kept as lists and not as sums."""
+        """Cells with few enough visits, and few enough per function, to be stored as lists."""
         bounds, visits = self._bounds(), self.visits
         fresh = np.ones(len(self.visit), np.bool_)
         np.not_equal(self.function[1:], self.function[:-1], out=fresh[1:])
@@ -179,10 +183,10 @@ class VisitLists:
         return Sums(*arguments)
 
     def _bounds(self) -> Int64:
-        """Where each cell's pairs begin, and behind them where the last one's end.
+        """Start of each cell's pairs, and the end of the last cell's.
 
-        By bisection, for all cells at once: there are thousands of pairs to a cell, and to look up the cell of
-        each takes a quarter of the time of sorting them.
+        It bisects for all cells at once: a cell has thousands of pairs, and looking up the cell of each would take a
+        quarter of the time of sorting them.
         """
         first_visit = np.searchsorted(self.cell, np.arange(len(self) + 1))
         low, high = np.zeros_like(first_visit), np.full_like(first_visit, len(self.visit))
@@ -194,12 +198,12 @@ class VisitLists:
         return low
 
     def _first(self) -> Int64:
-        """Positions of pairs with which a function of a cell begins."""
+        """Positions of pairs that begin a function of a cell."""
         return group_starts((self.cell[self.visit] << 32) | self.function)
 
 
 def concatenated(*lists: VisitLists) -> VisitLists:
-    """The cells of all, those of the first in front."""
+    """The cells of all lists, one list after the other."""
     joined: list[list[Int64]] = [
         [getattr(each, field.name) for each in lists] for field in fields(VisitLists)
     ]
@@ -213,14 +217,14 @@ def concatenated(*lists: VisitLists) -> VisitLists:
 
 
 def add(*lists: VisitLists) -> tuple[VisitLists, Bool]:
-    """Cell by cell the visits of all, less those to be taken out; and the cells that lack one of these."""
+    """Cell by cell the visits of all lists, minus those to be subtracted; and the cells that lack one of these."""
     divisor = np.gcd.reduce([each.divisor for each in lists])
     divisor[divisor == 0] = 1
     every = concatenated(*(each.in_multiples_of(divisor) for each in lists))
     cell = np.concatenate([each.cell for each in lists])
     by_cell = np.argsort(cell, kind="stable")
     together = replace(_reordered(every, by_cell), divisor=divisor, cell=cell[by_cell])
-    # Each list's pairs are in order already, and the visits of the first come before the others': runs to be merged.
+    # Each list's pairs are sorted and the first list's visits precede the others', so a stable sort merges runs.
     order = np.argsort((together.cell.take(together.visit) << 32) | together.function, kind="stable")
     pairs = {name: getattr(together, name).take(order) for name in ("visit", "function", "own", "total")}
     together = replace(together, **pairs)
@@ -230,14 +234,14 @@ def add(*lists: VisitLists) -> tuple[VisitLists, Bool]:
 
 
 def _taken_out(lists: VisitLists) -> tuple[VisitLists, Bool]:
-    """Without the visits to be taken out, and for each of them one that brought the same."""
+    """Remove the visits to be subtracted, and for each of them one visit with equal amounts."""
     key = _identities(lists)
     order = np.lexsort((lists.sign, key, lists.cell))
     fresh = np.ones(len(order), np.bool_)
     fresh[1:] = (np.diff(key[order]) != 0) | (np.diff(lists.cell[order]) != 0)
     group = np.cumsum(fresh) - 1
     out = counts(group[lists.sign[order] < 0], int(fresh.sum()))
-    # Of equal visits those to be taken out come first, then as many of the others go with them.
+    # Among equal visits those to be subtracted sort first; as many of the others are removed with them.
     place = np.arange(len(order)) - np.flatnonzero(fresh)[group]
     gone = place < 2 * out[group]
     size = counts(group, len(out))
@@ -247,7 +251,7 @@ def _taken_out(lists: VisitLists) -> tuple[VisitLists, Bool]:
 
 
 def _identities(lists: VisitLists) -> Int64:
-    """A hash of what each visit brought, in units; two that brought the same have the same."""
+    """A hash of each visit's amounts, in units; visits with equal amounts have equal hashes."""
     of = lists.divisor[lists.cell]
     key = _mixed(lists.x * of, 1) + _mixed(lists.event * of, 2)
     unit = of[lists.visit]
@@ -265,7 +269,7 @@ def _mixed(values: Int64, salt: int) -> Int64:
 
 
 def _reordered(lists: VisitLists, order: Int64) -> VisitLists:
-    """Other numbers for the visits, and only those in `order`; pairs stay in theirs."""
+    """Renumber the visits and keep only those in `order`; pairs keep their order."""
     number = np.full(len(lists.cell), -1, np.int64)
     number[order] = np.arange(len(order))
     visit = number[lists.visit]

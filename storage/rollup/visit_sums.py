@@ -1,8 +1,8 @@
-"""What the visits of a batch bring to its cells.
+"""Sum a batch by visit, cell and function.
 
-The work is with totals: a fact counts for each of its stack's functions, about eighteen times. So nothing
-is sorted before it is added up: cells' visits × facts, times facts × functions, is a product of sparse
-matrices, which adds up a row at a time in an array as wide as there are functions.
+Totals dominate the work: a fact counts for each of its stack's functions, about eighteen. So nothing is sorted before
+it is summed: (cells' visits × facts) times (facts × functions) is a product of sparse matrices, which sums one row at a
+time in an array as wide as the number of functions.
 """
 
 from collections.abc import Iterator
@@ -18,14 +18,14 @@ from storage.rollup.stack_functions import StackFunctions
 from storage.rollup.visit_lists import VisitLists
 
 _CHUNK = 1 << 18
-"""Pairs of a fact and a function that are multiplied at once: some 10 MB, which caches hold a part of."""
+"""(fact, function) pairs multiplied at once: some 10 MB, part of which fits CPU caches."""
 _WIDEST = 1 << 22
-"""Of a row that functions are added up in by their ids; larger ids are numbered first."""
+"""Widest row that is indexed by function id; above it, functions are renumbered first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Members:
-    """Columns over the visits of cells: a visit's part in one cell is a member of it."""
+    """Columns over members of cells. A member is the part of a visit in one cell."""
 
     of_profile: Int64
     cell: Int64
@@ -36,9 +36,9 @@ class Members:
     divisor: Int64
     """Units that 1 stands for below."""
     x: Int64
-    """What the visit has in the cell."""
+    """The visit's amount in the cell."""
     event: Int64
-    """What it has of the whole event."""
+    """The visit's amount in the whole event."""
 
     def __len__(self) -> int:
         return len(self.cell)
@@ -66,24 +66,24 @@ def members(batch: Batch, cell: Int64, cells: int) -> Members:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """What members have of functions, each (member, function) once; members ascend, functions have no order."""
+    """Amounts by (member, function), each pair once; members ascend, functions are unordered."""
 
     member: Int64
     function: Int64
     own: Int64
     """With the function as the leaf."""
     total: Int64
-    """With it anywhere in the stack."""
+    """With the function anywhere in the stack."""
 
     def of(self, member: Int64) -> "Pairs":
-        """Merged into the members of larger cells; member i becomes `member[i]`."""
+        """Merge into the members of larger cells; member i becomes `member[i]`."""
         held = _Functions(self.function, counts(self.member, len(member)), self.own, self.total)
         order = np.argsort(member, kind="stable")
         return held.added_up(member[order], order, np.ones(len(order)))
 
 
 def pairs_of_facts(batch: Batch, of: Members, stack_functions: StackFunctions) -> Pairs:
-    """What each member has of each function."""
+    """The amounts of each member by function."""
     p = batch.profiles
     order = np.argsort(of.of_profile, kind="stable")
     facts = runs((np.cumsum(p.facts) - p.facts)[order], p.facts[order])
@@ -118,7 +118,7 @@ def lists(of: Members, pairs: Pairs) -> VisitLists:
 
 
 def _cuts(member: Int64, ends: Int64) -> Iterator[tuple[int, int]]:
-    """Slices of facts, whose functions end at `ends`: a member stays in one, so that each pair comes out once."""
+    """Slices of facts, whose functions end at `ends`; a member is in one slice only, so each pair is produced once."""
     low = 0
     while low < len(member):
         high = max(int(np.searchsorted(ends, (ends[low - 1] if low else 0) + _CHUNK, "right")), low + 1)
@@ -130,7 +130,7 @@ def _cuts(member: Int64, ends: Int64) -> Iterator[tuple[int, int]]:
 
 
 class _Functions:
-    """A matrix: of each row the functions, and how much of them as leaf and anywhere."""
+    """A sparse matrix: the functions of each row, with their amounts as leaf and anywhere."""
 
     def __init__(
         self,
@@ -145,7 +145,8 @@ class _Functions:
         if wide > _WIDEST:
             self._ids, function = np.unique(function, return_inverse=True)
             wide = len(self._ids)
-        # Both sums at once; doubles are exact: a capture has fewer than 2⁵⁰ units (`ingestion.decode.MAX_UNITS`).
+        # Complex numbers compute both sums at once. Doubles are exact: a capture has fewer than 2⁵⁰ units (`MAX_UNITS`
+        # of `storage.ingest.decode_capture`).
         amount = np.empty(len(function), np.complex128)
         amount.real, amount.imag = total, own
         bounds = np.concatenate(([0], np.cumsum(lengths)))

@@ -76,7 +76,7 @@ class Lake:
             with self._errors():
                 for chunk in self._store.chunks(key, _LARGEST_FILE):
                     if stopping():
-                        raise LakeBusy("The check of a day was told to stop.")
+                        raise LakeBusy("The check of a day was cancelled.")
                     size += len(chunk)
                     digest.update(chunk)
         except BlobMissing:

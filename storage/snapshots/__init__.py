@@ -1,10 +1,10 @@
-"""What reading a snapshot of the store takes, whoever reads: queries, rollups and streams stand on it.
+"""Read a snapshot of the store: shared by queries, rollups and streams.
 
-| module | what |
+| module | content |
 |---|---|
-| `budget`, `deadlines` | what one question may take, and when its time is over |
+| `query_budget`, `deadlines` | limits of one query, and its timeout |
 | `copy_binary` | rows by COPY BINARY, as arrays |
-| `remembered` | what a snapshot has said once |
-| `decoded_cache` | decoded cells and chunks that stay between questions |
+| `snapshot_cache` | results cached within a snapshot |
+| `decoded_cache` | decoded cells and chunks cached between queries |
 | `stack_reading` | the functions of stacks |
 """

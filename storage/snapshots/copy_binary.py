@@ -1,8 +1,8 @@
-"""Rows out of PostgreSQL by COPY BINARY: three times faster for chunks than fetching them.
+"""Read rows from PostgreSQL by COPY BINARY: three times faster for chunks than fetching them.
 
-COPY takes no parameters, so the statement is rendered with psycopg2's own quoting of every value;
-no text of a caller is ever pasted into SQL. Everything else, from its compiled text to what an error means, is
-SQLAlchemy's own way with a statement.
+COPY takes no parameters, so the statement is rendered with psycopg2's own quoting of every value; no text of a caller
+is ever pasted into SQL. Everything else, from compiling statements to translating errors, is done by SQLAlchemy as
+usual.
 """
 
 import io
@@ -45,7 +45,7 @@ _TRAILER = 2
 _INTO = "fleetprof_copy_into"
 """Execution option: the buffer that a statement's rows are copied into."""
 _AT_A_TIME = 1 << 16
-"""Bytes that are taken of a question's budget, ahead."""
+"""Bytes taken ahead from a query's budget."""
 _KINDS: tuple[tuple[type[TypeEngine[Any]], str], ...] = (
     (SmallInteger, ">i2"),  # before Integer, its base
     (BigInteger, ">i8"),
@@ -54,14 +54,14 @@ _KINDS: tuple[tuple[type[TypeEngine[Any]], str], ...] = (
     (Boolean, "?"),
     (Uuid, "V16"),
 )
-"""Column types of fixed width, as numpy names them."""
+"""Column types of fixed width, with their numpy types."""
 
 Parameters = Mapping[str, Any]
-"""Values by name, of the parameters that a statement was made with."""
+"""Values by name of the statement's bind parameters."""
 
 
 class Blobs:
-    """Values of bytes in one buffer."""
+    """Byte values in one buffer."""
 
     def __init__(self, buffer: memoryview, starts: Int64, lengths: Int64) -> None:
         self._buffer = buffer
@@ -77,11 +77,11 @@ class Blobs:
         return self._lengths
 
     def of(self, places: Int64) -> "Blobs":
-        """Some of them."""
+        """Some of the values."""
         return Blobs(self._buffer, self._starts[places], self._lengths[places])
 
     def views(self, first: int, end: int) -> list[memoryview]:
-        """Some of them one by one; each is 200 bytes of Python besides its own."""
+        """Some of the values as views; each takes 200 bytes of Python objects besides its own."""
         some = slice(first, end)
         bounds = zip(self._starts[some].tolist(), self._lengths[some].tolist(), strict=True)
         return [self._buffer[start : start + length] for start, length in bounds]
@@ -91,7 +91,7 @@ NO_BLOBS = Blobs(memoryview(b""), np.zeros(0, np.int64), np.zeros(0, np.int64))
 
 
 class Rows:
-    """Rows of fixed-width columns and, if there were any, one value of bytes for each."""
+    """Rows of fixed-width columns and, if selected, one byte value each."""
 
     def __init__(self, count: int, columns: Mapping[str, Any], blobs: Blobs = NO_BLOBS) -> None:
         self._count = count
@@ -110,7 +110,7 @@ class Rows:
         return np.array(self._columns[name], np.float64)
 
     def uuids(self, name: str) -> np.ndarray[Any, np.dtype[np.bytes_]]:
-        """A column of UUIDs as 16 bytes each, which sort and compare."""
+        """A column of UUIDs as 16 bytes each, which can be sorted and compared."""
         column = self._columns[name]
         return (
             np.ascontiguousarray(column).view("S16")
@@ -125,21 +125,21 @@ class Rows:
 
 
 class TooMuch(BadSelection):
-    """A selection holds more than is read for one answer."""
+    """A selection has more data than one query may read."""
 
 
 class _Bounded(io.BytesIO):
-    """A buffer that stops a COPY which brings more than was agreed."""
+    """A buffer that stops a COPY at a size limit."""
 
     def __init__(self, limit: int) -> None:
         super().__init__()
         self._limit = limit
         self._size = 0
         self._taken = 0
-        """Of the question's budget."""
+        """Bytes taken from the query's budget."""
 
     def write(self, data: Any, /) -> int:
-        """Keep a row: it is called for each."""
+        """Append a row; called once per row."""
         self._size += len(data)
         if self._size > self._taken or self._size > self._limit:
             self._take()
@@ -157,7 +157,7 @@ class _Bounded(io.BytesIO):
 
 
 def among(column: Column[Any], ids: Sequence[int]) -> ColumnElement[bool]:
-    """The column is one of these ids; they travel as one parameter, however many they are."""
+    """The column is one of these ids, which are passed as one parameter, whatever their number."""
     return column == any_(cast(list(ids), ARRAY(Integer)))
 
 
@@ -167,7 +167,7 @@ def among_uuids(column: Column[Any], ids: Sequence[bytes]) -> ColumnElement[bool
 
 
 def among_given(column: Column[Any], name: str) -> ColumnElement[bool]:
-    """As `among`, of ids that are given as the parameter of this name whenever the statement is executed."""
+    """As `among`, for ids given as the parameter `name` when the statement is executed."""
     return column == any_(cast(bindparam(name, type_=ARRAY(Integer)), ARRAY(Integer)))
 
 
@@ -178,27 +178,28 @@ def copy_out(
     *,
     limit: int,
 ) -> memoryview:
-    """The rows of a statement, or those that it deletes, in PostgreSQL's binary format, header and trailer taken off.
+    """The rows of a SELECT, or those that a DELETE returns, in PostgreSQL's binary format, without header and trailer.
 
-    A statement that is made once, and executed with `parameters`, costs a third of one that is made each time.
-    Raises `BadSelection` past `limit` bytes, `storage.errors.DatabaseError`.
+    Executing a prebuilt statement with `parameters` costs a third of building one each time. Raises `BadSelection`
+    beyond `limit` bytes, `storage.errors.DatabaseError`.
     """
     query_budget.checkpoint()
     buffer = _Bounded(limit)
-    # Executed as any other, so that it is compiled once: that took longer than the rows of a small question.
+    # Executed like any other statement, so that it is compiled once: compiling took longer than the rows of a small
+    # query.
     connection.execute(statement, parameters, execution_options={_INTO: buffer}).close()
-    if not buffer.tell():  # COPY writes a header even of no rows
+    if not buffer.tell():  # COPY writes a header even without rows
         raise TypeError("rows are copied by engines that `allow_copying` was called for")
     return buffer.getbuffer()[_HEADER:-_TRAILER]
 
 
 def allow_copying(engine: Engine) -> None:
-    """Have this engine execute as COPY what `copy_out` gives it."""
+    """Make this engine execute the statements of `copy_out` as COPY."""
     event.listen(engine, "do_execute", _copied)
 
 
 def _copied(cursor: Any, statement: str, parameters: Any, context: ExecutionContext | None) -> bool:
-    """Have the rows of a statement copied, if it says where to; the event `do_execute`."""
+    """Handle `do_execute`: copy the rows of a statement that has a target buffer."""
     into = None if context is None else context.execution_options.get(_INTO)
     if into is None:
         return False
@@ -210,10 +211,10 @@ def _copied(cursor: Any, statement: str, parameters: Any, context: ExecutionCont
 def read_rows(
     connection: Connection, statement: Select[Any], parameters: Parameters | None = None, *, limit: int
 ) -> Rows:
-    """The rows of a statement whose columns are non-null, of fixed width, but the last, which is bytes.
+    """The rows of a statement whose columns are non-null and of fixed width, except the last, which is bytes.
 
-    No Python objects stay for each row. A kilobyte of them for each of the profiles of a growing question
-    was what the API grew by: pieces of memory with one object that lives on are kept by Python as a whole.
+    No Python objects remain per row. A kilobyte of them per profile of a growing query was the cause of the API's
+    growth: Python keeps a memory arena as long as one object in it lives.
     """
     *fixed, last = list(statement.selected_columns)
     if not isinstance(last.type, LargeBinary):
@@ -237,14 +238,14 @@ def read_rows(
 def read_fixed(
     connection: Connection, statement: Select[Any], parameters: Parameters | None = None, *, limit: int
 ) -> Rows:
-    """The rows of a statement whose columns are all non-null and of fixed width; no Python for each row."""
+    """The rows of a statement whose columns are all non-null and of fixed width; no Python objects per row."""
     columns = list(statement.selected_columns)
     rows = np.frombuffer(copy_out(connection, statement, parameters, limit=limit), np.dtype(_fields(columns)))
     return Rows(len(rows), {column.name: rows[column.name] for column in columns})
 
 
 def _fields(columns: Sequence[ColumnElement[Any]]) -> list[tuple[str, str]]:
-    """A row's beginning as numpy sees it: the number of fields, then each field's length and value."""
+    """The numpy type of a row's start: the number of fields, then each field's length and value."""
     fields = [("count", ">i2")]
     for column in columns:
         kind = next(kind for type_, kind in _KINDS if isinstance(column.type, type_))

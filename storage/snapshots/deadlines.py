@@ -1,7 +1,7 @@
-"""What is to happen at some moment unless it is called off before: one thread waits for all of it.
+"""Cancellable timeouts: one thread waits for all of them.
 
-A timer of its own for each question is a thread that is begun, waited for and ended, and on a busy machine each of
-these waits for its turn; as a rule nothing is ever due.
+A timer thread per query has to be started, waited for and ended, and on a busy machine each of these waits to be
+scheduled; deadlines are rarely reached.
 """
 
 import heapq
@@ -17,25 +17,25 @@ from dataclasses import dataclass
 @dataclass(slots=True)
 class _Due:
     call: Callable[[], None] | None
-    """None: it was called off."""
+    """None if it was cancelled."""
 
 
 class Deadlines:
-    """Safe to share between threads; its own thread begins with the first deadline, and ends with the process."""
+    """Thread-safe. Its own thread starts with the first deadline, and ends with the process."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._changed = threading.Condition()
         self._waiting: list[tuple[float, int, _Due]] = []
-        """A heap by moment; what was called off stays until then."""
+        """A heap by time; cancelled entries stay until their time."""
         self._numbers = itertools.count()
         self._thread: threading.Thread | None = None
 
     @contextmanager
     def after(self, seconds: float, call: Callable[[], None]) -> Iterator[None]:
-        """Call from another thread after so many seconds, unless the block has ended by then.
+        """Call `call` from another thread after `seconds`, unless the block has ended by then.
 
-        It is one of its own if there is one to be had. Raises `RuntimeError` if there is none to wait in.
+        It gets its own thread if one can be started. Raises `RuntimeError` if the waiting thread cannot be started.
         """
         due = _Due(call)
         try:
@@ -44,7 +44,7 @@ class Deadlines:
                 heapq.heappush(self._waiting, entry)
                 if (
                     self._thread is None or not self._thread.is_alive()
-                ):  # a forked process has none of its parent's
+                ):  # a forked process has no threads of its parent
                     self._thread = threading.Thread(target=self._run, name="deadlines", daemon=True)
                     self._thread.start()
                 elif self._waiting[0] is entry:
@@ -57,14 +57,14 @@ class Deadlines:
         while True:
             call = self._next().call
             if call is not None:
-                # It may speak to a server that is slow to answer: the next one is not to wait for that.
+                # It may wait for a slow server, which must not delay the next one.
                 try:
                     threading.Thread(target=call, name="deadline", daemon=True).start()
-                except RuntimeError:  # there are as many threads as may be: then the next one waits
+                except RuntimeError:  # no thread can be started: the next one then waits
                     _call_here(call)
 
     def _next(self) -> _Due:
-        """Wait for what is due, and take it out."""
+        """Wait for the next due entry, and remove it."""
         with self._changed:
             while True:
                 left = self._waiting[0][0] - self._clock() if self._waiting else None
@@ -74,7 +74,7 @@ class Deadlines:
 
 
 def _call_here(call: Callable[[], None]) -> None:
-    """As in a thread of its own: an error is told, and ends nothing else."""
+    """As in its own thread: an error is reported, and affects nothing else."""
     try:
         call()
     except Exception:  # noqa: BLE001 - told as threads do

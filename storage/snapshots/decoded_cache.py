@@ -1,9 +1,9 @@
-"""Decoded cells and chunks that stay in memory between questions: one cache with one budget of bytes.
+"""A cache of decoded cells and chunks between queries, with one limit in bytes.
 
-A value is found by its key and says itself of which rows it was decoded; whoever takes it has read the versions of these rows in the
-question's own snapshot, so an answer is as fresh as without the cache. A question that takes a value out of the cache is charged as if
-it had decoded it, so that whether a question is refused, or answered by a part of the visits, does not depend on what
-others asked before.
+A value is found by its key and records the rows from which it was decoded. Callers read the versions of these rows in
+the query's own snapshot, so an answer is as fresh as without the cache. A query that uses a cached value is charged as
+if it had decoded it. So whether a query is refused, or answered from a part of the visits, does not depend on earlier
+queries.
 """
 
 import threading
@@ -17,15 +17,15 @@ import numpy as np
 
 @dataclass(frozen=True, slots=True)
 class CacheSize:
-    """What a cache holds at one moment."""
+    """The size of a cache at one moment."""
 
     rows: int
     bytes: int
-    """About; without what queries under way hold besides."""
+    """Approximate; without data held by running queries."""
 
 
 def array_bytes(held: object) -> int:
-    """Bytes of the arrays among the fields of a dataclass, those of dataclasses in it included."""
+    """Bytes of the arrays in the fields of a dataclass, including nested dataclasses."""
     if isinstance(held, np.ndarray):
         return held.nbytes
     if is_dataclass(held):
@@ -35,13 +35,13 @@ def array_bytes(held: object) -> int:
 
 DEFAULT_BYTES = 512 << 20
 _LARGEST_PART = 4
-"""A value that is more than this part of the budget is not cached."""
+"""A value larger than this fraction of the limit is not cached."""
 
 _Value = TypeVar("_Value")
 
 
 class DecodedCache:
-    """Values by key, the least recently used evicted first. Safe to share between threads; values are never changed."""
+    """Values by key, with least recently used eviction. Thread-safe; values must not be changed."""
 
     def __init__(self, limit: int = DEFAULT_BYTES) -> None:
         """`limit`: bytes of the values' arrays; 0: nothing is cached."""
@@ -52,7 +52,7 @@ class DecodedCache:
 
     @property
     def size(self) -> CacheSize:
-        """Values, and what their arrays take."""
+        """Values, and the bytes of their arrays."""
         with self._lock:
             return CacheSize(len(self._values), self._bytes)
 
@@ -63,11 +63,11 @@ class DecodedCache:
             self._bytes = 0
 
     def has(self, key: Hashable) -> bool:
-        """Whether there is a value, of whatever rows."""
+        """Whether the key has a value, for any rows."""
         return key in self._values
 
     def get(self, kind: type[_Value], key: Hashable) -> _Value | None:
-        """The value of a key, if there is one of this type."""
+        """The value of a key, if it has this type."""
         with self._lock:
             value, _ = self._values.get(key, (None, 0))
             if not isinstance(value, kind):
@@ -76,7 +76,7 @@ class DecodedCache:
             return value
 
     def put(self, key: Hashable, value: object) -> None:
-        """Cache a value in place of the one before, unless it is too large: then the one before stays."""
+        """Cache a value in place of the previous one; if it is too large, the previous one stays."""
         size = array_bytes(value)
         if size > self._limit // _LARGEST_PART:
             return

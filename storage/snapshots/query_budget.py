@@ -1,11 +1,11 @@
-"""What one question may take: seconds over all it does, bytes it reads and unpacks, and until somebody calls it off.
+"""The limits of one query: seconds, bytes that it reads and unpacks, and cancellation.
 
-A question's thread has its budget as a context variable, so what reads and adds up says `checkpoint()` or
-`take(bytes)` without being handed anything. Another thread stops it (`Budget.stop`): the statement under way is
-cancelled at the server, and arrays at the next checkpoint.
+A query's thread has its budget as a context variable, so code that reads and sums calls `checkpoint()` or `take(bytes)`
+without passing it on. Another thread stops it (`Budget.stop`): a running statement is cancelled at the server, numpy
+work ends at the next checkpoint.
 
-    thread of the question     running(budget) ── attached(connection) ── take ── checkpoint ── …
-    its deadline, or whoever asked                     stop(why)
+    thread of the query           running(budget) ── attached(connection) ── take ── checkpoint ── …
+    its deadline, or its client                        stop(why)
 """
 
 import threading
@@ -28,11 +28,11 @@ from storage.snapshots.deadlines import Deadlines
 _MIB = 1 << 20
 _AGAIN_S = 0.05
 _BEGUN = "statement begun"
-"""In what a connection carries along: when its statement under way began."""
+"""Key in a connection's `info`: when its running statement began."""
 
 
 class Stop(StrEnum):
-    """Why a question goes no further."""
+    """Why a query was stopped."""
 
     TIME = "time"
     DROPPED = "dropped"
@@ -40,15 +40,15 @@ class Stop(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a question may take at most."""
+    """The limits of a query."""
 
     seconds: float = 30.0
     bytes: int = 2 << 30
-    """Read from the database and unpacked, added up: about what it holds at its largest moment, or more."""
+    """Read from the database and unpacked, in total: about its peak memory, or more."""
 
 
 class Budget:
-    """What is left for one question. `stop` may be called from any thread, the rest from the question's own."""
+    """The remaining limits of one query. `stop` may be called from any thread, the rest from the query's own."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
@@ -56,32 +56,32 @@ class Budget:
         self._why: Stop | None = None
         self._detached: threading.Event | None = None
         self._driver: object = None
-        """The psycopg2 connection whose statements are this question's."""
+        """The psycopg2 connection that runs this query's statements."""
         self._taken = 0
         self.asked_s = 0.0
-        """Seconds that questions have run, those waited for the database among them; added up when a question ends."""
+        """Seconds that queries have run, including waits for the database; added when a query ends."""
         self.database_s = 0.0
-        """Seconds waited for the database, for a connection as for statements."""
+        """Seconds waited for the database, for connections and for statements."""
         self.fewest_samples: int | None = None
-        """Samples behind the answer, of several selections behind the one with fewest; None: no totals were made."""
+        """Samples behind the answer, the fewest if it has several selections; None if no totals were computed."""
         self._connecting_since: float | None = None
         self._over_at = inf
-        """By `perf_counter`: when its time is over, while it runs."""
+        """Time of `perf_counter` at which its limit is reached, while it runs."""
 
     @property
     def stopped(self) -> bool:
-        """Somebody called it off, or its time is over."""
+        """Whether it was cancelled, or its time is over."""
         return self._why is not None
 
     @property
     def bytes_left(self) -> int:
-        """How much may be read still."""
+        """Bytes that may still be read."""
         return max(self.limits.bytes - self._taken, 0)
 
     def stop(self, why: Stop) -> None:
-        """Have it end: the statement under way now, all else at the next checkpoint. The first reason counts.
+        """Stop the query: cancel a running statement now, everything else at the next checkpoint.
 
-        Returns when no statement of it can be under way any more.
+        The first reason counts. Returns when no statement of it can be running.
         """
         with self._lock:
             if self._why is not None:
@@ -89,22 +89,22 @@ class Budget:
             self._why = why
             self._detached = threading.Event() if self._driver is not None else None
             detached = self._detached
-        # A statement that begins just after a cancellation is not cancelled by it: so, again.
+        # A cancellation does not affect a statement that begins just after it, so it is repeated.
         while detached is not None and not detached.wait(0 if self._cancelled() else _AGAIN_S):
             pass
 
     def _cancelled(self) -> bool:
-        """Cancel what the connection does, if it is this question's still; True: it is not."""
+        """Cancel the connection's statement if it still runs this query; True if it does not."""
         with self._lock:
             if not isinstance(self._driver, psycopg2.extensions.connection):
                 return True
-            # It is broken or closed already: nothing runs there.
+            # The connection is broken or closed already: nothing runs there.
             with suppress(psycopg2.Error):
                 self._driver.cancel()
             return False
 
     def check(self) -> None:
-        """Return if it may go on. Raises `BudgetExceeded`, `QuestionDropped`."""
+        """Return if the query may continue. Raises `BudgetExceeded`, `QuestionDropped`."""
         match self._why:
             case None:
                 return
@@ -115,10 +115,10 @@ class Budget:
                     hint='Choose a shorter time range, or add a matcher, e.g. application="…".',
                 )
             case Stop.DROPPED:
-                raise QuestionDropped("Whoever asked does not wait for the answer any more.")
+                raise QuestionDropped("The client no longer waits for the answer.")
 
     def take(self, size: int) -> None:
-        """Note that so many bytes are about to be held. Raises as `check` does."""
+        """Charge bytes that are about to be held. Raises as `check` does."""
         self.check()
         self._taken += size
         if self._taken > self.limits.bytes:
@@ -130,7 +130,7 @@ class Budget:
 
     @contextmanager
     def given_back(self) -> Iterator[None]:
-        """What is taken inside is free again if it fails: for what is tried and then done otherwise."""
+        """Refund the bytes taken inside the block if it fails, for attempts that have an alternative."""
         before = self._taken
         try:
             yield
@@ -140,7 +140,7 @@ class Budget:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """The question runs here: `checkpoint` and `take` are this budget's, and its clock goes."""
+        """Run the query in this block: `checkpoint` and `take` use this budget, and its time runs."""
         token = _CURRENT.set(self)
         begun = self._connecting_since = perf_counter()
         self._over_at = begun + self.limits.seconds
@@ -153,10 +153,9 @@ class Budget:
 
     @contextmanager
     def attached(self, connection: Connection) -> Iterator[None]:
-        """Statements of this connection are cancelled if the question is stopped.
+        """Cancel statements of this connection if the query is stopped.
 
-        A cancelled connection is never used again: the server may get to the request only when the next
-        statement runs.
+        A cancelled connection is never reused: the server may handle the request only when the next statement runs.
         """
         with self._lock:
             self._driver = connection.connection.driver_connection
@@ -167,8 +166,8 @@ class Budget:
             self.check()
             yield
         except DatabaseError:
-            # That a statement was cancelled is no fault of the server's, which on a busy machine is the first to see
-            # that the time is over: its own limit ended the statement before the clock's thread had its turn.
+            # A cancelled statement is not a server error. On a busy machine the server may be the first to notice that
+            # the time is over: its own timeout then ends the statement before the deadline's thread is scheduled.
             with self._lock:
                 if self._why is None and perf_counter() >= self._over_at:
                     self._why = Stop.TIME
@@ -191,7 +190,7 @@ _NEXT: ContextVar[Budget | None] = ContextVar("next budget", default=None)
 
 @contextmanager
 def offered(budget: Budget) -> Iterator[None]:
-    """The next question asked inside, or in a thread begun inside, has this budget instead of one of its own."""
+    """The next query inside the block, or in a thread started inside, uses this budget and not one of its own."""
     token = _NEXT.set(budget)
     try:
         yield
@@ -205,21 +204,21 @@ def budget_of(limits: Limits) -> Budget:
 
 
 def checkpoint() -> None:
-    """Return if the question of this thread may go on, or there is none. Raises as `Budget.check` does."""
+    """Return if this thread's query may continue, or if there is none. Raises as `Budget.check` does."""
     budget = _CURRENT.get()
     if budget is not None:
         budget.check()
 
 
 def take(size: int) -> None:
-    """Note that this thread's question, if there is one, is about to hold so many bytes. Raises as `Budget.check` does."""
+    """Charge bytes to this thread's query, if there is one. Raises as `Budget.check` does."""
     budget = _CURRENT.get()
     if budget is not None:
         budget.take(size)
 
 
 def note_samples(samples: int) -> None:
-    """Note on this thread's question, if there is one, that so many samples are behind a part of its answer."""
+    """Record on this thread's query, if there is one, the samples behind a part of its answer."""
     budget = _CURRENT.get()
     if budget is not None:
         before = budget.fewest_samples
@@ -227,7 +226,7 @@ def note_samples(samples: int) -> None:
 
 
 def count_waits(engine: Engine) -> None:
-    """Have this engine's statements counted in `Budget.database_s` of the question that executes them."""
+    """Count this engine's statements in `Budget.database_s` of the query that executes them."""
     event.listen(engine, "before_cursor_execute", _statement_begins)
     event.listen(engine, "after_cursor_execute", _statement_has_run)
 
@@ -238,7 +237,7 @@ def _statement_begins(connection: Connection, *_: Any) -> None:
 
 
 def _statement_has_run(connection: Connection, *_: Any) -> None:
-    """Note how long; psycopg2 has all of its rows by now. One that failed is in no answer."""
+    """Add the statement's time; psycopg2 has all of its rows by now. A failed statement is part of no answer."""
     budget = _CURRENT.get()
     begun = connection.info.pop(_BEGUN, None)
     if budget is not None and begun is not None:
@@ -247,7 +246,7 @@ def _statement_has_run(connection: Connection, *_: Any) -> None:
 
 @contextmanager
 def given_back() -> Iterator[None]:
-    """As `Budget.given_back`, of this thread's question if there is one."""
+    """As `Budget.given_back`, for this thread's query if there is one."""
     budget = _CURRENT.get()
     if budget is None:
         yield

@@ -1,6 +1,6 @@
-"""What a snapshot has said once it says again without being asked: half of a small question's statements were repeats.
+"""Cache results within a snapshot: half of a small query's statements were repetitions.
 
-Cells are tried first and chunks read if they cannot tell; both want the campaign, the design and the days that are kept.
+Cells are tried first, and chunks are read if cells cannot answer; both need the campaign, the design and the kept days.
 """
 
 from collections.abc import Callable, Hashable, Iterator
@@ -27,7 +27,7 @@ _CURRENT: ContextVar[_Snapshot | None] = ContextVar("snapshot", default=None)
 
 @contextmanager
 def caching_snapshot(connection: Connection) -> Iterator[None]:
-    """Inside, what `cached_per_snapshot` reads on this connection, which is a snapshot, is read once."""
+    """Inside the block, results of `cached_per_snapshot` functions on this connection, a snapshot, are cached."""
     token = _CURRENT.set(_Snapshot(connection))
     try:
         yield
@@ -38,7 +38,7 @@ def caching_snapshot(connection: Connection) -> Iterator[None]:
 def cached_per_snapshot(
     read: Callable[Concatenate[Connection, _P], _R],
 ) -> Callable[Concatenate[Connection, _P], _R]:
-    """`read`, whose further arguments are hashable and whose results nobody changes; errors are not remembered."""
+    """Cache `read`, whose further arguments are hashable and whose results are never changed; errors are not cached."""
 
     @wraps(read)
     def told(connection: Connection, /, *args: _P.args, **named: _P.kwargs) -> _R:

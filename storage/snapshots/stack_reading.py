@@ -1,4 +1,4 @@
-"""Stacks out of the dictionary, a block of neighbours a row."""
+"""Read stacks from the dictionary, which stores a block of adjacent stacks per row."""
 
 import numpy as np
 import numpy.typing as npt
@@ -10,15 +10,15 @@ from storage.snapshots import query_budget
 from storage.snapshots.copy_binary import among, read_rows
 
 _TOGETHER = 2048
-"""Blocks that are unpacked at a time: of many of them few stacks may be asked for."""
+"""Blocks unpacked at a time, because a query may need few stacks of many blocks."""
 
 
 def read_stacks(
     connection: Connection, ids: npt.NDArray[np.int64] | None, *, limit: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-    """(ids, functions one stack after the other, outermost first, how many of each) of those that there are.
+    """(ids, functions of one stack after the other, outermost first, number of each) of the existing ones.
 
-    All stacks for None. Raises `CorruptChunk` for one that is damaged, `BadSelection` past `limit` bytes.
+    All stacks for None. Raises `CorruptChunk` for a damaged block, `BadSelection` beyond `limit` bytes.
     """
     c = stack_block.c
     statement = select(c.first_id, c.stacks, c.data)

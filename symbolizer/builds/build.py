@@ -1,4 +1,4 @@
-"""Builds one file of built symbols from debug files, in a child process with limits of its own."""
+"""Builds one file of built symbols from debug files, in a child process with its own limits."""
 
 import json
 import os
@@ -19,33 +19,34 @@ _MIB: Final = 1 << 20
 _PACKAGE_ROOT: Final = Path(__file__).resolve().parents[2]
 _POLL_S: Final = 5.0
 _ONE_THREAD: Final = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-"""Else importing numpy reserves 32 MiB of address space for each of the machine's CPUs."""
+"""Without these, importing numpy reserves 32 MiB of address space for each of the machine's CPUs."""
 
 
 @dataclass(frozen=True, slots=True)
 class BuildLimits:
-    """What building one file of symbols may take. Measured: 25 CPU s and 1.3 GiB per GB of C++ debug data."""
+    """Limits of building one file of symbols. Measured: 25 CPU s and 1.3 GiB per GB of C++ debug data."""
 
     memory_bytes: int = 16 * _GIB
-    """Address space at most, whatever the size of the file."""
+    """Maximum of address space, whatever the size of the file."""
     memory_fixed_bytes: int = _GIB
     memory_per_byte: int = 3
     """Address space per byte of the file, on top of the fixed part."""
     seconds_fixed: int = 20
     seconds_per_gib: int = 120
-    """CPU time; the clock on the wall may run three times as long."""
+    """CPU time; the wall-clock limit is three times as long."""
     output_fixed_bytes: int = 64 * _MIB
     output_per_byte: int = 4
-    """Of the built file, for each byte of the debug data: symbols may share the bytes of one name, but the file has it for each."""
+    """Bytes of the built file per byte of debug data; more than 1, because symbols may share one name's bytes in the
+    debug file but not in the built one."""
     failure_lifetime_s: float = 3600.0
-    """How long a failure is believed."""
+    """Time until a failed build may be tried again."""
 
     def memory_for(self, size: int) -> int:
         """Bytes of address space for `size` bytes of debug data."""
         return min(self.memory_fixed_bytes + self.memory_per_byte * size, self.memory_bytes)
 
     def output_for(self, size: int) -> int:
-        """Bytes that the built file may have."""
+        """Maximum bytes of the built file."""
         return self.output_fixed_bytes + self.output_per_byte * size
 
     def seconds_for(self, size: int) -> int:
@@ -55,29 +56,29 @@ class BuildLimits:
 
 @dataclass(frozen=True, slots=True)
 class BuildInput:
-    """The files that a binary's symbols are built from; they stay open until the build has ended."""
+    """The input files of a build; they stay open until it has ended."""
 
     debug: Found
-    """Has DWARF."""
+    """The file with DWARF."""
     executable: Found | None
-    """For its segments, the symbols it exports, and its stubs; None: not at hand."""
+    """Provides segments, exported symbols and PLT stubs; None: not available."""
     size: DebugSize
-    """What the limits go by."""
+    """Determines the limits."""
 
     @property
     def stored(self) -> tuple[bytes, ...]:
-        """The files of the store among them and in them, by SHA-256."""
+        """SHA-256 of the store's files among them, including those they were joined from."""
         return self.debug.stored + (self.executable.stored if self.executable is not None else ())
 
 
 def build_input(debug: Found, executable: Found | None) -> BuildInput:
-    """The input from files at hand. Raises `MalformedElf`."""
+    """The input from available files. Raises `MalformedElf`."""
     return BuildInput(debug, executable, debug_size(debug))
 
 
 @dataclass(frozen=True, slots=True)
 class BuildSucceeded:
-    """A file was written, at this cost of the child."""
+    """A file was written; what the child used."""
 
     cpu_s: float
     peak_rss_bytes: int
@@ -85,16 +86,16 @@ class BuildSucceeded:
 
 @dataclass(frozen=True, slots=True)
 class BuildFailed:
-    """None was written; why, as a sentence."""
+    """No file was written; why, as a sentence."""
 
     reason: str
     unusable: bool = False
-    """The debug data itself is at fault: not a limit, nor a file that is missing beside it."""
+    """The debug data itself is at fault, not a limit or a missing second file."""
 
 
 @dataclass(frozen=True, slots=True)
 class BuildAbandoned:
-    """The build was stopped because it is not this process's any more."""
+    """The build was stopped because this process lost its claim."""
 
 
 def make_built_symbols(
@@ -104,10 +105,10 @@ def make_built_symbols(
     *,
     is_still_claimed: Callable[[], bool] = lambda: True,
 ) -> BuildSucceeded | BuildFailed | BuildAbandoned:
-    """Build into `output`, which exists. `is_still_claimed` is asked every few seconds.
+    """Build into `output`, which exists. `is_still_claimed` is called every few seconds.
 
-    Takes up to `limits` of time and memory, in a child that dies with this process. Raises OSError
-    if no child can be started or the disk is full; whatever else ends the child is `BuildFailed`.
+    Uses time and memory up to `limits`, in a child that dies with this process. Raises OSError
+    if no child can be started or the disk is full; any other end of the child is `BuildFailed`.
     """
     size = source.size.memory_bytes
     memory, seconds = limits.memory_for(size), limits.seconds_for(size)
@@ -119,7 +120,7 @@ def make_built_symbols(
     process = subprocess.Popen(
         [sys.executable, "-m", build_child.__name__, *request.arguments()],
         env=os.environ | _ONE_THREAD,
-        cwd=_PACKAGE_ROOT,  # `-m` finds the package there, installed or not
+        cwd=_PACKAGE_ROOT,  # `-m` finds the package here, installed or not
         pass_fds=descriptors,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -1,7 +1,7 @@
-"""The body of the task `symbolizer.build_symcache`: one binary's symbols built apart from any capture.
+"""The task `symbolizer.build_symcache`: builds one binary's symbols, independently of any capture.
 
-Any number of workers may be told of the same binary, at once or again: one builds it, for all machines.
-A worker killed at any point loses nothing but its work: the lease runs out and whoever asks next builds.
+Any number of workers may receive the task for the same binary, at once or repeatedly: one of them builds, for all
+machines. If a worker is killed, only its work is lost: the lease expires, and the next request builds.
 """
 
 import logging
@@ -40,7 +40,7 @@ def fleet_symcaches(
 
 
 class SymCacheBuilder:
-    """Builds from the best debug file that a source has. For one thread if the source is."""
+    """Builds from a source's best debug file. Used by one thread if the source is."""
 
     def __init__(
         self,
@@ -59,12 +59,12 @@ class SymCacheBuilder:
     def build(self, key: str, path: str = "") -> Built | NotBuilt:
         """Build the symbols of a binary by its key, from another file than before if that is better now.
 
-        `path` is where the sampled machine has it; '': as the store knows. `NotBuilt.pending`: another
-        worker builds it, and nothing is left to do here. Raises what the store raises, and OSError if the
-        folder cannot be written; the task may then be tried again.
+        `path` is the binary's path on a sampled machine; '': the store's. `NotBuilt.pending`: another worker
+        builds it, and nothing is left to do here. Raises the store's errors, and OSError if the folder cannot be
+        written; the task may then be tried again.
         """
         identity = identity_of_key(key, path or self._path(key))
-        while True:  # each time with one candidate less
+        while True:  # each time with one candidate fewer
             try:
                 outcome = self._build_best(identity)
             except MemoryError:

@@ -1,14 +1,14 @@
-"""One file per binary with all that its addresses are answered from: SymCache, symbol table, segments.
+"""One file per binary that answers all its addresses: SymCache, symbol table, segments.
 
-Workers map it read-only and read it in place, so the first answer costs a few page faults: parsing the
-symbol table of libLLVM took 66 ms, before anything was looked up. Little-endian:
+Workers map the file read-only and read it in place, so the first lookup costs a few page faults; parsing the
+symbol table of libLLVM took 66 ms before any lookup. Little-endian:
 
     magic "fpsymbol", u32 format, u32 CRC-32 of the header, u64 its position, u64 its length
     sections: symcache, starts, ends, sized, around, names, name_at, name_hash, name_order, nameless
     header: JSON with the position and length of each section, segments, base, origin
 
-The header is written last and the file renamed into place when whole; a file cut short has none. All
-that reading meets beyond its bounds is `MalformedSymCache`: the file is then dropped and built again.
+The header is written last and the complete file renamed into place, so a truncated file has no header. Reads
+outside the file's bounds raise `MalformedSymCache`: the file is then dropped and built again.
 """
 
 import json
@@ -29,7 +29,7 @@ from symbolizer.tables.symbol_table import MISS, Functions, NameIndex, Names, Sy
 from symbolizer.tables.symcache import SymCache, open_symcache
 
 FORMAT: Final = 2
-"""Part of the producer's version: files of another format are built anew."""
+"""Part of the producer's version: files of another format are rebuilt."""
 _MAGIC: Final = b"fpsymbol"
 _PREAMBLE: Final = np.dtype(
     [("magic", "S8"), ("format", "<u4"), ("crc32", "<u4"), ("header_at", "<u8"), ("header_bytes", "<u8")]
@@ -50,7 +50,7 @@ _COLUMNS: Final = {
 
 
 class SymCacheMaker(Protocol):
-    """What `symbolic` makes: a SymCache that can be written to a file."""
+    """A SymCache made by `symbolic`, which can be written to a file."""
 
     def dump_into(self, file: BinaryIO) -> None:
         """Append it to an open file."""
@@ -58,16 +58,16 @@ class SymCacheMaker(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class BuiltSymbols:
-    """A file of built symbols, opened: it stays valid when the file is removed."""
+    """An opened file of built symbols; it stays valid when the file is removed."""
 
     table: AddressTable
     symbols: SymbolTable
     segments: SegmentMap
-    """Of the executable: with them it answers even when the executable is gone."""
+    """Segments of the executable; with them, lookups work without the executable."""
     base: int
-    """What the table's addresses count from: first PT_LOAD of the debug file, which may be none of `segments`."""
+    """Base of the table's addresses: first PT_LOAD of the debug file, which may not be among `segments`."""
     origin: str
-    """Where the debug data is from, for a person."""
+    """Source of the debug data, for a person."""
 
 
 def write_built_symbols(
@@ -79,7 +79,7 @@ def write_built_symbols(
     *,
     base: int | None = None,
 ) -> None:
-    """Write a file open for reading and writing at its start; whole only when this returns. Raises OSError.
+    """Write to a file that is open for reading and writing, at its start; complete only on return. Raises OSError.
 
     `base` is what the SymCache counts from; None: the first of `segments`.
     """
@@ -113,7 +113,7 @@ def write_built_symbols(
 
 
 def open_built_symbols(file: BinaryIO) -> BuiltSymbols:
-    """Map an open file, which may be closed and even removed after. Raises OSError, `MalformedSymCache`."""
+    """Map an open file; it may be closed or removed afterwards. Raises OSError, `MalformedSymCache`."""
     if os.fstat(file.fileno()).st_size < _PREAMBLE.itemsize:
         raise MalformedSymCache("The file of built symbols is cut short in its preamble.")
     mapped = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)

@@ -1,10 +1,16 @@
-"""Builds one file of symbols; a program of its own, because debug files are hostile input.
+"""Builds one file of symbols in a separate program, because debug files are hostile input.
 
     python -m symbolizer.builds.child OUTPUT MEMORY_BYTES CPU_SECONDS OUTPUT_BYTES ORIGIN DEBUG [EXECUTABLE]
 
-Reads the ELF files open as the descriptors DEBUG and EXECUTABLE and writes OUTPUT, which exists, of at most OUTPUT_BYTES.
-Exit 0: written, with its cost as JSON on stdout; 3: a file cannot be used, with the reason on stderr;
-5: the debug data itself cannot be used, likewise; 4: OUTPUT cannot be written or a file not be read, which is no fault of theirs. Anything else is a crash or a limit, which only ends this process.
+Reads the ELF files open as the descriptors DEBUG and EXECUTABLE, and writes at most OUTPUT_BYTES to the existing
+file OUTPUT. Exit status:
+
+    0   OUTPUT is written; its cost is on stdout as JSON
+    3   a file cannot be used; the reason is on stderr
+    4   OUTPUT cannot be written or a file cannot be read, which is not the files' fault
+    5   the debug data itself cannot be used; the reason is on stderr
+
+Anything else is a crash or a limit, which ends only this process.
 """
 
 import errno
@@ -25,7 +31,7 @@ UNUSABLE: Final = 5
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked of this program."""
+    """The program's arguments."""
 
     output: str
     memory_bytes: int
@@ -36,7 +42,7 @@ class Request:
     executable: int | None = None
 
     def arguments(self) -> list[str]:
-        """As the program takes them."""
+        """The request as command-line arguments."""
         files = [self.debug] if self.executable is None else [self.debug, self.executable]
         limits = map(str, (self.memory_bytes, self.seconds, self.output_bytes))
         return [self.output, *limits, self.origin, *map(str, files)]
@@ -47,7 +53,7 @@ def main(arguments: list[str]) -> int:
     output, memory, seconds, output_bytes, origin, *files = arguments
     request = Request(output, int(memory), int(seconds), int(output_bytes), origin, *map(int, files))
     limit_this_process(request.memory_bytes, request.seconds, written=request.output_bytes)
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # writing beyond it is an OSError then
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # makes exceeding it an OSError
 
     from symbolizer.builds.work import NotBuildable, Unusable, build  # noqa: PLC0415 - within the limits
 
@@ -66,7 +72,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _peak_rss_bytes() -> int:
-    """Of this program. getrusage's would be its parent's from before exec, where that was larger."""
+    """Peak RSS of this program. getrusage would include the parent's from before exec, if that was larger."""
     for line in Path("/proc/self/status").read_text().splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) << 10

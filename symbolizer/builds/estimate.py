@@ -1,4 +1,4 @@
-"""What building a file's symbols will take, told from its section headers alone."""
+"""Estimates the cost of building a file's symbols from its section headers alone."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -8,32 +8,32 @@ from symbolizer.sources.source import Found
 
 _PREFIXES: Final = (".debug_", ".zdebug_")
 _INFLATION: Final = 4
-"""Compressed debug data becomes up to this many times as large (zlib 2.5 to 3.5 on C++ and Rust)."""
+"""Upper bound of the ratio by which compressed debug data grows (zlib: 2.5 to 3.5 on C++ and Rust)."""
 _SECONDS_PER_BYTE: Final = 25 / (1 << 30)
-"""Of LTO-built C++, the slowest measured; a kernel takes a tenth of it."""
+"""Measured on LTO-built C++, the slowest case; a kernel takes a tenth of it."""
 _SECONDS_FIXED: Final = 0.3
-"""A child that imports numpy and the library."""
+"""Start of a child that imports numpy and the library."""
 
 
 @dataclass(frozen=True, slots=True)
 class DebugSize:
-    """Of a file's debug data, as far as section headers tell."""
+    """Size of a file's debug data, from its section headers."""
 
     file: int
     """Bytes of the whole file."""
     plain: int
-    """Of debug sections that are not compressed, of which none counts for more than the file."""
+    """Bytes of uncompressed debug sections; each counts for at most the file's size."""
     compressed: int
-    """Of those that are, as they lie in the file."""
+    """Bytes of compressed debug sections, as stored in the file."""
 
     @property
     def memory_bytes(self) -> int:
-        """What a builder has before it before it has built anything: the file mapped, sections inflated."""
+        """Memory that a build needs for its input: the file mapped, sections inflated."""
         return self.file + _INFLATION * self.compressed
 
     @property
     def seconds(self) -> float:
-        """CPU seconds that a build takes, rather more than less."""
+        """CPU seconds of a build, rather over- than underestimated."""
         return _SECONDS_FIXED + _SECONDS_PER_BYTE * (self.plain + _INFLATION * self.compressed)
 
 

@@ -1,4 +1,4 @@
-"""A `CacheLedger` in the database and the archive: what one worker built, all of the fleet fetch."""
+"""A `CacheLedger` in the database and the archive: symbols that one worker built are fetched by the whole fleet."""
 
 import logging
 import time
@@ -25,12 +25,12 @@ from symbolizer.builds.outcome import CacheEntry, NotBuilt
 log = logging.getLogger(__name__)
 
 LEASE_S: Final = 60.0
-"""After a builder died this long passes before another begins; one that lives renews it."""
+"""Time after a builder's death until another may begin; a running builder renews the lease."""
 _POLL_S: Final = 0.1
 
 
 class FleetLedger:
-    """Raises what the store raises; threads may share it."""
+    """Raises the store's errors; threads may share it."""
 
     def __init__(self, engine: Engine, archive: Archive, *, lease_s: float = LEASE_S) -> None:
         self._engine = engine
@@ -39,7 +39,7 @@ class FleetLedger:
         self._producer = producer()
 
     def find(self, key: str) -> CacheEntry | NotBuilt | None:
-        """What the rows of the binary say; where this producer built nothing yet, what another one did."""
+        """The result recorded for the binary; that of another producer if this one has none."""
         with self._engine.begin() as connection:
             cache = caches.find(connection, key, self._producer)
             states = [] if cache is not None else caches.states(connection, key)
@@ -62,7 +62,7 @@ class FleetLedger:
 
     @contextmanager
     def claim(self, key: str, source_sha256: bytes, *, wait_s: float) -> Iterator["_FleetClaim | None"]:
-        """A lease of the row; given back when the builder is told to stop."""
+        """Lease the row; the lease is released when the builder is stopped."""
         lease = self._lease(key, source_sha256, time.monotonic() + wait_s)
         try:
             yield _FleetClaim(self._engine, self._archive, lease, self._lease_s) if lease else None
@@ -72,7 +72,7 @@ class FleetLedger:
             raise
 
     def refusal(self, key: str, source_sha256: bytes) -> NotBuilt | None:
-        """What the rows of file and binary say."""
+        """The refusal recorded for the file and the binary."""
         with self._engine.connect() as connection:
             why = builds.refusal(connection, key, self._producer, source_sha256)
         if why is None:
@@ -81,7 +81,7 @@ class FleetLedger:
         return NotBuilt(reason, until.timestamp() if until is not None else 0.0)
 
     def fetch(self, key: str, entry: CacheEntry, into: Path) -> bool:
-        """The blob, unpacked and verified."""
+        """Fetch the blob, unpacked and verified."""
         with self._engine.connect() as connection:
             cache = caches.find(connection, key, entry.producer)
         if cache is None or cache.sha256 != entry.sha256:
@@ -103,8 +103,8 @@ class FleetLedger:
                     for state in caches.states(connection, key)
                 )
                 if lease is None and not is_building:
-                    # The row is locked since the first try, so all that can have come to an end since is a
-                    # lease whose builder died: its build is there to be taken, else there is nothing to do.
+                    # The row has been locked since the first try, so the only possible change is that the lease
+                    # of a dead builder expired: its build can then be claimed, else there is nothing to do.
                     lease = self._claim(connection, key, source_sha256)
             if lease is not None or not is_building or time.monotonic() >= deadline:
                 return lease
@@ -129,7 +129,7 @@ class _FleetClaim:
     lease_s: float
 
     def is_still_claimed(self) -> bool:
-        """Renew the lease; a database that is away for a moment takes it from nobody."""
+        """Renew the lease; a short outage of the database does not end it."""
         try:
             with self.engine.begin() as connection:
                 return builds.renew(connection, self.lease, seconds=self.lease_s)
@@ -137,7 +137,7 @@ class _FleetClaim:
             return True
 
     def built(self, finished: Path, made: BuildSucceeded, stored: Iterable[bytes]) -> CacheEntry | None:
-        """Blob first, then the row."""
+        """Store the blob, then the row."""
         cache = builds.finish(
             self.engine,
             self.archive,

@@ -1,7 +1,7 @@
 """A `CacheLedger` in a folder: for workers of one machine, without a store.
 
-FOLDER/known/symbolic-13.9.0+2/ab/abcdef….json    what was built, or why not and until when
-                                  abcdef….lock    held by whoever builds it
+FOLDER/known/symbolic-13.9.0+2/ab/abcdef….json    the built file, or the reason of a failure and its end
+                                  abcdef….lock    held by the process that builds it
 """
 
 import fcntl
@@ -24,14 +24,14 @@ _PLAIN_NAME: Final = re.compile(r"[0-9a-f]{8,128}")
 
 
 class LocalLedger:
-    """Processes may share the folder; threads may share this."""
+    """Processes may share the folder; threads may share an instance."""
 
     def __init__(self, folder: Path, *, clock: Callable[[], float] = time.time) -> None:
         self._folder = folder / "known" / producer()
         self._clock = clock
 
     def find(self, key: str) -> CacheEntry | NotBuilt | None:
-        """What was noted of a binary."""
+        """The result recorded for a binary."""
         noted = self._read(key)
         if noted is None or (noted.sha256 == b"" and noted.until <= self._clock()):
             return None
@@ -40,8 +40,8 @@ class LocalLedger:
         return NotBuilt(noted.reason, noted.until)
 
     @contextmanager
-    def claim(self, key: str, source_sha256: bytes, *, wait_s: float) -> Iterator["_LocalClaim | None"]:  # noqa: ARG002 - a dead process's lock is free at once, so one may wait
-        """Waits until nobody else builds it."""
+    def claim(self, key: str, source_sha256: bytes, *, wait_s: float) -> Iterator["_LocalClaim | None"]:  # noqa: ARG002 - death frees locks
+        """Waits until no other process builds it."""
         self._path(key, "").parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with self._path(key, ".lock").open("ab") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
@@ -50,13 +50,13 @@ class LocalLedger:
             yield None if is_done else _LocalClaim(self._path(key, ".json"), source_sha256)
 
     def refusal(self, key: str, source_sha256: bytes) -> NotBuilt | None:
-        """A failure that is not out of date."""
+        """A failure that has not expired."""
         noted, known = self._read(key), self.find(key)
         is_of_it = noted is not None and noted.source_sha256 == source_sha256
         return known if is_of_it and isinstance(known, NotBuilt) else None
 
-    def fetch(self, key: str, entry: CacheEntry, into: Path) -> bool:  # noqa: ARG002 - what is here is all there is
-        """Never: what the folder has not is nowhere. So it is forgotten."""
+    def fetch(self, key: str, entry: CacheEntry, into: Path) -> bool:  # noqa: ARG002 - other ledgers fetch
+        """Always False: a file that is missing in the folder is nowhere else, so its record is deleted."""
         self._path(key, ".json").unlink(missing_ok=True)
         return False
 
@@ -96,18 +96,18 @@ class _LocalClaim:
     source_sha256: bytes
 
     def is_still_claimed(self) -> bool:
-        """Always: nobody else gets the lock."""
+        """Always True: no other process gets the lock."""
         return True
 
     def built(self, finished: Path, made: BuildSucceeded, stored: Iterable[bytes]) -> CacheEntry:  # noqa: ARG002 - only a store keeps these
-        """Note the file by its content."""
+        """Record the file by its content."""
         with finished.open("rb") as file:
             sha256 = hashlib.file_digest(file, "sha256").digest()
         self._write(sha256=sha256.hex(), reason="", until=0.0)
         return CacheEntry(sha256, self.source_sha256, producer())
 
-    def failed(self, failure: NotBuilt, *, unusable: bool) -> bool:  # noqa: ARG002 - only a store has another
-        """Note the failure with its time."""
+    def failed(self, failure: NotBuilt, *, unusable: bool) -> bool:  # noqa: ARG002 - only a store has other candidates
+        """Record the failure with its time."""
         self._write(sha256="", reason=failure.reason, until=failure.until)
         return False
 

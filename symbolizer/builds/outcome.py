@@ -1,4 +1,4 @@
-"""What asking for a binary's built symbols comes to."""
+"""Results of requesting a binary's built symbols."""
 
 from dataclasses import dataclass
 
@@ -7,21 +7,21 @@ from symbolizer.builds.built_symbols import BuiltSymbols
 
 @dataclass(frozen=True, slots=True)
 class CacheEntry:
-    """A file of built symbols that is known of."""
+    """A recorded file of built symbols."""
 
     sha256: bytes
-    """Of its content."""
+    """SHA-256 of its content."""
     source_sha256: bytes
-    """Of the debug file it was built from."""
+    """SHA-256 of the debug file it was built from."""
     producer: str
-    """The program, version and format it was made by and is of."""
+    """The program, version and format it was built with."""
     outdated: bool = False
-    """A better file or a newer producer is there: it serves until it is built anew."""
+    """A better file or a newer producer exists; this file is used until it is rebuilt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """They are there, and opened."""
+    """Built symbols, opened."""
 
     symbols: BuiltSymbols
     entry: CacheEntry
@@ -29,12 +29,12 @@ class Built:
 
 @dataclass(frozen=True, slots=True)
 class NotBuilt:
-    """There are none; why, as a sentence."""
+    """There are no built symbols; why, as a sentence."""
 
     reason: str
     until: float = 0.0
-    """Nobody tries that file again before; seconds since 1970."""
+    """The file is not tried again before this time; seconds since 1970."""
     pending: bool = False
-    """Somebody builds them, or is to: frames are better soon."""
+    """The symbols are being built, or are going to be: frames will be better soon."""
     rejected: bool = False
-    """The file gave way to another, which is to be tried now."""
+    """The file was withdrawn; the next candidate is to be tried now."""

@@ -1,10 +1,10 @@
-"""This machine's files of built symbols: a folder with a limit, where the least recently used give way.
+"""This machine's files of built symbols: a folder with a size limit and least-recently-used eviction.
 
-    FOLDER/built/ab/abcdef….built      by the SHA-256 of the content, renamed into place when whole
+    FOLDER/built/ab/abcdef….built      by the SHA-256 of the content, renamed into place when complete
            built/.unfinished-…         of a builder or a download; removed when hours old
 
-Processes share it without a lock. A file that somebody has opened stays valid for him when it is
-removed; one that is removed just before somebody opens it is a miss, which it may be at any time.
+Processes share the folder without a lock. A removed file stays valid for processes that have it open; a file
+removed just before it is opened is a miss, which callers must expect at any time.
 """
 
 import os
@@ -25,19 +25,19 @@ _UNFINISHED_LIFETIME_S: Final = 4 * 3600.0
 
 
 class SymbolCacheFolder:
-    """The folder, and the only way to its files."""
+    """The folder; all access to its files goes through this class."""
 
     def __init__(self, folder: Path, *, limit_bytes: int = DEFAULT_LIMIT_BYTES) -> None:
-        """Created when first written to, readable by this user only."""
+        """The folder is created on the first write, with access for this user only."""
         self._folder = folder / "built"
         self._limit_bytes = limit_bytes
 
     def open(self, sha256: bytes) -> BuiltSymbols | None:
-        """The symbols with that content, mapped; None: they are not here, or were damaged and are removed."""
+        """The symbols with that content, mapped; None: not in the folder, or damaged and now removed."""
         try:
             with self._path(sha256).open("rb") as file:
                 opened = open_built_symbols(file)
-                with suppress(OSError):  # a folder that may only be read; then it is nobody's to shrink
+                with suppress(OSError):  # a read-only folder, which this process does not shrink either
                     os.utime(file.fileno())
                 return opened
         except FileNotFoundError:
@@ -54,9 +54,9 @@ class SymbolCacheFolder:
         return Path(name)
 
     def keep(self, finished: Path, sha256: bytes) -> None:
-        """Take a whole file with that content into the folder, durably. Raises OSError."""
+        """Move a complete file with that content into the folder, durably. Raises OSError."""
         with finished.open("rb") as file:
-            os.fsync(file.fileno())  # else a power cut leaves a file of zeros under a whole one's name
+            os.fsync(file.fileno())  # else a power cut may leave a file of zeros under the final name
             size = os.fstat(file.fileno()).st_size
         path = self._path(sha256)
         path.parent.mkdir(exist_ok=True, mode=0o700)
@@ -64,7 +64,7 @@ class SymbolCacheFolder:
         self._shrink(path, size)
 
     def drop(self, sha256: bytes) -> None:
-        """Remove a file that proved damaged; it is gone when this returns."""
+        """Remove a file that proved damaged; it is gone on return."""
         with suppress(OSError):
             self._path(sha256).unlink(missing_ok=True)
 
@@ -73,7 +73,7 @@ class SymbolCacheFolder:
         return self._folder / name[:2] / f"{name}{_ENDING}"
 
     def _shrink(self, newest: Path, size: int) -> None:
-        """Remove what exceeds the limit, but never the newest: what is larger than all may still be used."""
+        """Remove files beyond the limit, but never the newest: a file above the limit may still be used."""
         files: list[tuple[float, int, Path]] = []
         for path in self._folder.rglob("*"):
             with suppress(OSError):

@@ -1,4 +1,4 @@
-"""Built symbols of binaries: opened where they are, fetched where others built them, built where nobody did."""
+"""Built symbols of binaries: opened from this machine's folder, fetched if another machine built them, else built."""
 
 import hashlib
 import os
@@ -32,7 +32,7 @@ _MAX_DIGESTS: Final = 4096
 
 
 class SymCaches:
-    """The way to built symbols. Processes may share the folder and the ledger; threads may share this."""
+    """Access to built symbols. Processes may share the folder and the ledger; threads may share an instance."""
 
     def __init__(
         self,
@@ -50,9 +50,10 @@ class SymCaches:
         self._digests: dict[tuple[int, int, int, int], bytes] = {}
 
     def find(self, key: str) -> Built | NotBuilt | None:
-        """What is known of a binary without building; None: nothing, or a failure that is out of date.
+        """The built symbols or a recorded failure, without building; None: neither, or the failure has expired.
 
-        What is `outdated` may be used until `build` made something better of it. Fetches the file if another machine built it. Raises OSError, and what the ledger raises.
+        An `outdated` result may be used until `build` replaces it. Fetches the file if another machine built it.
+        Raises OSError and the ledger's errors.
         """
         entry = self._ledger.find(key)
         if not isinstance(entry, CacheEntry):
@@ -65,11 +66,11 @@ class SymCaches:
         return None if symbols is None else Built(symbols, entry)
 
     def build(self, key: str, source: BuildInput, *, wait_s: float = 0.0) -> Built | NotBuilt:
-        """Build them from a file with debug data, unless they are from that very file already.
+        """Build the symbols from a file with debug data, unless they were already built from that file.
 
-        Takes up to `BuildLimits` of time and memory, in a child. While somebody else builds them this
-        waits for up to `wait_s`, and is then `PENDING`. Raises OSError if the folder cannot be written,
-        and what the ledger raises.
+        The build runs in a child process within `BuildLimits` of time and memory. While another process builds
+        the same symbols, this call waits up to `wait_s` and then returns `PENDING`. Raises OSError if the folder
+        cannot be written, and the ledger's errors.
         """
         known = self.known(key, source)
         if known is not None:
@@ -81,9 +82,9 @@ class SymCaches:
             return self._build(source, claim)
 
     def known(self, key: str, source: BuildInput) -> Built | NotBuilt | None:
-        """What is known of building from that very file: built, rejected, or failed lately; None: it is to be built.
+        """The recorded result of building from that file: built, rejected, or failed recently; None: not yet built.
 
-        Raises as `find` does.
+        Raises the same errors as `find`.
         """
         digest = source.debug.sha256 or self._digest(source.debug.content)
         found = self.find(key)
@@ -95,7 +96,7 @@ class SymCaches:
         return self._ledger.refusal(key, digest)
 
     def damaged(self, built: Built) -> None:
-        """Its file proved damaged while it was read: whoever asks next gets it from where it is whole."""
+        """Drop a file that proved damaged while it was read; the next `find` fetches or rebuilds it."""
         self._damaged[built.entry.sha256] += 1
         self._folder.drop(built.entry.sha256)
 
@@ -124,7 +125,7 @@ class SymCaches:
             output.unlink(missing_ok=True)
 
     def _fetch(self, key: str, entry: CacheEntry) -> BuiltSymbols | None:
-        """The symbols from where all machines have them, into the folder."""
+        """Fetch the symbols from the ledger's store into the folder."""
         target = self._folder.new_file()
         try:
             if not self._ledger.fetch(key, entry, target):
@@ -135,7 +136,7 @@ class SymCaches:
             target.unlink(missing_ok=True)
 
     def _digest(self, content: OpenedFile) -> bytes:
-        """SHA-256 of a file, remembered while it is the same: one of 600 MB takes half a second."""
+        """SHA-256 of a file, cached while the file is unchanged: hashing 600 MB takes half a second."""
         status = os.fstat(content.descriptor)
         which = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
         if which not in self._digests:

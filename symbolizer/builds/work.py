@@ -1,4 +1,4 @@
-"""What the builder does within its limits: SymCache, symbol table and segments into one file."""
+"""The builder's work within its limits: writes SymCache, symbol table and segments into one file."""
 
 import errno
 from pathlib import Path
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 
 _NO_MEMORY: Final = f"os error {errno.ENOMEM}"
-"""How `symbolic` says that a file could not be mapped within the limits."""
+"""`symbolic`'s error text when a file could not be mapped within the limits."""
 
 
 class NotBuildable(Exception):
-    """The files are not what can be built from; the text says why."""
+    """Symbols cannot be built from the files; the text is the reason."""
 
 
 class Unusable(NotBuildable):
-    """The debug data itself cannot be read, whatever file comes to complete it."""
+    """The debug data itself cannot be read, whatever file completes it."""
 
 
 def build(request: "Request") -> None:
@@ -59,7 +59,7 @@ def build(request: "Request") -> None:
     try:
         with Path(request.output).open("r+b") as file:
             # `symbolic` counts from the debug file's first segment; tools that patch executables (patchelf)
-            # put one of their own before the executable's.
+            # put a segment of their own before the executable's.
             base = files[0].segment_map.base
             write_built_symbols(file, symcache, _symbols(files), segments, request.origin, base=base)
     except MalformedSymCache as error:
@@ -67,7 +67,7 @@ def build(request: "Request") -> None:
 
 
 def _symbols(files: list[ElfFile]) -> SymbolTable:
-    """The union of all files' symbols; none if they are broken, as lines do not need them."""
+    """The union of all files' symbols; none if they are broken, because lines do not need them."""
     try:
         return read_symbols(*reversed(files))
     except MalformedElf:

@@ -1,1 +1,1 @@
-"""As much DWARF as tells what a file has and what it left to others."""
+"""Reads enough DWARF to determine what a file contains and what it left to other files."""

@@ -1,4 +1,4 @@
-"""A place in some bytes that moves on as they are read: fixed words, LEB128, strings."""
+"""A read position in bytes: fixed words, LEB128, strings."""
 
 from typing import Final, Literal
 
@@ -6,11 +6,11 @@ _MAX_LEB_BYTES: Final = 10
 
 
 class CutShort(Exception):
-    """The bytes end within what was to be read, or make no sense; whoever reads decides what that means."""
+    """The bytes end within a value, or are invalid; the caller decides what follows."""
 
 
 class ByteCursor:
-    """Reads forward over `data`; `at` is the next byte. Its one error is `CutShort`."""
+    """Reads forward over `data`; `at` is the next byte. Its only error is `CutShort`."""
 
     def __init__(self, data: bytes, order: str) -> None:
         """`order` is that of words: "<" little, ">" big."""
@@ -19,7 +19,7 @@ class ByteCursor:
         self.at = 0
 
     def skip(self, count: int) -> None:
-        """Leave `count` bytes out."""
+        """Skip `count` bytes."""
         self._take(count)
 
     def unsigned(self, count: int) -> int:
@@ -28,7 +28,7 @@ class ByteCursor:
         return int.from_bytes(self._data[start : self.at], self._order)
 
     def uleb(self) -> int:
-        """An unsigned LEB128; a signed one is as long, so that this also leaves it out."""
+        """An unsigned LEB128; a signed one has the same length, so this can skip it too."""
         value = 0
         for shift in range(0, 7 * _MAX_LEB_BYTES, 7):
             byte = self._data[self._take(1)]
@@ -38,7 +38,7 @@ class ByteCursor:
         raise CutShort
 
     def string(self) -> str:
-        """Text up to its NUL, which is passed too."""
+        """Text up to its NUL, which is consumed too."""
         end = self._data.find(b"\0", self.at)
         if end < 0:
             raise CutShort

@@ -19,7 +19,7 @@ _NO_BYTES: Final = frozenset({0x19, 0x21})
 
 @dataclass(frozen=True, slots=True)
 class AttributeValue:
-    """A number (an index or offset too, as `form` says) or a text; blocks are 0."""
+    """A number (including an index or offset, by `form`) or a text; blocks are 0."""
 
     form: int
     number: int
@@ -29,7 +29,7 @@ class AttributeValue:
 def read_value(
     cursor: ByteCursor, form: int, offset_bytes: int, address_bytes: int, reference_bytes: int
 ) -> AttributeValue | None:
-    """The value at the cursor, which moves behind it; None: the form is unknown. Raises `CutShort`."""
+    """The value at the cursor, which moves past it; None: the form is unknown. Raises `CutShort`."""
     if form == _INDIRECT:
         form = cursor.uleb()
         if form == _INDIRECT:

@@ -1,9 +1,10 @@
-"""Heads of DWARF units: enough of .debug_info to tell what a file has and what it left to others.
+"""Heads of DWARF units: enough of .debug_info to determine what a file contains and what it left to other files.
 
-DWARF 2 to 5 (DWARF 5 §7.5.1), 32 and 64 bits, and GNU's split DWARF 4. Of each unit its header and its
-first entry are read; what lies below is for `symbolic`. Strategy: positions are checked by the reader of
-bytes, which is short at the end; a unit that makes no sense ends the walk, since the next one's place is
-not known then. So does the end of what a walk may read: units may all name the same bytes. No error leaves this module but `MalformedElf`, of sections that do not decompress.
+DWARF 2 to 5 (DWARF 5 §7.5.1), 32 and 64 bits, and GNU's split DWARF 4. Reads each unit's header and first
+entry; `symbolic` reads the entries below. Strategy: the byte reader checks positions; a read past the end is short.
+An invalid unit ends the walk, because the next unit's position is then unknown. The walk also ends at its limit of
+bytes, because all units may refer to the same bytes. The only error is `MalformedElf`, for sections that do not
+decompress.
 """
 
 from collections.abc import Iterator
@@ -17,15 +18,15 @@ from symbolizer.elf.file import ElfFile
 
 MAX_UNITS: Final = 1 << 17
 _COMPRESSED_BYTES: Final = 1 << 24
-"""How much of a compressed section is looked at."""
+"""Limit of the bytes read from a compressed section."""
 _ABBREVIATION_BYTES: Final = 1 << 16
 _MAX_ATTRIBUTES: Final = 64
 _HEAD_BYTES: Final = 1 << 12
 _MAX_STRING: Final = 1 << 12
 _TEXT_BYTES: Final = 1 << 26
-"""Of the names of one walk's units; 20,000 of Chromium's have 10 MB."""
+"""Bytes of the names of one walk's units; 20,000 units of Chromium have 10 MB."""
 _ABBREVIATIONS_READ: Final = 1 << 23
-"""Bytes of abbreviations, of which Python takes some seconds; of most units it is the first, of 50."""
+"""Bytes of abbreviations, which take Python some seconds; most units need only the first one, 50 bytes."""
 
 _SKELETON, _SPLIT = 4, 5
 _TYPE_UNITS: Final = frozenset({2, 6})
@@ -42,14 +43,14 @@ class DwarfUnit:
 
     version: int
     dwo_id: int | None
-    """What joins a skeleton with its split unit; None: the unit is whole."""
+    """Id that joins a skeleton with its split unit; None: the unit is whole."""
     name: str
     folder: str
     """DW_AT_comp_dir."""
     producer: str
     """Compiler and options."""
     dwo_name: str
-    """Where the compiler put the split unit; '' in a whole or split one."""
+    """The compiler's path for the split unit; '' in a whole or split one."""
 
     @property
     def is_skeleton(self) -> bool:
@@ -58,7 +59,7 @@ class DwarfUnit:
 
 
 def units(elf: ElfFile) -> Iterator[DwarfUnit]:
-    """Units of .debug_info or, in a .dwo file, of .debug_info.dwo, in file order; type units are left out."""
+    """Units of .debug_info or, in a .dwo file, of .debug_info.dwo, in file order; without type units."""
     for prefix, suffix in ((".debug_", ""), (".zdebug_", ""), (".debug_", ".dwo")):
         info = elf.part(f"{prefix}info{suffix}", limit=_COMPRESSED_BYTES)
         if info is not None and len(info):
@@ -83,7 +84,7 @@ def package_ids(elf: ElfFile) -> frozenset[int]:
 
 
 class _Units:
-    """The walk over one section."""
+    """A walk over one section."""
 
     def __init__(self, elf: ElfFile, info: Source, prefix: str, suffix: str) -> None:
         self._order = elf.order
@@ -173,7 +174,7 @@ class _Units:
         return known
 
     def _read_attributes(self, at: int, code: int) -> list[tuple[int, int]]:
-        """(name, form) of the abbreviation `code` in the table at `at`; none if it is not there."""
+        """(name, form) of the abbreviation `code` in the table at `at`; none if it does not exist."""
         cursor = ByteCursor(self._abbreviations[at : at + _ABBREVIATION_BYTES], self._order)
         try:
             while found := cursor.uleb():
@@ -205,7 +206,7 @@ class _Units:
         if value.form == _LINE_STRP:
             return _string(self._line_strings, value.number)
         if value.form in _STRX:
-            # In a .dwo file there is no base: its one table begins after its header (DWARF 5 §7.26).
+            # A .dwo file has no base: its only table begins after its header (DWARF 5 §7.26).
             first = (
                 base.number if base else (2 * offset_bytes if self._suffix and value.form != 0x1F02 else 0)
             )

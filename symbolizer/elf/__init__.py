@@ -1,1 +1,1 @@
-"""ELF files: sections, notes, links, symbols, as hostile input."""
+"""Reads ELF files as hostile input: sections, notes, links, symbols."""

@@ -1,8 +1,8 @@
 """Compressed sections of ELF files: SHF_COMPRESSED by zlib or zstd (gABI chapter 4), and GNU's older .zdebug_*.
 
-Strategy: bytes in, bytes out, never more than asked for. A header may claim any size; what is allocated
-follows what really comes out, in steps, so a file of one kilobyte cannot take a gigabyte by a claim. What is
-compressed is read in steps too: a section may have a gigabyte of file, and not a byte on the disk.
+Strategy: bytes in, bytes out, never more than requested. A header may state any size; the allocation follows
+the actual output, in steps, so a file of one kilobyte cannot make the reader allocate a gigabyte. The
+compressed data is read in steps too: a sparse section may have a gigabyte of file and not a byte on disk.
 """
 
 import zlib
@@ -18,7 +18,7 @@ from symbolizer.errors import MalformedElf
 
 _STEP: Final = 1 << 20
 _MAX_WINDOW: Final = 1 << 27
-"""zstd's own limit for streams of strangers: `zstd --long=27`."""
+"""zstd's own limit for untrusted streams: `zstd --long=27`."""
 _GNU_MAGIC: Final = b"ZLIB"
 _GNU_HEADER: Final = 12
 
@@ -26,7 +26,7 @@ _GNU_HEADER: Final = 12
 def decompressed(data: Source, bits: int, order: str, *, limit: int, whole: bool = True) -> bytes:
     """Content of a section with SHF_COMPRESSED.
 
-    `whole`: all of it, which must have the size its header states and not be over `limit`; else its first
+    `whole`: the whole section, which must have its header's size and at most `limit` bytes; otherwise its first
     `limit` bytes. Raises `MalformedElf`.
     """
     dtype = record("compression", bits, order)
@@ -67,7 +67,7 @@ def _taken(chunks: Iterator[bytes], size: int, limit: int, *, whole: bool) -> by
 
 
 class _Compressed:
-    """What follows a header, read forward."""
+    """The data after a header, read forward."""
 
     def __init__(self, data: Source, at: int) -> None:
         self._data = data
@@ -89,7 +89,7 @@ def _zlib(body: _Compressed) -> Iterator[bytes]:
 
 def _zstd(body: _Compressed) -> Iterator[bytes]:
     decompressor = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW)
-    reader = decompressor.stream_reader(body)  # type: ignore[arg-type]  # of a file it needs `read` alone
+    reader = decompressor.stream_reader(body)  # type: ignore[arg-type]  # it only calls `read`
     while chunk := reader.read(_STEP):
         yield chunk
 

@@ -1,4 +1,4 @@
-"""Bytes of a file by position, and a section's among them: what all of `elf` reads from."""
+"""Positional reads from a file and its sections, the input of the whole package."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -15,7 +15,7 @@ class Source(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A section within a file; reading raises `MalformedElf` where the file cannot be read."""
+    """A section within a file; reads raise `MalformedElf` if the file cannot be read."""
 
     source: Source
     offset: int

@@ -1,8 +1,8 @@
 """ELF files read with numpy: identity, segments, sections (System V ABI chapters 4 and 5, Linux gABI).
 
-Strategy: bytes in, values out. The source is `bytes` or anything that has a length and gives bytes for
+Strategy: bytes in, values out. The source is `bytes` or any object with a length that returns bytes for
 a slice; nothing else is opened or followed. Every offset and count is checked against the length and
-a limit before it is used. The one error is `MalformedElf`. 32 and 64 bits, both byte orders.
+a limit before it is used. The only error is `MalformedElf`. 32 and 64 bits, both byte orders.
 """
 
 import lzma
@@ -44,21 +44,21 @@ MAX_SECTION_BYTES: Final = 1 << 30
 MAX_NOTE_BYTES: Final = 1 << 16
 MAX_NAMES_BYTES: Final = 1 << 24
 MAX_EMBEDDED_BYTES: Final = 1 << 27
-"""Of an embedded file of symbols, unpacked."""
+"""Unpacked bytes of an embedded file of symbols."""
 _PACKED_BYTES: Final = 1 << 25
 _XZ_MEMORY_BYTES: Final = 1 << 27
-"""Of the decoder; `xz -9`, whose dictionary has 64 MiB, needs 65 MiB (xz(1))."""
+"""Memory of the decoder; `xz -9`, whose dictionary has 64 MiB, needs 65 MiB (xz(1))."""
 MAX_SECTION_NAME: Final = 1 << 10
 MAX_SYMBOLS: Final = 3 << 20
 """Entries of all symbol tables of a file; Chromium's, among the largest, has 1.5 million."""
 MAX_STRING_BYTES: Final = 1 << 28
-"""Of all string tables of a file's symbols; those of rustc's compiler library, 165,000 symbols, have 20 MB."""
+"""Bytes of all string tables of a file's symbols; those of rustc's compiler library, 165,000 symbols, have 20 MB."""
 _STRING_BYTES_EACH: Final = 1 << 10
-"""Of a string table for each symbol that names it; compilers' mean is 50 to 150."""
+"""Bytes of a string table per symbol that uses it; compilers' mean is 50 to 150."""
 _STRING_BYTES_FIXED: Final = 1 << 24
 MAX_RELOCATIONS: Final = 1 << 22
 MAX_TABLES: Final = 64
-"""Sections of one type that are read, so that many headers cannot name the same bytes over and over."""
+"""Sections of one type that are read: without a limit, many headers could refer to the same bytes."""
 _STUBS: Final = (".plt", ".plt.sec", ".plt.got")
 MAX_LINK_BYTES: Final = 1 << 13
 
@@ -66,7 +66,7 @@ MAX_LINK_BYTES: Final = 1 << 13
 class ElfFile:
     """One ELF file: its headers, and its sections on demand.
 
-    Raises `MalformedElf` when made from something else, and later from whatever reads a broken part.
+    The constructor raises `MalformedElf` for other files, and methods raise it for broken parts.
     """
 
     def __init__(self, source: Source) -> None:
@@ -105,7 +105,7 @@ class ElfFile:
 
     def _read_segments(self, header: np.void) -> Records:
         count = int(header["phnum"])
-        if count == PN_XNUM and len(self.sections):  # the count did not fit
+        if count == PN_XNUM and len(self.sections):  # the count did not fit into the field
             count = int(self.sections["info"][0])
         if count > MAX_SEGMENTS:
             raise MalformedElf(f"It claims {count} segments; the limit is {MAX_SEGMENTS}.")
@@ -133,7 +133,7 @@ class ElfFile:
             end = text.find(b"\0", start, start + MAX_SECTION_NAME)
             name = text[start : max(end, start)].decode("latin-1")
             total += len(name)
-            if total > MAX_NAMES_BYTES:  # each within its limit, all of the same bytes
+            if total > MAX_NAMES_BYTES:  # each is within its limit, but all may share the same bytes
                 raise MalformedElf(f"Its sections' names have more than {MAX_NAMES_BYTES} bytes.")
             names.setdefault(name, index)
         return names
@@ -161,7 +161,7 @@ class ElfFile:
     def data(self, name: str, *, limit: int = MAX_SECTION_BYTES) -> bytes | None:
         """Content of a section, decompressed; b"" if it occupies no file space, None if there is none.
 
-        Raises `MalformedElf`, also when it has more than `limit` bytes.
+        Raises `MalformedElf`, also if it has more than `limit` bytes.
         """
         index = self.section_names.get(name)
         if index is None:
@@ -171,9 +171,9 @@ class ElfFile:
         return self._raw(index, limit)
 
     def part(self, name: str, *, limit: int) -> Source | None:
-        """Content of a section by position, read when asked for; None if it is not there.
+        """Content of a section by position, read on access; None if it does not exist.
 
-        Of a compressed one it is the first `limit` bytes. Raises `MalformedElf`.
+        Of a compressed section only the first `limit` bytes. Raises `MalformedElf`.
         """
         index = self.section_names.get(name)
         if index is None or self.sections["type"][index] == SHT_NOBITS:
@@ -199,7 +199,7 @@ class ElfFile:
 
     @cached_property
     def compression(self) -> tuple[str, ...]:
-        """Methods its sections are compressed by, ascending: zlib, zlib-gnu, zstd, or a number."""
+        """Compression methods of its sections, ascending: zlib, zlib-gnu, zstd, or a number."""
         flagged = [
             index for index, flags in enumerate(self.sections["flags"].tolist()) if flags & SHF_COMPRESSED
         ]
@@ -214,7 +214,7 @@ class ElfFile:
         return {ELFCOMPRESS_ZLIB: "zlib", ELFCOMPRESS_ZSTD: "zstd"}.get(method, f"method {method}")
 
     def raw_section(self, index: int) -> bytes:
-        """A section's bytes as they lie in the file. Raises `MalformedElf`."""
+        """A section's bytes as stored in the file. Raises `MalformedElf`."""
         if not 0 <= index < len(self.sections):
             raise MalformedElf(f"It has no section {index}.")
         return self._raw(index)
@@ -238,7 +238,7 @@ class ElfFile:
             sizes = places["filesz"]
         found: list[Note] = []
         for place, size in list(zip(places, sizes.tolist(), strict=True))[:MAX_TABLES]:
-            if size <= MAX_NOTE_BYTES:  # larger ones are no identity (Android, core files)
+            if size <= MAX_NOTE_BYTES:  # larger ones contain no identity (Android, core files)
                 data = self._bytes(int(place["offset"]), size, "note")
                 found += notes_in(data, align=int(place["align"]), order=self.order)
         return tuple(found)
@@ -256,13 +256,13 @@ class ElfFile:
 
     @property
     def debug_link(self) -> DebugLink | None:
-        """Where the debug data went when the file was stripped; None: not said."""
+        """The file that received the debug data when this one was stripped; None: not stated."""
         data = self.data(".gnu_debuglink", limit=MAX_LINK_BYTES) or b""
         return debug_link_in(data, "little" if self.order == "<" else "big")
 
     @property
     def alt_link(self) -> AltLink | None:
-        """The file that the names of its inlined functions are in (DWARF 5 §7.3.6); None: in itself."""
+        """The file with the names of its inlined functions (DWARF 5 §7.3.6); None: they are in this file."""
         return alt_link_in(self.data(".gnu_debugaltlink", limit=MAX_LINK_BYTES) or b"")
 
     @property
@@ -279,35 +279,35 @@ class ElfFile:
 
     @property
     def has_dwarf(self) -> bool:
-        """Whether functions, lines and inlined calls can be had from this file."""
+        """Whether this file has functions, lines and inlined calls."""
         return self.has_content(".debug_info") or self.has_content(".zdebug_info")
 
     @property
     def has_debug_sections(self) -> bool:
-        """Whether it has debug data of any kind: what `dwz -m` moves out may be strings alone."""
+        """Whether it has debug data of any kind: a file made by `dwz -m` may have only strings."""
         return any(
             name.startswith((".debug_", ".zdebug_")) and self.has_content(name) for name in self.section_names
         )
 
     @property
     def has_layout(self) -> bool:
-        """Whether its segments are those of the executable: say which offset of it is which address.
+        """Whether its segments are those of the executable, which map the executable's offsets to addresses.
 
-        `objcopy --only-keep-debug` leaves them no bytes in the file, at other offsets.
+        `objcopy --only-keep-debug` leaves segments without bytes in the file, at other offsets.
         """
         code = (self.segments["type"] == PT_LOAD) & ((self.segments["flags"] & PF_X) != 0)
         return bool((self.segments["filesz"][code] > 0).any())
 
     @property
     def has_code(self) -> bool:
-        """Whether it has sections of instructions, if only emptied ones."""
+        """Whether it has sections of instructions, even empty ones."""
         return bool(((self.sections["flags"] & SHF_EXECINSTR) != 0).any())
 
     @property
     def is_emptied(self) -> bool:
-        """Whether its code was taken out of it (`objcopy --only-keep-debug`, `eu-strip -f`).
+        """Whether its code was removed (`objcopy --only-keep-debug`, `eu-strip -f`).
 
-        A gateway leaves the stubs of the procedure linkage table in, as they tell which function each is for.
+        A gateway keeps the stubs of the procedure linkage table, because they show which function each one calls.
         """
         is_code = (self.sections["flags"] & SHF_EXECINSTR) != 0
         is_code[[self.section_names[name] for name in _STUBS if name in self.section_names]] = False
@@ -318,7 +318,7 @@ class ElfFile:
     ) -> list[tuple[Records, bytes]]:
         """Symbol tables of a section type (`SHT_SYMTAB`, `SHT_DYNSYM`), each with its string table.
 
-        Raises `MalformedElf`, also for more than `most` symbols or `string_bytes` of string tables: before any is read.
+        Raises `MalformedElf`, also for more than `most` symbols or `string_bytes` of string tables, before reading any.
         """
         indexes = self._of_type(kind)
         links = self.sections["link"][indexes].tolist()
@@ -346,7 +346,7 @@ class ElfFile:
         ]
 
     def relocations(self, kind: int) -> Iterator[Records]:
-        """Relocation tables of a section type (`SHT_RELA`), each read when its turn comes. Raises `MalformedElf`."""
+        """Relocation tables of a section type (`SHT_RELA`), read one by one on iteration. Raises `MalformedElf`."""
         left = MAX_RELOCATIONS
         for index in self._of_type(kind):
             table = self._table("relocation", index, left)
@@ -355,7 +355,7 @@ class ElfFile:
 
     @property
     def has_symbol_table(self) -> bool:
-        """Whether it kept more than the symbols it exports."""
+        """Whether it has more symbols than it exports."""
         return bool((self.sections["type"] == SHT_SYMTAB).any())
 
     def _of_type(self, kind: int) -> list[int]:

@@ -1,10 +1,10 @@
-"""What an ELF file says of the files that have its debug data: .gnu_debuglink and .gnu_debugaltlink."""
+"""An ELF file's references to files with its debug data: .gnu_debuglink and .gnu_debugaltlink."""
 
 from dataclasses import dataclass
 from typing import Final, Literal
 
 MAX_BUILD_ID_BYTES: Final = 64
-"""SHA-512, the longest digest there is; linkers put 8 to 32 bytes."""
+"""SHA-512, the longest existing digest; linkers write 8 to 32 bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,14 +17,14 @@ class DebugLink:
 
 @dataclass(frozen=True, slots=True)
 class AltLink:
-    """.gnu_debugaltlink: path of the file that `dwz -m` moved common debug data to, and its build-id."""
+    """.gnu_debugaltlink: path and build-id of the file to which `dwz -m` moved common debug data."""
 
     path: str
     build_id: bytes
 
 
 def debug_link_in(data: bytes, order: Literal["little", "big"]) -> DebugLink | None:
-    """The content of .gnu_debuglink: a name, padding, a CRC-32; None: not that."""
+    """The content of .gnu_debuglink: a name, padding, a CRC-32; None: invalid."""
     end = data.find(b"\0")
     crc_at = -(-(end + 1) // 4) * 4
     if end <= 0 or crc_at + 4 > len(data):
@@ -34,7 +34,7 @@ def debug_link_in(data: bytes, order: Literal["little", "big"]) -> DebugLink | N
 
 
 def alt_link_in(data: bytes) -> AltLink | None:
-    """The content of .gnu_debugaltlink: a path and a build-id; None: not that."""
+    """The content of .gnu_debugaltlink: a path and a build-id; None: invalid."""
     end = data.find(b"\0")
     if end <= 0 or not 1 <= len(data) - end - 1 <= MAX_BUILD_ID_BYTES:
         return None

@@ -1,6 +1,6 @@
-"""Note sections of ELF files (gABI chapter 5, "Note Section"): where build-ids are.
+"""Note sections of ELF files (gABI chapter 5, "Note Section"), which contain build-ids.
 
-Strategy: bytes in, values out; what does not fit ends the list.
+Strategy: bytes in, values out; the first note that does not fit ends the list.
 """
 
 from collections.abc import Iterable
@@ -39,7 +39,7 @@ def notes_in(data: bytes, *, align: int = 4, order: str = "<") -> list[Note]:
 
 
 def build_id_in(notes: Iterable[Note]) -> bytes:
-    """The GNU build-id among notes; b"" if there is none. The owner counts: Xen's notes use the same number."""
+    """The GNU build-id among notes; b"" if there is none. Compares owners: Xen's notes use the same number."""
     return next(
         (note.payload for note in notes if note.owner == b"GNU" and note.type == NT_GNU_BUILD_ID), b""
     )

@@ -1,8 +1,8 @@
-"""Names for the stubs of the procedure linkage table, through which a program calls its libraries.
+"""Names the stubs of the procedure linkage table, through which a program calls its libraries.
 
-No symbol names them. On x86-64 every stub has an indirect jump through a slot of the global offset
-table (psABI §5.2), `ff 25 disp32`, and a relocation names the function whose address that slot gets:
-it is read for `.plt`, `.plt.sec` (with endbr64) and `.plt.got` alike. As in perf and objdump the
+Stubs have no symbols. On x86-64 every stub has an indirect jump through a slot of the global offset
+table (psABI §5.2), `ff 25 disp32`, and a relocation names the function whose address fills that slot.
+This works for `.plt`, `.plt.sec` (with endbr64) and `.plt.got` alike. As in perf and objdump the
 name is the function's with `@plt`.
 """
 
@@ -30,13 +30,13 @@ _STUB_BYTES: Final = 16
 _SUFFIX: Final = b"@plt"
 _MAX_NAME: Final = 1 << 12
 _MAX_BYTES: Final = 1 << 22
-"""Of one section: 260,000 stubs."""
+"""Bytes of one section: 260,000 stubs."""
 _MAX_TEXT: Final = 1 << 25
 
 
 @dataclass(frozen=True, slots=True)
 class Stubs:
-    """n stubs; the name of each stands in `text` from `at` to the next NUL."""
+    """n stubs; the name of each is in `text` from `at` to the next NUL."""
 
     starts: U64
     sizes: U64
@@ -64,7 +64,7 @@ def read_stubs(file: ElfFile, dynamic: Sequence[tuple[Records, bytes]]) -> Stubs
         stride = stride if stride in {8, _STUB_BYTES} else _STUB_BYTES
         jumps = _jumps(code)
         targets = np.uint64(base) + (jumps + 6 + _displacements(code, jumps)).astype(np.uint64)
-        place = np.searchsorted(slots, targets, "right") - 1  # the last that says so, and -1 equals none
+        place = np.searchsorted(slots, targets, "right") - 1  # the last one, and index -1 is no match
         found = np.flatnonzero(slots[place] == targets)
         for jump, symbol in zip(jumps[found].tolist(), symbols[place[found]].tolist(), strict=True):
             name = _name(dynamic[0], symbol)
@@ -82,7 +82,7 @@ def read_stubs(file: ElfFile, dynamic: Sequence[tuple[Records, bytes]]) -> Stubs
 
 
 def _slots(file: ElfFile, symbols: Records) -> tuple[U64, U64]:
-    """Virtual addresses of slots, ascending, and which symbol is the function whose address each gets."""
+    """Virtual addresses of slots, ascending, and the index of the symbol whose address fills each slot."""
     slots, numbers = [_NONE], [_NONE]
     for relocations in file.relocations(SHT_RELA):
         which = relocations["info"] >> np.uint64(32)
@@ -100,13 +100,13 @@ def _slots(file: ElfFile, symbols: Records) -> tuple[U64, U64]:
 
 
 def _jumps(code: bytes) -> npt.NDArray[np.int64]:
-    """Where the code has an indirect jump relative to itself."""
+    """Positions of the code's indirect jumps relative to the instruction pointer."""
     text = np.frombuffer(code, np.uint8)
     return np.flatnonzero((text[:-5] == 0xFF) & (text[1:-4] == 0x25))
 
 
 def _displacements(code: bytes, jumps: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """The signed words behind the opcodes of the jumps."""
+    """The signed words after the opcodes of the jumps."""
     text = np.frombuffer(code, np.uint8)
     words = np.stack([text[jumps + byte] for byte in range(2, 6)], axis=1)
     return words.view("<i4")[:, 0].astype(np.int64)

@@ -37,7 +37,7 @@ MACHINES: Final = {
     3: "x86", 8: "mips", 20: "ppc", 21: "ppc64", 22: "s390x", 40: "arm", EM_X86_64: "x86-64", 183: "aarch64",
     243: "riscv", 258: "loongarch",
 }  # fmt: skip
-"""Architectures by e_machine, those that Linux profiles come from."""
+"""Architectures by e_machine: those with Linux profiles."""
 R_X86_64_GLOB_DAT: Final = 6
 R_X86_64_JUMP_SLOT: Final = 7
 

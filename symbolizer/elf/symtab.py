@@ -1,8 +1,8 @@
-"""Function symbols of ELF files, sorted into a table for look-up by address.
+"""Function symbols of ELF files, sorted into a table for lookup by address.
 
 Rules (System V gABI "Symbol Table"; checked against llvm-symbolizer and perf):
 - a function is a symbol of type FUNC or IFUNC, or an untyped one (hand-written assembly), in an
-  executable section; a stub of the procedure linkage table is one too (`plt.py`);
+  executable section; a stub of the procedure linkage table is a function too (`plt.py`);
 - a symbol without a size reaches to the next symbol or the end of its section, and is only a label if
   it lies within one that has a size;
 - of several at one address: sized before unsized, typed before untyped, GLOBAL before WEAK before
@@ -43,7 +43,7 @@ from symbolizer.tables.symbol_table import (
 U32 = npt.NDArray[np.uint32]
 
 _AT_ONCE: Final = 1 << 16
-"""Symbols; picking those of functions takes 170 bytes for each."""
+"""Symbols per step; selecting functions among them takes 170 bytes for each."""
 _TEXT_AT_ONCE: Final = 1 << 20
 # Bits of a rank, from the most significant: unsized, untyped, scope, underscores, shortness.
 _UNSIZED: Final = np.uint64(1 << 51)
@@ -54,14 +54,14 @@ _UNDERSCORE: Final = np.uint64(1 << 32)
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """Candidates in parallel arrays, 40 bytes each; the name of one is at `at` of string table `table`."""
+    """Candidates in parallel arrays, 40 bytes each; a candidate's name is at `at` of string table `table`."""
 
     start: U64
     size: U64
     limit: U64
     """End of its section."""
     rank: U64
-    """The lower the better, among symbols at one address."""
+    """Lower is better, among symbols at one address."""
     table: npt.NDArray[np.int32]
     at: U32
 
@@ -72,8 +72,8 @@ class _Columns:
 def read_symbols(*files: ElfFile) -> SymbolTable:
     """The union of the files' .symtab, .dynsym, .gnu_debugdata and stubs; all must be of one build.
 
-    All files together may have `MAX_SYMBOLS` symbols and `MAX_STRING_BYTES` of names. That takes up to 680 MiB, and
-    350 MiB afterwards; more raises `MalformedElf` before it is read, as does what is malformed.
+    All files together may have `MAX_SYMBOLS` symbols and `MAX_STRING_BYTES` of names. Reading those takes up to
+    680 MiB, and the table 350 MiB. More raises `MalformedElf` before it is read, as do malformed files.
     """
     texts: list[bytes] = []
     stubs: set[int] = set()
@@ -89,7 +89,7 @@ def read_symbols(*files: ElfFile) -> SymbolTable:
 
 
 def _candidates(files: tuple[ElfFile, ...], texts: list[bytes], stubs: set[int]) -> Iterator[_Columns]:
-    """Functions and stubs of all files. Adds their string tables to `texts`, and to `stubs` which of those are of stubs."""
+    """Functions and stubs of all files. Adds their string tables to `texts`, and the indexes of stubs' to `stubs`."""
     symbols_left, bytes_left = MAX_SYMBOLS, MAX_STRING_BYTES
     for file in _with_embedded(files):
         for kind in (SHT_SYMTAB, SHT_DYNSYM):
@@ -122,7 +122,7 @@ def _table(columns: _Columns, texts: list[bytes], stubs: set[int]) -> SymbolTabl
 
 
 def _with_embedded(files: tuple[ElfFile, ...]) -> Iterator[ElfFile]:
-    """The files, then those in them, each unpacked when its turn comes."""
+    """The files, then the files embedded in them, each unpacked on iteration."""
     yield from files
     for file in files:
         embedded = file.embedded_symbols
@@ -164,7 +164,7 @@ def _functions_in(file: ElfFile, records: Records, text_bytes: int, table: int) 
 
 
 def _labels(columns: _Columns) -> npt.NDArray[np.bool_]:
-    """Which symbols are labels within a function: unsized, at an address that a sized one holds."""
+    """Which symbols are labels within a function: unsized, at an address that a sized symbol holds."""
     labels = np.zeros(len(columns.start), np.bool_)
     is_sized = columns.size > 0
     unsized = np.flatnonzero(~is_sized)
@@ -181,7 +181,7 @@ def _labels(columns: _Columns) -> npt.NDArray[np.bool_]:
 
 def _plainness(text: bytes, at: U32) -> U64:
     """Rank of the names at offsets of a string table: few leading underscores, then length."""
-    if not len(at):  # then the table may be empty too
+    if not len(at):  # the table may be empty too
         return np.zeros(0, np.uint64)
     characters = np.frombuffer(text, np.uint8)
     underscores = np.zeros(len(at), np.uint64)
@@ -196,8 +196,8 @@ def _plainness(text: bytes, at: U32) -> U64:
 def _lengths(characters: npt.NDArray[np.uint8], at: U32) -> U64:
     """Lengths of the names at these offsets, up to `MAX_NAME_BYTES`.
 
-    Ends are looked for in a part of the table at a time, and only where names are: the place of a NUL takes
-    eight bytes, and a table may have nothing but NULs.
+    The search for ends covers part of the table at a time, and only parts with names: the position of a NUL takes
+    eight bytes, and a table may consist of NULs.
     """
     order = np.argsort(at)  # an ascending search is several times faster
     ascending = at[order].astype(np.int64)
@@ -215,7 +215,7 @@ def _lengths(characters: npt.NDArray[np.uint8], at: U32) -> U64:
 
 
 def _end(starts: U64, sizes: U64) -> U64:
-    """Ends of sized symbols, not beyond the address space."""
+    """Ends of sized symbols, limited to the address space."""
     return np.asarray(starts + np.minimum(sizes, NOWHERE - starts))
 
 

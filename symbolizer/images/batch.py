@@ -1,7 +1,7 @@
-"""Many addresses of one binary at once: what exports, the source view and measurements ask.
+"""Looks up many addresses of one binary at once: for exports, the source view and benchmarks.
 
-Addresses are sorted and made distinct first; names are only read for distinct frames, and only when asked
-for. An id is the same for the same file of built symbols, and means nothing in another.
+Addresses are sorted and made distinct first. Names are read only for distinct frames, and only on request.
+Ids are stable for one file of built symbols and mean nothing in another.
 """
 
 from dataclasses import dataclass
@@ -23,11 +23,11 @@ class Batch:
     """Chains of n addresses, of which d are distinct. Those of address i are at `inverse[i]`."""
 
     distinct: ElfVaddrs
-    """Where was looked, ascending."""
+    """The distinct lookup addresses, ascending."""
     inverse: Indexes
     """n indexes into the d distinct ones."""
     status: Statuses
-    """`Status` of each distinct address: FULL, SYMTAB, or BINARY_ONLY where no function is."""
+    """`Status` of each distinct address: FULL, SYMTAB, or BINARY_ONLY outside all functions."""
     offsets: Indexes
     """d + 1; chain j is `frames[offsets[j]:offsets[j + 1]]`, innermost first."""
     frames: Indexes
@@ -35,7 +35,7 @@ class Batch:
 
     @property
     def is_inlined(self) -> npt.NDArray[np.bool_]:
-        """Of each of `frames`, whether it was inlined into the next one of its chain."""
+        """Whether each of `frames` was inlined into the next one of its chain."""
         inlined = np.ones(len(self.frames), np.bool_)
         inlined[self.offsets[1:][np.diff(self.offsets) > 0] - 1] = False
         return inlined
@@ -46,23 +46,23 @@ class Frame:
     """One level of a chain."""
 
     function_raw: str
-    """As linkers know it."""
+    """The linkage name."""
     function: str
-    """As its source has it."""
+    """The name as in the source."""
     file: str
-    """Normalized path of `line`; '' not known."""
+    """Normalized path of `line`; '' if not known."""
     line: int
-    """Executing there; 0 not known."""
+    """The executing line; 0 if not known."""
     start_file: str
-    """Where the function begins; differs from `file` where the line is in a file included amid its body."""
+    """File of the function's start; differs from `file` if the line is in a file included within the function."""
     start_line: int
-    """Of the function's first instruction; 0 not known, as for inlined functions."""
+    """Line of the function's first instruction; 0 if not known, as for inlined functions."""
     status: Status
     """FULL with a file, else SYMTAB."""
 
 
 class SymbolizedBinary:
-    """Built symbols, asked by virtual address. For one thread."""
+    """Built symbols, looked up by virtual address. For one thread."""
 
     def __init__(self, symbols: BuiltSymbols, *, name: str = "") -> None:
         self._image = ElfImage(name, symbols.segments, symbols.table, symbols.symbols, "", base=symbols.base)
@@ -70,8 +70,8 @@ class SymbolizedBinary:
     def symbolize(self, vaddrs: U64, exact: npt.NDArray[np.bool_] | None = None) -> Batch:
         """Chains of recorded addresses.
 
-        `exact` says which are of the instruction itself and not return addresses; None: all. Raises
-        `MalformedSymCache` or IndexError if the file proves damaged.
+        `exact` is true of addresses of the instruction itself and false of return addresses; None: all are exact.
+        Raises `MalformedSymCache` or IndexError if the file proves damaged.
         """
         pointers = RecordedPointers(vaddrs, _ALL if exact is None else exact)
         distinct, inverse = np.unique(pointers.looked_up().values, return_inverse=True)
@@ -79,7 +79,7 @@ class SymbolizedBinary:
         return Batch(ElfVaddrs(distinct), inverse, status, chains.offsets, chains.locations)
 
     def frame(self, identifier: int) -> Frame:
-        """What an id stands for; remembered. Raises as `symbolize`."""
+        """The frame of an id; cached. Raises as `symbolize`."""
         function, line = self._image.name_of(identifier)
         location = self._image.location_of(identifier)
         return Frame(

@@ -1,4 +1,4 @@
-"""Puts the answers of many images together into one `ResolvedFrames`."""
+"""Combines the results of many images into one `ResolvedFrames`."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from symbolizer.images.image import Named, Statuses
 from symbolizer.tables.address_table import Indexes
 
 MAX_TEXT: Final = 1 << 26
-"""Characters of the names that files gave the frames of one capture."""
+"""Characters of the names that files provide for the frames of one capture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class _Piece:
 
 @dataclass(slots=True)
 class CallTable:
-    """Collects the calls of each of `frames` frames, every frame once, in any order."""
+    """Collects the calls of each of `frames` frames: every frame once, in any order."""
 
     frames: int
     _functions: dict[FunctionName, int] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class CallTable:
     ) -> None:
         """`depth[i]` of the entries, indexes into `names`, are the calls of frame `positions[i]`, innermost first.
 
-        Raises MemoryError, and adds nothing, where all names together would have more than `MAX_TEXT` characters.
+        Raises MemoryError, and adds nothing, if all names together would exceed `MAX_TEXT` characters.
         """
         characters = sum(len(function.name) + len(function.raw_name) for function, _ in names)
         if self._characters + characters > MAX_TEXT:
@@ -64,7 +64,7 @@ class CallTable:
         return self._functions.setdefault(function, len(self._functions))
 
     def finish(self) -> ResolvedFrames:
-        """Everything that was added, in the order of the frames."""
+        """All added calls, in the order of the frames."""
         depth = np.zeros(self.frames, np.int64)
         for piece in self._pieces:
             depth[piece.positions] = piece.depth

@@ -1,11 +1,11 @@
 """A file or the vdso: a SymCache (lines, inlined calls) over a symbol table, either of which may be absent.
 
 The outermost level of a chain has the name of the symbol that holds the address, as in llvm-symbolizer
-and perf. A SymCache's own name for it is that of the symbol at the function's lowest address, which is
-wrong where the compiler split it: GCC moves seldom executed parts into .text.unlikely, before .text, so
-all of `f` was called `f.cold`, and where `f`'s cold part is empty, by whatever comes next there:
-CPython's interpreter loop, half of every profile of it, was `ast2obj_expr.cold`. The symbol also
-gives what callers say: malloc, where the C library's debug data says __libc_malloc.
+and perf. A SymCache names it by the symbol at the function's lowest address, which is wrong if the compiler
+split the function. GCC moves cold parts into .text.unlikely, before .text: all of `f` was named `f.cold`,
+and if `f`'s cold part is empty, `f` had the name of the next symbol there. CPython's interpreter loop, half of
+every profile of it, was `ast2obj_expr.cold`. The symbol also has the name that callers use: malloc, where
+the C library's debug data has __libc_malloc.
 """
 
 from collections.abc import Callable, Iterable
@@ -21,11 +21,11 @@ from symbolizer.images.image import Image, ImageFrames, Named, Statuses
 from symbolizer.tables.address_table import AddressTable, Chains, Indexes, Location
 from symbolizer.tables.symbol_table import MISS, SymbolTable, whole_name
 
-# Ids of frames: ~s for symbol s alone; else (s + 1) << 32 | location, s + 1 = 0 where no symbol names it.
+# Ids of frames: ~s for symbol s alone; else (s + 1) << 32 | location, s + 1 = 0 if no symbol names it.
 _SYMBOL_SHIFT: Final = 32
 _LOCATION_MASK: Final = (1 << _SYMBOL_SHIFT) - 1
 MAX_TEXT: Final = 1 << 25
-"""Characters of the names and files of one answer; those of 20,000 C++ functions have 6 million."""
+"""Characters of the names and files of one lookup; those of 20,000 C++ functions have 6 million."""
 
 
 class ElfImage:
@@ -42,11 +42,11 @@ class ElfImage:
         base: int | None = None,
         repaired: Callable[[], Image] | None = None,
     ) -> None:
-        """`name` is the binary's, for its functions; `reason` says why `table` is None.
+        """`name` is the binary's, for its functions; `reason` is why `table` is None.
 
         `base` is what the addresses of `table` count from; None: the first of `segments`.
 
-        `repaired` gives what answers instead once the files that this one reads in place prove damaged.
+        `repaired` returns the replacement if the files that this image reads in place prove damaged.
         """
         self._name = name
         self._segments = segments
@@ -61,11 +61,11 @@ class ElfImage:
 
     @property
     def names_held(self) -> int:
-        """Places of it that are remembered with their names."""
+        """Number of cached frames with names."""
         return len(self._named) if self._instead is None else self._instead.names_held
 
     def forget_names(self) -> None:
-        """Remember none of them."""
+        """Clear the cache of names."""
         self._named.clear()
         self._functions.clear()
         if self._instead is not None:
@@ -73,7 +73,7 @@ class ElfImage:
 
     @property
     def memory_bytes(self) -> int:
-        """What its symbol table takes of the process's own memory."""
+        """Memory of this process that its symbol table takes."""
         return self._symbols.memory_bytes if self._instead is None else self._instead.memory_bytes
 
     @property
@@ -91,9 +91,9 @@ class ElfImage:
         return self._reason if self._instead is None else self._instead.reason
 
     def frames(self, offsets: FileOffsets) -> ImageFrames:
-        """Frames of looked-up file offsets; fastest when they ascend. Raises what `repaired` does, and MemoryError.
+        """Frames of lookup offsets; fastest if they ascend. Raises the errors of `repaired`, and MemoryError.
 
-        That also where names have more than `MAX_TEXT` characters: functions may all share the bytes of one name.
+        MemoryError also if names have more than `MAX_TEXT` characters: functions may all share one name's bytes.
         """
         if self._instead is None:
             try:
@@ -125,7 +125,7 @@ class ElfImage:
         return names
 
     def lookup(self, vaddrs: ElfVaddrs) -> tuple[Statuses, Chains]:
-        """The chains behind `frames`, of ids without names. Raises `MalformedSymCache`, IndexError."""
+        """The chains behind `frames`, as ids without names. Raises `MalformedSymCache`, IndexError."""
         symbol = self._symbols.find(vaddrs)
         if self._table is None:
             found = symbol != MISS
@@ -149,7 +149,7 @@ class ElfImage:
         return chains
 
     def _without_nameless(self, chains: Chains) -> Chains:
-        """The chains without the levels that have no name; the outermost has one if there is a symbol."""
+        """The chains without nameless levels; the outermost level has a name if there is a symbol."""
         assert self._table is not None
         if self._table.all_named:
             return chains
@@ -161,14 +161,14 @@ class ElfImage:
         return Chains(before[chains.offsets], chains.locations[named])
 
     def name_of(self, identifier: int) -> Named:
-        """The function and line that an id of `lookup` stands for. Raises as that."""
+        """The function and line of an id of `lookup`. Raises as `lookup`."""
         known = self._named.get(identifier)
         if known is None:
             known = self._named[identifier] = self._read_name(identifier)
         return known
 
     def location_of(self, identifier: int) -> Location | None:
-        """Where the code of an id of `lookup` is by the debug data; None: only a symbol names it. Raises as that."""
+        """Location of an id of `lookup` in the debug data; None: only a symbol names it. Raises as `lookup`."""
         return (
             None
             if identifier < 0 or self._table is None
@@ -188,10 +188,10 @@ class ElfImage:
         return self._functions[symbol], location.line
 
     def _outermost(self, symbol: int, location: Location) -> FunctionName:
-        """The function of a symbol; it is where its first instruction is, else where `location` is.
+        """The function of a symbol; its file is that of its first instruction, else of `location`.
 
         Lines of one function may lie in several files (#include in a body, generated parsers), so the
-        file of just any line of it would be no stable part of its identity.
+        file of an arbitrary line would not be a stable part of its identity.
         """
         part = self._symbols.symbol(symbol).name
         name = whole_name(part)

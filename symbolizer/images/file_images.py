@@ -1,4 +1,4 @@
-"""Images of files and of what else has an ELF file: from built symbols, or from the files a source has."""
+"""Images that have an ELF file: from built symbols, or from the files of a source."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -23,13 +23,13 @@ from symbolizer.tables.symbol_table import NO_SYMBOLS, SymbolTable
 log = logging.getLogger(__name__)
 
 AT_ONCE_S: Final = 3.0
-"""What is built within so many CPU seconds is built while a capture ingests; larger files by a task of their own."""
+"""Builds up to this many CPU seconds run during ingestion; larger ones in tasks of their own."""
 _PATIENCE: Final = 4.0
-"""Somebody else's build of a small file is waited for this many times as long as it may take."""
+"""A small file's build by another process is waited for this many times its estimated duration."""
 
 
 class FileImages:
-    """Opens images; remembers none. For one thread."""
+    """Opens images; caches none. For one thread."""
 
     def __init__(
         self,
@@ -46,12 +46,12 @@ class FileImages:
         self._at_once_s = at_once_s
 
     def is_built(self, identity: ImageIdentity) -> bool:
-        """Whether there are built symbols of it that nothing better is known than."""
+        """Whether built symbols exist that are not outdated."""
         built = self._built(identity)
         return isinstance(built, Built) and not built.entry.outdated
 
     def open(self, identity: ImageIdentity) -> Image:
-        """The image. Never raises for what a file or a disk is like; raises what the source and the store do."""
+        """The image. The state of files and disks raises nothing; errors of the source and the store do."""
         built = self._built(identity) if identity.is_certain else None
         if isinstance(built, Built) and not built.entry.outdated:
             return self._from_built(identity, built)
@@ -103,7 +103,7 @@ class FileImages:
         debug: Found | Missing,
         known: Built | NotBuilt | None,
     ) -> Image:
-        """An image from the files at hand, which stay open until this returns."""
+        """An image from the available files, which stay open until this returns."""
         at_hand = executable if isinstance(executable, Found) else None
         reason = debug.reason if isinstance(debug, Missing) else f"{debug.origin} has symbols only."
         if isinstance(debug, Found) and debug.quality == Quality.DWARF:
@@ -128,7 +128,7 @@ class FileImages:
         executable: Found | None,
         known: Built | NotBuilt | None,
     ) -> Built | NotBuilt:
-        """Build at once what takes a moment; let the rest be built, unless that failed lately."""
+        """Build small files at once and request builds of the others, unless that failed recently."""
         if debug.incomplete:
             return known if isinstance(known, NotBuilt) else PENDING
         try:
@@ -146,7 +146,7 @@ class FileImages:
             return _no_place(error)
         if of_it is not None:
             return of_it
-        if isinstance(known, NotBuilt) and not known.until:  # whatever is built, it cannot be kept
+        if isinstance(known, NotBuilt) and not known.until:  # a built file could not be stored
             return known
         self._wants_build(identity)
         return PENDING
@@ -172,7 +172,7 @@ class FileImages:
 
 
 def _no_place(error: OSError) -> NotBuilt:
-    """A full or read-only disk costs frames their lines, and is said; captures ingest all the same."""
+    """A full or read-only disk costs frames their lines and is logged; captures are ingested all the same."""
     log.warning("symbols not kept: why=%s", error)
     return NotBuilt(f"This worker cannot keep built symbols: {error.strerror or error}.")
 

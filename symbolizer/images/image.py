@@ -1,7 +1,7 @@
-"""One image and all that is known of it: offsets in, named frames out.
+"""The interface of an image, from offsets to named frames, and the images without a file.
 
-An address that an image has no name for has no frames here; the resolver renders it. Files and the
-vdso are in `elf_image.py`.
+An address without a name has no frames here; the resolver renders it. Files and the vdso are in
+`elf_image.py`.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from symbolizer.tables.address_table import Indexes
 Statuses = npt.NDArray[np.uint8]
 
 NO_MEMORY: Final = "Its symbols need more memory than this process has left (FLEETPROF_WORKER_MEMORY_BYTES)."
-"""Why an image has no names, where reading or asking it raised MemoryError."""
+"""The reason for missing names if reading or looking up an image raised MemoryError."""
 
 Named = tuple[FunctionName, int]
 """A function, and the line executing in it; 0: not known."""
@@ -30,7 +30,7 @@ Named = tuple[FunctionName, int]
 class ImageFrames:
     """Frames of n offsets, innermost first: those of offset i are `entries[offsets[i]:offsets[i + 1]]`.
 
-    `status[i]` is below SYMTAB exactly where an offset has no frame.
+    `status[i]` is below SYMTAB exactly if offset i has no frame.
     """
 
     status: Statuses
@@ -41,11 +41,11 @@ class ImageFrames:
 
 
 class Image(Protocol):
-    """What the resolver asks of an image of any kind."""
+    """The resolver's interface to images of any kind."""
 
     @property
     def status(self) -> Status:
-        """The best that a frame of this image can be."""
+        """The best status that a frame of this image can have."""
 
     @property
     def reason(self) -> str:
@@ -53,17 +53,17 @@ class Image(Protocol):
 
     @property
     def names_held(self) -> int:
-        """Places of it that are remembered with their names; some 300 bytes each."""
+        """Number of cached frames with names; some 300 bytes each."""
 
     @property
     def memory_bytes(self) -> int:
-        """What its symbols take of the process's own memory, without names; mapped files do not count."""
+        """Memory of this process that its symbols take, without names; mapped files do not count."""
 
     def frames(self, offsets: FileOffsets) -> ImageFrames:
-        """Frames of looked-up offsets; fastest when they ascend. Raises MemoryError alone."""
+        """Frames of lookup offsets; fastest if they ascend. Raises only MemoryError."""
 
     def forget_names(self) -> None:
-        """Remember none of them."""
+        """Clear the cache of names."""
 
 
 class KallsymsImage:
@@ -76,30 +76,30 @@ class KallsymsImage:
 
     @property
     def names_held(self) -> int:
-        """Functions that are remembered."""
+        """Cached functions."""
         return len(self._functions)
 
     def forget_names(self) -> None:
-        """Remember none of them."""
+        """Clear the cache of names."""
         self._functions.clear()
 
     @property
     def memory_bytes(self) -> int:
-        """None: the kernel's tables are kept apart, by all images of one kernel together."""
+        """0: the kernel's tables are counted separately, once for all images of one kernel."""
         return 0
 
     @property
     def status(self) -> Status:
-        """Names without lines."""
+        """SYMTAB: names without lines."""
         return Status.SYMTAB
 
     @property
     def reason(self) -> str:
-        """What is missing for more."""
+        """Why the status is not FULL."""
         return "The kernel's own symbols name its functions; lines need its debug data."
 
     def frames(self, offsets: FileOffsets) -> ImageFrames:
-        """Frames of looked-up offsets, one each where there is a name."""
+        """Frames of lookup offsets: one for each offset with a name."""
         index = self._table.find(offsets)
         named = index >= 0
         status = np.where(named, Status.SYMTAB, Status.BINARY_ONLY).astype(np.uint8)
@@ -108,7 +108,7 @@ class KallsymsImage:
         return ImageFrames(status, np.append(0, np.cumsum(named)), entries, names)
 
     def _function(self, index: int) -> FunctionName:
-        """The same object each time: whoever gives it an id remembers it by that."""
+        """The function; always the same object, because callers map it to an id by identity."""
         known = self._functions.get(index)
         if known is None:
             raw = self._table.names[index].decode("utf-8", "replace")
@@ -117,22 +117,22 @@ class KallsymsImage:
 
 
 class UnknownImage:
-    """An image nothing could be found of."""
+    """An image for which no file or symbols were found."""
 
     def __init__(self, reason: str) -> None:
         self._reason = reason
 
     @property
     def names_held(self) -> int:
-        """None."""
+        """0."""
         return 0
 
     def forget_names(self) -> None:
-        """There are none."""
+        """Does nothing."""
 
     @property
     def memory_bytes(self) -> int:
-        """None."""
+        """0."""
         return 0
 
     @property

@@ -1,4 +1,4 @@
-"""The images a process has at hand: found, opened, built, and remembered for a while."""
+"""A process's cache of images: finds, opens and builds them."""
 
 import logging
 import time
@@ -27,14 +27,14 @@ log = logging.getLogger(__name__)
 DEFAULT_CAPACITY: Final = 512
 DEFAULT_RECHECK_S: Final = 600.0
 MAX_NAMES: Final = 400_000
-"""Names that all images together remember: some 120 MB."""
+"""Names that all images together cache: some 120 MB."""
 MAX_SYMBOL_BYTES: Final = 128 << 20
-"""Of symbol tables that all images but the newest keep in memory. Built symbols are mapped files and do not count."""
+"""Memory for the symbol tables of all images but the newest. Built symbols are mapped files and do not count."""
 _COUNT_EVERY: Final = 512
 MAX_KERNELS: Final = 8
-"""Kernels whose symbols are kept: some 20 MB each."""
+"""Kernels whose symbols are cached: some 20 MB each."""
 MAX_KERNEL_BYTES: Final = 256 << 20
-"""That all of them but the newest may take; most share their tables."""
+"""Memory for the symbols of all kernels but the newest; most share their tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +42,13 @@ class _CachedImage:
     image: Image
     until: float
     pending: bool
-    """Its symbols are being built; whether they are there now is asked every time."""
+    """Its symbols are being built; every `open` checks whether they are ready."""
 
 
 class Images:
-    """Images by what a capture says of them. For one thread; others have their own.
+    """Images by their identity in captures. For one thread; other threads need their own instance.
 
-    What is as good as it can be stays until the capacity needs its place; what is not is looked for
+    An image with the best possible symbols stays until it is evicted. Other images are looked up
     again after `recheck_s`, since symbols may have been installed meanwhile.
     """
 
@@ -64,9 +64,9 @@ class Images:
         at_once_s: float = AT_ONCE_S,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`request_build` is told of a binary whose symbols take longer than `at_once_s` to build.
+        """`request_build` is called with a binary whose symbols take longer than `at_once_s` to build.
 
-        It is told again every `recheck_s` until they are there. None: everything is built at once.
+        It is called again every `recheck_s` until they are ready. None: everything is built at once.
         """
         self._source = source
         self._files = FileImages(source, caches, request_build=request_build, at_once_s=at_once_s)
@@ -81,16 +81,16 @@ class Images:
     def open(
         self, kind: "capture_pb2.Mapping.Kind", identity: ImageIdentity, kernel: KernelIdentity
     ) -> Image:
-        """The image of a mapping; `kernel` is the one it ran under.
+        """The image of a mapping; `kernel` is the one that was running.
 
-        Raises what the source and the store do. Files that take more memory than there is have no names.
+        Raises the errors of the source and the store. Files that exceed the available memory have no names.
         """
-        # A module without a build-id is known only together with the kernel and what else is loaded.
+        # A module without a build-id is identified only together with the kernel and the other loaded modules.
         owner = kernel if kind == capture_pb2.Mapping.MODULE and not identity.build_id else None
         key = (int(kind), identity.key, owner)
         known = self._known.get(key)
         if known is None or known.until <= self._clock() or self._is_better_now(known, identity):
-            self._known.pop(key, None)  # its tables need not be there twice
+            self._known.pop(key, None)  # frees its tables before the new ones are read
             try:
                 image = self._find(kind, identity, kernel)
             except MemoryError:
@@ -111,7 +111,7 @@ class Images:
         return known.image
 
     def _forget_images(self) -> None:
-        """Those not asked for the longest time; and the largest tables, so that one file does not cost all others theirs."""
+        """Evict the least recently used images, and the largest tables, so that one file does not evict all others."""
         while len(self._known) > self._capacity:
             self._known.popitem(last=False)
         older = [(known.image.memory_bytes, key) for key, known in self._known.items()][:-1]
@@ -123,7 +123,7 @@ class Images:
             del self._known[key]
 
     def _forget_names(self) -> None:
-        """Those of the images that were not asked for the longest time, down to half, when they are too many."""
+        """If there are too many names, clear those of the least recently used images, down to half."""
         held = [known.image.names_held for known in self._known.values()]
         left = sum(held)
         if left <= self._names:
@@ -135,14 +135,14 @@ class Images:
             left -= names
 
     def forget(self, binary_key: str) -> None:
-        """Look for the image of a binary anew when it is next asked for: it has other symbols now."""
+        """Look up a binary's image again on its next use: its symbols have changed."""
         for key in [key for key in self._known if key[1] == binary_key or _is_of(key[2], binary_key)]:
             del self._known[key]
         for kernel in [kernel for kernel in self._kernels if _is_of(kernel, binary_key)]:
             del self._kernels[kernel]
 
     def _is_better_now(self, known: _CachedImage, identity: ImageIdentity) -> bool:
-        """Whether what was pending is built, so that what is reprocessed for it finds it at once."""
+        """Whether pending symbols are built now, so that a capture reprocessed for them finds them at once."""
         return known.pending and self._files.is_built(identity)
 
     def _find(
@@ -152,7 +152,7 @@ class Images:
             return self._files.open(identity)
         if kind == capture_pb2.Mapping.VDSO:
             return self._vdso(identity)
-        # Its own file says more than the kernel does of itself: lines and inlined calls, if it has debug data.
+        # Its own file has more than kallsyms: lines and inlined calls, if it has debug data.
         by_file = self._files.open(identity) if identity.build_id else None
         if by_file is not None and by_file.status >= Status.SYMTAB:
             return by_file
@@ -186,7 +186,7 @@ class Images:
         )
 
     def _kernel_symbols(self, kernel: KernelIdentity, module: str | None) -> Kallsyms | Missing:
-        """Symbols of a kernel; read again after a while if they are missing, or the module's are."""
+        """Symbols of a kernel; read again after a while if they or the module's are missing."""
         known = self._kernels.get(kernel)
         if known is not None:
             symbols, read_at = known
@@ -200,7 +200,7 @@ class Images:
 
 
 def _is_of(kernel: KernelIdentity | None, binary_key: str) -> bool:
-    """Whether the symbols of a binary are among those of the kernel: it, or a module of it."""
+    """Whether the binary is the kernel or one of its modules."""
     return kernel is not None and binary_key in kernel.keys
 
 

@@ -1,11 +1,11 @@
-"""A capture's frames resolved: one batch per image, every distinct address looked up once.
+"""Resolves a capture's frames: one batch per image, every distinct address looked up once.
 
-Nothing is dropped and nothing guessed: each frame becomes at least one entry, and what has no name is
+No frame is dropped and no name is guessed. Each frame becomes at least one entry. A frame without a name is
 rendered by its binary and position, so that all samples of one nameless function are one row:
 
     named by debug data           inlined calls innermost first, then the function itself
-    named by symbols, perf map    the function; of a perf map's, file and first line too where it tells them
-    nameless, in a known image    lib.so+0x1234, the start of its function by the unwind table, else itself
+    named by symbols, perf map    the function; from a perf map also file and first line, if present
+    nameless, in a known image    lib.so+0x1234: the function's start by the unwind table, else the address itself
     code without a file           [jit]
     no image                      [unknown]
 """
@@ -35,7 +35,7 @@ from symbolizer.tables.address_table import Indexes
 log = logging.getLogger(__name__)
 
 KERNEL: Final = "[kernel]"
-"""Path of the kernel's mappings; code it made at run time (BPF) is anonymous, with names."""
+"""Path of the kernel's mappings; code generated at run time (BPF) is anonymous, with names."""
 EXACT: Final = 1
 """Bit of FrameTable.flags: the pointer is of the instruction itself."""
 
@@ -53,7 +53,7 @@ _WITH_IMAGE: Final = frozenset(
 
 
 class Resolver:
-    """Names for the frames of captures; remembers images between them. For one thread."""
+    """Names the frames of captures; caches images between captures. For one thread."""
 
     def __init__(
         self,
@@ -63,21 +63,21 @@ class Resolver:
         limits: BuildLimits | None = None,
         request_build: Callable[[ImageIdentity], None] | None = None,
     ) -> None:
-        """`caches` hold what is built from debug data; a folder: this machine's own, within `limits`.
+        """`caches` hold the symbols built from debug data; a folder: this machine's own, within `limits`.
 
-        `request_build` is told of binaries whose debug data is too large to be read meanwhile; their frames
-        are named by symbol tables and their report says pending. None: everything is read at once.
+        `request_build` is called with binaries whose debug data is too large to be read during ingestion; their
+        frames are named by symbol tables, and their report is pending. None: everything is read at once.
         """
         if isinstance(caches, Path):
             caches = local_symcaches(caches, limits=limits)
         self._images = Images(symbols, caches, request_build=request_build)
 
     def forget(self, binary_key: str) -> None:
-        """Look for the symbols of a binary anew: others were uploaded, or built."""
+        """Look up a binary's symbols again on its next use: others were uploaded or built."""
         self._images.forget(binary_key)
 
     def resolve(self, capture: capture_pb2.Capture) -> ResolvedFrames:
-        """What every frame of a checked capture stands for. Never fails for want of symbols."""
+        """Resolve every frame of a checked capture. Missing symbols are never an error."""
         columns = capture.frames
         mapping = np.array(columns.mapping, np.int64)
         exact = (np.array(columns.flags, np.uint32) & EXACT) != 0
@@ -96,7 +96,7 @@ class Resolver:
                     rest = _add_named(calls, image, identity.name, positions, offsets)
                 except (
                     MemoryError
-                ):  # of one image that asks for too much; if the process has none left, this fails again
+                ):  # of one image that is too large; a process without memory fails here again
                     log.warning("frames not named: binary=%s why=no memory", identity.key)
                     image.forget_names()
                     image = UnknownImage(NO_MEMORY)
@@ -119,9 +119,9 @@ class Resolver:
 
 
 def _add_named(calls: CallTable, image: Image, binary: str, positions: Indexes, offsets: U64) -> Indexes:
-    """Add the frames at `positions` that the image names; the positions of the others.
+    """Add the frames at `positions` that the image names; the remaining positions.
 
-    An image is remembered by its content, so its own name may be that of a copy somewhere else.
+    Images are cached by content, so the image's own name may be that of a copy at another path.
     """
     distinct, inverse = np.unique(offsets[positions], return_inverse=True)
     frames = image.frames(FileOffsets(distinct))
@@ -138,9 +138,9 @@ def _add_named(calls: CallTable, image: Image, binary: str, positions: Indexes, 
 
 
 def _given(name: str, where: str) -> FunctionName:
-    """The function that the machine itself named. The kernel's names are as they are.
+    """A function named by the machine itself. Kernel names are used unchanged.
 
-    Code made from a source file is shown as that file's: `run` of a hundred scripts would be one word otherwise.
+    Code made from a source file is shown with that file: else `run` of a hundred scripts would be one name.
     """
     read = JitName(name) if where == KERNEL else parse(name)
     return FunctionName(
@@ -156,7 +156,7 @@ def _nameless(identity: ImageIdentity, start: int) -> FunctionName:
 
 
 def _function_starts(offsets: U64, into_function: U64) -> U64:
-    """Start of the function around each offset, where an unwind entry told; else the offset."""
+    """Start of the function around each offset, if an unwind entry states it; else the offset."""
     back = np.maximum(into_function, 1) - np.uint64(1)
     return np.where(back <= offsets, offsets - back, offsets)
 
@@ -171,7 +171,7 @@ def _by_mapping(mapping: Indexes) -> Iterator[tuple[int, Indexes]]:
 
 
 def _names_in(capture: capture_pb2.Capture) -> dict[int, str]:
-    """Names of frames that only the machine itself could tell: from perf maps, of BPF programs."""
+    """Names of frames that only the machine can provide: from perf maps, of BPF programs."""
     return {
         frame: capture.strings[text]
         for excerpt in capture.excerpts

@@ -1,1 +1,1 @@
-"""What a symbol file is that somebody gave us, found out in a child process."""
+"""Identifies and rates symbol files of untrusted origin, in a child process."""

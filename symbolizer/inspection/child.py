@@ -1,9 +1,9 @@
-"""Inspects one symbol file; a program of its own, because uploads are hostile input.
+"""Inspects one symbol file in a separate program, because uploads are hostile input.
 
     python -m symbolizer.inspection.child DESCRIPTOR MEMORY_BYTES CPU_SECONDS
 
-Reads the file open as DESCRIPTOR and writes the inspection to standard output, as JSON. Exit 0: inspected;
-3: it is of no use, with the reason on standard error. Anything else is a crash or a limit, which only ends
+Reads the file open as DESCRIPTOR and writes the inspection to standard output, as JSON. Exit status 0: inspected;
+3: it cannot be used, with the reason on standard error. Anything else is a crash or a limit, which ends only
 this process.
 """
 

@@ -1,7 +1,7 @@
-"""Symbols that a gateway sent: inspected, compared with what was asked for and what other machines gave, and kept.
+"""Receives symbols from a gateway: inspects, compares with the request and other machines' files, stores.
 
-A kernel table names the functions of every module that was loaded, so it is kept for each of those
-that lack symbols, too: nobody is asked for them again, and captures that hold them are reprocessed.
+A kernel table names the functions of every loaded module. It is also stored for those modules that lack
+symbols: they are not requested again, and captures that contain them are reprocessed.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ from symbolizer.kernel.table_parts import read_parts, write_parts
 from symbolizer.sources.running_kernel import MAX_VDSO_BYTES
 
 _MOST_WANTED: Final = 1000
-"""Binaries that lack symbols and are looked at for modules that a kernel table names."""
+"""Binaries without symbols that are checked for modules in a kernel table."""
 
 _MOST_WEIGHED: Final = 1000
 """Modules of one table that are compared; a machine has some 200."""
@@ -48,19 +48,19 @@ class Sender:
 
 @dataclass(frozen=True, slots=True)
 class StoredSymbols:
-    """What became of a file that is of the binary that was asked for."""
+    """Result for a file that belongs to the requested binary."""
 
     keys: tuple[str, ...]
     """Binaries that may have names now."""
     standing: Standing = Standing.AGREED
-    """Of what it says of that binary: nothing is kept of what is unconfirmed or disputed."""
+    """Whether machines agree on that binary's symbols; unconfirmed or disputed ones are not stored."""
     reason: str = ""
-    """Why that is not kept, as a sentence."""
+    """Why they were not stored, as a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class RejectedSymbols:
-    """Nothing was kept; why, as a sentence."""
+    """Nothing was stored; why, as a sentence."""
 
     reason: str
 
@@ -68,9 +68,9 @@ class RejectedSymbols:
 def receive_symbols(
     engine: Engine, archive: Archive, path: Path, *, wanted: str, name: str, sender: Sender
 ) -> StoredSymbols | RejectedSymbols:
-    """Weigh a file that a gateway sent for the binary of key `wanted`, and keep it if it may name functions.
+    """Check a file that a gateway sent for the binary of key `wanted`, and store it if it may name functions.
 
-    `name` is what its sender calls it. Raises `MalformedImage`, `StorageError`, and OSError for the file.
+    `name` is the file's name on the sender. Raises `MalformedImage`, `StorageError`, and OSError for the file.
     """
     found = inspect_in_child(path)
     if isinstance(found, NotInspected):
@@ -103,9 +103,9 @@ def receive_symbols(
 def keep_kernel_table(
     engine: Engine, archive: Archive, path: Path, *, origin: str, name: str, machine_id: int | None = None
 ) -> tuple[str, ...]:
-    """Keep a kernel table, and note it for each of its modules that nobody has symbols for; the keys of all.
+    """Store a kernel table, and record it for each of its modules without symbols; the keys of all.
 
-    On the word of one machine, `machine_id`, it is kept for none of those that another machine runs, too.
+    A table from one machine only (`machine_id`) is not stored for modules that another machine runs, too.
     Raises `MalformedImage`, `StorageError`, OSError.
     """
     with path.open("rb") as file:
@@ -136,8 +136,8 @@ def _take_kernel(
     name: str,
     sender: Sender,
 ) -> StoredSymbols | RejectedSymbols:
-    """Of a kernel that several machines run only the parts are kept that two of them agree on."""
-    if not found.key:  # as /proc/kallsyms lists them, or a table that leaves it out
+    """For a kernel that several machines run, store only the parts that two of them agree on."""
+    if not found.key:  # kallsyms as in /proc, or a table without the build-id
         return RejectedSymbols("It does not say which kernel it is of.")
     with engine.connect() as connection:
         seen = find_binary(connection, wanted)
@@ -169,7 +169,7 @@ def _take_kernel(
 
 
 def _blank_code(path: Path) -> None:
-    """Zero the code of a vdso: a kernel patches that for its CPU, so machines with one vdso have different code.
+    """Zero the code of a vdso: a kernel patches it for its CPU, so machines with one vdso have different code.
 
     (arch/x86/entry/vdso/vma.c, init_vdso_image.) Raises `MalformedElf`, OSError.
     """
@@ -179,7 +179,7 @@ def _blank_code(path: Path) -> None:
     blank = 0
     for start, size in sorted(zip(code["offset"].tolist(), code["size"].tolist(), strict=True)):
         end = min(start + size, len(content))
-        if end > blank:  # each byte once: a file may state thousands of sections that all cover it
+        if end > blank:  # each byte once: a file may have thousands of sections that all cover it
             begin = max(start, blank)
             content[begin:end] = bytes(end - begin)
             blank = end
@@ -192,7 +192,7 @@ def _weigh(engine: Engine, said: Answer) -> Verdict:
 
 
 def _origin(verdict: Verdict, sender: Sender) -> tuple[str, int | None]:
-    """What says where a kept file is from, and the machine if there is no other's word for it."""
+    """Text for a stored file's origin, and the machine if no other one confirms the file."""
     if verdict.standing is Standing.ALONE:
         return f"one machine: {sender.name}", sender.machine_id
     return f"two machines: {verdict.others[0]}, {sender.name}", None
@@ -208,9 +208,9 @@ def _why(standing: Standing, sender: Sender, others: tuple[str, ...]) -> str:
 
 
 def _wanted_modules(engine: Engine, kernel: KernelIdentity, machine_id: int | None) -> list[str]:
-    """Those with a build-id: another module may have the same name on another machine.
+    """The table's modules with a build-id: another machine's module may have the same name.
 
-    A table may list any build-id; of a program it names nothing.
+    A table may list any build-id; for a program it names nothing.
     """
     builds = {build for _, build in kernel.modules if build}
     with engine.connect() as connection:

@@ -1,16 +1,16 @@
-"""What a symbol file is: whose it is, what it can say, what it lacks.
+"""Inspects a symbol file: which binary it belongs to, what it contains, what it lacks.
 
-Read from the file alone, within limits; a hostile one is inspected in a process of its own (`inspector`).
-The key joins it with the binaries that captures name (`storage.schema.binary.key`):
+Read from the file alone, within limits; hostile files are inspected in a separate process (`inspector`).
+The key joins a file with the binaries of captures (`storage.schema.binary.key`):
 
     GNU build-id in hex          most files
     go:…                         a Go program without one
     sha256:…                     any other executable
-    crc32:…                      a debug file without a build-id: .gnu_debuglink names its checksum
+    crc32:…                      a debug file without a build-id: .gnu_debuglink has its checksum
     dwo:…, dwp:…                 split DWARF: the id of its unit; the lowest id of a package
 
-Kallsyms as the kernel shows them say nothing of their build: whoever brings them says which build-id it is.
-Tables of a kernel's functions, as gateways send them, do (`kallsyms`).
+Kallsyms as in /proc do not contain their build-id: the uploader must provide it. Kernel tables, the format of
+gateways, do (`kallsyms`).
 """
 
 import hashlib
@@ -38,10 +38,10 @@ _ELF: Final = b"\x7fELF"
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """What was found out about one file; it says nothing about whether its DWARF can be read in full."""
+    """Results for one file; they do not guarantee that its DWARF can be read in full."""
 
     key: str
-    """Of the binary it belongs to; '' for kallsyms as the kernel shows them."""
+    """Key of the binary it belongs to; '' for kallsyms as in /proc."""
     kind: FileKind
     quality: Quality
     bytes: int
@@ -53,37 +53,37 @@ class Inspection:
     """x86-64, aarch64, …; '' for kallsyms."""
     bits: int
     functions: int
-    """Functions its symbol tables name; those of a kernel's kallsyms without modules."""
+    """Functions that its symbol tables name; those of a kernel's kallsyms without modules."""
     segments: tuple[Segment, ...]
-    """PT_LOAD headers as they stand; in a file by `objcopy --only-keep-debug` without their file offsets."""
+    """PT_LOAD headers unchanged; in a file by `objcopy --only-keep-debug` they lack their file offsets."""
     is_loadable: bool
-    """Whether the code is in it, so that its segments say which offset is which address."""
+    """Whether the file has code, so that its segments map offsets to addresses."""
     is_relocatable: bool
     """A kernel module or an object file: its addresses count from its sections."""
     debug_link: DebugLink | None
     alt_link: AltLink | None
-    """Names of inlined functions are in this file (`dwz -m`)."""
+    """The file with the names of inlined functions (`dwz -m`)."""
     compression: tuple[str, ...]
-    """Methods its sections are compressed by."""
+    """Compression methods of its sections."""
     units: int
-    """Compilation units, as many as were looked at."""
+    """Compilation units among those inspected."""
     dwarf_version: int
-    """Of the first unit; 0: it has no DWARF."""
+    """Version of the first unit; 0: it has no DWARF."""
     producer: str
-    """Compiler of the first unit that names one."""
+    """Compiler of the first unit that states one."""
     split_ids: tuple[str, ...]
-    """Ids of units whose other half is elsewhere, in hex, ascending, some; of a .dwo or .dwp file those it has."""
+    """Some ids of units whose split units are elsewhere, in hex, ascending; in a .dwo or .dwp file, its own ids."""
     split_name: str
-    """File name of the first of them, as the compiler put it; '' in a .dwo or .dwp file."""
+    """File name of the first of them, as the compiler wrote it; '' in a .dwo or .dwp file."""
 
     @property
     def segment_map(self) -> SegmentMap:
-        """Its segments, as what turns offsets into addresses."""
+        """Its segments, as a map from offsets to addresses."""
         return SegmentMap(self.segments)
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """Keys of the files that complete it: one of these, or all that begin with `dwo:`; none: it is whole."""
+        """Keys of the files that complete it: one of these, or all that begin with `dwo:`; none: it is complete."""
         if self.alt_link is not None:
             return (self.alt_link.build_id.hex(),)
         if self.kind == FileKind.SPLIT or not self.split_ids:
@@ -91,7 +91,7 @@ class Inspection:
         return (f"dwp:{self.split_ids[0]}", *(f"dwo:{split_id}" for split_id in self.split_ids))
 
     def to_json(self) -> str:
-        """Itself as one line of text."""
+        """The inspection as one line of text."""
         content = asdict(self)
         if self.alt_link:
             content["alt_link"]["build_id"] = self.alt_link.build_id.hex()
@@ -99,7 +99,7 @@ class Inspection:
 
     @classmethod
     def from_json(cls, text: str) -> "Inspection":
-        """What `to_json` wrote. Raises ValueError for anything else."""
+        """The inspection from text by `to_json`. Raises ValueError for any other text."""
         content: dict[str, Any] = json.loads(text)
         if not isinstance(content, dict) or set(content) != {field.name for field in fields(cls)}:
             raise ValueError("not an inspection")
@@ -119,7 +119,7 @@ class Inspection:
 
 
 def inspect(content: Source) -> Inspection:
-    """Inspect a file. Raises `MalformedImage` (as `MalformedElf`) with a sentence that says why it is of no use."""
+    """Inspect a file. Raises `MalformedImage` (as `MalformedElf`) with a sentence that says why it cannot be used."""
     head = content[0:64]
     if head.startswith(TABLE_MAGIC):
         return _kernel_table(content)
@@ -132,7 +132,7 @@ MAX_SPLIT_IDS: Final = 256
 
 
 class _Elf:
-    """The questions to one ELF file."""
+    """Inspects one ELF file."""
 
     def __init__(self, elf: ElfFile, content: Source) -> None:
         self._elf = elf
@@ -178,7 +178,7 @@ class _Elf:
     def _is_loadable(self) -> bool:
         """Whether an executable segment has bytes in the file, and .text its own.
 
-        `eu-strip -f` leaves the segments of a debug file as they were in the program; only its sections tell.
+        `eu-strip -f` leaves the program's segments in a debug file unchanged; only its sections differ.
         """
         return self._elf.has_layout and not self._elf.is_emptied
 
@@ -195,7 +195,7 @@ class _Elf:
         if elf.has_code and not elf.is_emptied:
             return FileKind.EXECUTABLE  # a kernel module has no segments
         if not elf.has_code and elf.has_debug_sections:
-            return FileKind.ALTLINK  # of no program: not even an emptied section for code
+            return FileKind.ALTLINK  # without a program: it has not even an emptied section for code
         return FileKind.DEBUGINFO if elf.has_dwarf else FileKind.SYMBOLS
 
     def _key(self, kind: FileKind, split_ids: list[int]) -> str:
@@ -204,7 +204,9 @@ class _Elf:
             if self._package:
                 return f"dwp:{split_ids[0]:016x}"
             if not split_ids:
-                raise MalformedImage("It is split DWARF without an id; nothing can be told to need it.")
+                raise MalformedImage(
+                    "It is split DWARF without an id, so no binary can be found that needs it."
+                )
             return f"dwo:{split_ids[0]:016x}"
         if elf.build_id:
             return elf.build_id.hex()
@@ -214,12 +216,12 @@ class _Elf:
 
     def _quality(self, kind: FileKind, functions: int) -> Quality:
         if kind in {FileKind.SPLIT, FileKind.ALTLINK}:
-            return Quality.DWARF  # of what it completes
+            return Quality.DWARF  # of the file that it completes
         quality = quality_of(self._elf)
         return quality if functions or quality == Quality.DWARF else Quality.NONE
 
     def _split_ids(self) -> list[int]:
-        """Ids that join it with its other half, ascending: all of them, so that the lowest is the lowest."""
+        """Ids that join it with its split units, ascending: all of them, because the key is the lowest one."""
         if self._package:
             return sorted(self._package)
         ids = {unit.dwo_id for unit in self._units if self._is_split or unit.is_skeleton}

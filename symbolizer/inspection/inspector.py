@@ -1,4 +1,4 @@
-"""Inspections of files that may be hostile: in a child process, within limits of memory and time."""
+"""Inspects files that may be hostile in a child process, within limits of memory and time."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,13 +15,13 @@ _GIB: Final = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class InspectionLimits:
-    """What one inspection may take. Measured: 0.1 to 0.3 s and 150 MiB resident, 3 s per GiB for the digests."""
+    """Limits of one inspection. Measured: 0.1 to 0.3 s and 150 MiB resident, 3 s per GiB for the digests."""
 
     memory_bytes: int = 2 * _GIB
-    """Address space; a third of it is numpy's before any file is read."""
+    """Address space; numpy takes a third of it before any file is read."""
     seconds_fixed: int = 20
     seconds_per_gib: int = 20
-    """CPU time; the clock on the wall may run three times as long."""
+    """CPU time; the wall-clock limit is three times as long."""
 
     def seconds_for(self, size: int) -> int:
         """CPU seconds for a file of `size` bytes."""
@@ -30,13 +30,13 @@ class InspectionLimits:
 
 @dataclass(frozen=True, slots=True)
 class NotInspected:
-    """Why a file is of no use, as a sentence. A value: bad files are nobody's failure but their sender's."""
+    """Why a file cannot be used, as a sentence. A value, because a bad file is the sender's fault only."""
 
     reason: str
 
 
 def inspect_in_child(path: Path, *, limits: InspectionLimits | None = None) -> Inspection | NotInspected:
-    """Inspect a file in a process of its own. Whatever is in it, this returns, within the limits.
+    """Inspect a file in a separate process. Returns within the limits, whatever the file contains.
 
     Raises OSError if the file cannot be opened.
     """

@@ -1,4 +1,4 @@
-"""How much a file can say of its functions: what candidates for one binary are ranked by."""
+"""Ranks the candidate files of a binary by how much they contain about its functions."""
 
 from itertools import islice
 from typing import Final
@@ -13,9 +13,9 @@ _UNITS_LOOKED_AT: Final = 64
 
 
 def quality_of(elf: ElfFile) -> Quality:
-    """The quality of a file by its sections; nothing of them is checked. Never raises.
+    """The quality of a file by its sections, whose content is not checked. Never raises.
 
-    Skeletons alone (split DWARF without its other half) are no DWARF: they name no function.
+    Skeletons alone (split DWARF without its split units) do not count as DWARF: they name no function.
     """
     try:
         return _quality(elf)
@@ -34,7 +34,7 @@ def _quality(elf: ElfFile) -> Quality:
 def is_skeleton(elf: ElfFile) -> bool:
     """Whether most of the first units left their functions to .dwo files. Never raises.
 
-    Not all do: assembly has none.
+    Not all units do: assembly has none.
     """
     try:
         first = list(islice(units(elf), _UNITS_LOOKED_AT))

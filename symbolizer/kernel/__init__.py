@@ -1,1 +1,1 @@
-"""Kernels and their modules: who they are, where their functions lie."""
+"""Kernels and their modules: identity, files and symbols."""

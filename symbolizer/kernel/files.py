@@ -1,9 +1,9 @@
-"""Files of kernels and their modules on this machine: no capture says where they lie.
+"""Finds files of kernels and their modules on this machine: captures do not contain their paths.
 
-A capture knows the kernel as `[kernel]` and a module as `[ext4]`. Distributions keep the kernel with its
-debug data at DEBUGROOT/boot/vmlinux-RELEASE (Debian) or DEBUGROOT/lib/modules/RELEASE/vmlinux (Debian, Fedora), a
-module's in the folders that /lib/modules/RELEASE has; a kernel built by hand leaves its vmlinux at
-/lib/modules/RELEASE/build. Which of them is the sampled build its build-id tells.
+A capture names the kernel `[kernel]` and a module like `[ext4]`. Distributions install the kernel with its
+debug data at DEBUGROOT/boot/vmlinux-RELEASE (Debian) or DEBUGROOT/lib/modules/RELEASE/vmlinux (Debian, Fedora), and a
+module's in the folders of /lib/modules/RELEASE. A kernel built by hand leaves its vmlinux at
+/lib/modules/RELEASE/build. The build-id identifies the file of the sampled build.
 """
 
 import os
@@ -17,15 +17,15 @@ KERNEL: Final = "[kernel]"
 RECHECK_S: Final = 600.0
 _MODULES: Final = "lib/modules"
 _ENDINGS: Final = (".ko.debug", ".ko")
-"""The better first: what a .ko was stripped of is in the other."""
+"""The better first: it has what was stripped from the .ko."""
 _MAX_FILES: Final = 64
-"""Kernels that are installed at once; more are not looked at."""
+"""Limit of installed kernels that are checked."""
 _MAX_LISTED: Final = 200_000
-"""Modules of all of them; a distribution's kernel has 4,000."""
+"""Limit of modules of all kernels; a distribution's kernel has 4,000."""
 
 
 class KernelFiles:
-    """Paths of kernels and modules; lists the folders of modules once in `RECHECK_S`. For one thread."""
+    """Paths of kernels and modules; lists the folders of modules once per `RECHECK_S`. For one thread."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class KernelFiles:
         *,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Modules are looked for below the debug roots and `root`."""
+        """Modules are searched below the debug roots and `root`."""
         self._debug_roots = tuple(debug_roots)
         self._root = root
         self._clock = clock
@@ -42,7 +42,7 @@ class KernelFiles:
         self._until = float("-inf")
 
     def find(self, name: str) -> list[Path]:
-        """Where the files of `[kernel]`, or of a module in brackets, may be; none for other names."""
+        """Candidate paths for `[kernel]`, or for a module in brackets; none for other names."""
         if name == KERNEL:
             return list(self._vmlinux())[:_MAX_FILES]
         if not (name.startswith("[") and name.endswith("]")):
@@ -71,11 +71,11 @@ class KernelFiles:
 
 
 def _below(folder: Path) -> Iterator[str]:
-    """Files below a folder; `build` and `source`, which lead to whole kernel trees, are links and not followed."""
+    """Files below a folder; does not follow the links `build` and `source`, which lead to whole kernel trees."""
     for where, _, names in os.walk(folder):
         yield from (f"{where}/{name}" for name in names)
 
 
 def _module_name(name: str) -> str:
-    """As the kernel calls it: in the names of files `-` and `_` are the same."""
+    """The kernel's name of a module: file names may have `-` for `_`."""
     return name.replace("-", "_")

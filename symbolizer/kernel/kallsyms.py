@@ -1,8 +1,8 @@
-"""Names of a kernel's and its modules' functions, by offset: one table for every boot of a build.
+"""Functions of a kernel and its modules by offset: one table for every boot of a build.
 
-Two texts give them. /proc/kallsyms has lines `address type name [module]`; types t, T, w, W are code
-(nm(1)); its addresses are of one boot (KASLR). A **kernel table** is what remains when they are turned
-into offsets, from `_stext` for the kernel and from the start of .text for a module:
+There are two text formats. /proc/kallsyms has lines `address type name [module]`; types t, T, w, W are code
+(nm(1)); its addresses are those of one boot (KASLR). A **kernel table** has offsets instead, from `_stext`
+for the kernel and from the start of .text for a module:
 
     fleetprof kernel symbols 1
     kernel BUILD-ID SIZE COUNT     bytes of its text (0 not known), and how many functions follow; all hex
@@ -10,11 +10,11 @@ into offsets, from `_stext` for the kernel and from the start of .text for a mod
                                    an empty line, then all functions, image after image:
     OFFSET TYPE NAME               ascending by offset, then by name and type
 
-It says nothing of the machine's address space, and machines with one kernel and one set of modules
-write the same bytes (`gateway/kernel_table.py` does).
+It contains nothing of the machine's address space, and machines with one kernel and one set of modules
+write the same bytes (`gateway/symbols/kernel_table.py` does).
 
-A symbol reaches to the next one of its image; the last to the image's end, else that of its page. Of
-several names at one address the choice is perf's: global before local before weak, fewer leading
+A symbol reaches to the next one of its image; the last one to the image's end, else to the end of its page.
+Of several names at one address perf's choice is used: global before local before weak, fewer leading
 underscores, the longer name.
 """
 
@@ -36,13 +36,14 @@ from symbolizer.kernel.identity import KernelIdentity
 
 TABLE_MAGIC: Final = b"fleetprof kernel symbols 1\n"
 MAX_BYTES: Final = 1 << 26
-"""Of either text; distributions' kernels have 10 to 15 MB."""
+"""Limit of either text; those of distributions' kernels have 10 to 15 MB."""
 MAX_FUNCTIONS: Final = 1 << 20
-"""Of a kernel and its modules: four times those of a distribution's with all it has. Each takes some 250 bytes while it is read."""
+"""Limit for a kernel and its modules: four times a distribution's kernel with all modules. Each takes some 250 bytes
+during parsing."""
 MAX_MODULES: Final = 1 << 14
 _PIECE_BYTES: Final = 1 << 20
 _BYTES_EACH: Final = 57
-"""Of a function but for its name: two numbers, a reference, and the head of an object."""
+"""Memory of a function without its name: two numbers, a reference, and an object header."""
 MISS: Final = -1
 
 _SYMBOL: Final = re.compile(
@@ -54,7 +55,7 @@ _HEAD: Final = re.compile(
 )
 _SCOPE: Final = {b"T": 0, b"t": 1, b"W": 2, b"w": 2}
 _MARKERS: Final = frozenset({b"_stext", b"_text", b"_etext", b"_sinittext", b"_einittext", b"__init_begin"})
-"""Linker symbols that share an address with a function; they name a boundary, not the function."""
+"""Linker symbols that share an address with a function; they mark a boundary and do not name the function."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +68,11 @@ class OffsetTable:
 
     @property
     def memory_bytes(self) -> int:
-        """What it takes."""
+        """Memory that the table takes."""
         return sum(map(len, self.names)) + _BYTES_EACH * len(self.names)
 
     def find(self, offsets: FileOffsets) -> npt.NDArray[np.int64]:
-        """Index of the function that holds each offset, `MISS` where none does."""
+        """Index of the function that holds each offset, `MISS` if there is none."""
         if not self.names:
             return np.full(len(offsets.values), MISS, np.int64)
         index = np.searchsorted(self.starts, offsets.values, "right").astype(np.int64) - 1
@@ -85,22 +86,22 @@ class Kallsyms:
 
     kernel: OffsetTable
     modules: Mapping[str, OffsetTable]
-    """By module name, without brackets; only those whose functions are known."""
+    """By module name, without brackets; only modules with known functions."""
     builds: Mapping[str, str] = field(default_factory=dict)
-    """Build-id (hex, '' where it has none) of each module that was loaded, by name."""
+    """Build-id (hex, '' if it has none) of each loaded module, by name."""
 
     @property
     def memory_bytes(self) -> int:
-        """What its tables take."""
+        """Memory that its tables take."""
         return sum(table.memory_bytes for table in (self.kernel, *self.modules.values()))
 
     def only(self, wanted: KernelIdentity) -> "Kallsyms":
-        """Without modules that are of another build than the wanted kernel's."""
+        """The symbols without modules whose build differs from the wanted kernel's."""
         same = {name: table for name, table in self.modules.items() if self._is_same(name, wanted)}
         return Kallsyms(self.kernel, same, self.builds)
 
     def _is_same(self, module: str, wanted: KernelIdentity) -> bool:
-        """By build-id. Without one only where all modules are the same: nothing else tells two builds apart."""
+        """Compare by build-id. Without one, all modules must be the same: nothing else distinguishes two builds."""
         build = wanted.build_of(module)
         if build:
             return build == self.builds.get(module)
@@ -109,11 +110,11 @@ class Kallsyms:
 
 @dataclass(frozen=True, slots=True)
 class LoadedModule:
-    """A module of one boot: where its .text is, and the bytes it takes from there at most (0 not known)."""
+    """A module of one boot: where its .text is, and its maximum size from there (0 not known)."""
 
     name: str
     build_id: str
-    """Hex; '' where it has none."""
+    """Hex; '' if it has none."""
     base: int
     size: int = 0
 
@@ -163,7 +164,7 @@ def _lines(symbols: list[tuple[int, bytes, bytes]], base: int, size: int) -> lis
 
 @dataclass(frozen=True, slots=True)
 class _Head:
-    """What a table says of one image; `name` is None for the kernel itself."""
+    """A table's description of one image; `name` is None for the kernel itself."""
 
     name: str | None
     build: str
@@ -188,7 +189,7 @@ def _heads(text: bytes) -> tuple[list[_Head], bytes]:
 
 
 def kernel_of_table(text: bytes) -> KernelIdentity:
-    """The kernel and the modules that a table is of; what stands before its functions is enough.
+    """The kernel and the modules of a table; the part before its functions is sufficient.
 
     Raises `MalformedImage`.
     """
@@ -199,11 +200,11 @@ def kernel_of_table(text: bytes) -> KernelIdentity:
 
 
 def read_kernel_of_table(file: IO[bytes]) -> KernelIdentity:
-    """As `kernel_of_table`, of a file at its start, of which no more is read than that takes.
+    """As `kernel_of_table`, for a file at its start; reads only the descriptions.
 
     Raises `MalformedImage`, OSError.
     """
-    head = bytearray()  # 5,000 modules with long names take more than a MiB
+    head = bytearray()  # descriptions of 5,000 modules with long names take more than a MiB
     searched = 0
     while head.find(b"\n\n", searched) < 0 and len(head) < MAX_BYTES:
         searched = max(len(head) - 1, 0)
@@ -222,7 +223,7 @@ def parse_table(text: bytes) -> tuple[bytes, Kallsyms]:
     count = sum(image.count for image in heads)
     if count > MAX_FUNCTIONS:
         raise MalformedImage(f"It is a kernel table of {count} functions; the limit is {MAX_FUNCTIONS}.")
-    fields = body.split(None, 3 * count)  # what else there is stays one
+    fields = body.split(None, 3 * count)  # the rest stays one element
     if 3 * count != len(fields):
         raise MalformedImage("It has more or fewer functions than it says.")
     tables = []
@@ -274,7 +275,7 @@ def _preference(symbol: tuple[bytes, int]) -> tuple[bool, int, int, int, bytes]:
 
 
 def parse_kallsyms(text: bytes, module_bases: Mapping[str, int]) -> Kallsyms:
-    """The whole of /proc/kallsyms; `module_bases` are the modules' load addresses.
+    """Parse the whole of /proc/kallsyms; `module_bases` are the modules' load addresses.
 
     Raises `SymbolsHidden` if every address is 0 (kptr_restrict), `MalformedImage` if `_stext` is missing.
     """
@@ -283,7 +284,7 @@ def parse_kallsyms(text: bytes, module_bases: Mapping[str, int]) -> Kallsyms:
 
 
 def kallsyms_of(vmlinux: ElfFile) -> Kallsyms:
-    """The functions that a kernel's own file names, without modules.
+    """The functions named by a kernel's own file, without modules.
 
     Raises `MalformedElf`, `MalformedImage` if `_stext` is missing.
     """
@@ -296,7 +297,7 @@ def kallsyms_of(vmlinux: ElfFile) -> Kallsyms:
     for index in range(first, len(symbols)):
         names.append(symbols.name(index))
         left -= len(names[-1])
-        if left < 0:  # they may all share the bytes of one, which copies do not
+        if left < 0:  # names may all share one name's bytes, but copies do not
             raise MalformedImage(f"The names of its functions have more than {MAX_BYTES} bytes.")
     return Kallsyms(
         OffsetTable(symbols.starts[first:] - start, symbols.ends[first:] - start, tuple(names)), {}
@@ -304,7 +305,7 @@ def kallsyms_of(vmlinux: ElfFile) -> Kallsyms:
 
 
 def start_of_kernel(vmlinux: ElfFile) -> int:
-    """`_stext`, where offsets of the kernel count from; no function, so not in the table of functions.
+    """`_stext`, the base of the kernel's offsets; it is no function, so it is not in the table of functions.
 
     Raises `MalformedElf`, `MalformedImage` if it is missing.
     """

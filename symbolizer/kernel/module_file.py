@@ -1,9 +1,9 @@
-"""Kernel modules: relocatable files, put where the kernel would load them.
+"""Kernel modules: relocatable files, laid out as the kernel loads them.
 
 A .ko has no addresses: every section counts from 0, and its DWARF refers to code by relocations. The
-kernel puts the executable sections one after the other, in the order of the file, aligned (`layout_sections`
-in kernel/module/main.c; those for initialisation lie elsewhere and are freed). `as_loaded` does the same and
-applies the relocations of debug sections, so that what comes out can be read like a linked file. Its code
+kernel places the executable sections one after the other, in the order of the file, aligned (`layout_sections`
+in kernel/module/main.c; sections for initialisation are placed elsewhere and freed). `as_loaded` does the same and
+applies the relocations of debug sections, so that the result can be read like a linked file. Its code
 segment begins with .text and has file offset 0 there, because captures count a module's addresses from .text.
 
 Relocations: psABI x86-64 table 4.9, AAELF64 §5.7. Sections without code or debug data are left empty.
@@ -36,14 +36,14 @@ from symbolizer.elf.records import (
 from symbolizer.errors import MalformedElf
 
 TEXT_ADDRESS: Final = 1 << 28
-"""Where .text is put. Not 0, by which linkers mark code that they threw away."""
+"""Address of .text. Not 0, which linkers use to mark discarded code."""
 MAX_SYMBOL_BYTES: Final = 1 << 26
-"""Of a module's symbols, their names and its notes: six times those of amdgpu, the largest of Linux' own."""
+"""Bytes of a module's symbols, their names and its notes: six times those of amdgpu, the largest module of Linux."""
 EM_AARCH64: Final = 183
 SHT_STRTAB: Final = 3
 SHF_ALLOC: Final = 2
 _WIDTHS: Final = {EM_X86_64: {1: 8, 10: 4, 11: 4}, EM_AARCH64: {257: 8, 258: 4}}
-"""Bytes that each type of absolute relocation writes; debug data has no others that matter."""
+"""Bytes that each type of absolute relocation writes; debug data has no other relevant ones."""
 _MARKS: Final = frozenset({".modinfo", ".gnu.linkonce.this_module"})
 _DEBUG: Final = re.compile(r"\.debug_\w+")
 _KEPT: Final = frozenset({SHT_SYMTAB, SHT_STRTAB, SHT_NOTE})
@@ -57,9 +57,10 @@ def is_module(elf: ElfFile) -> bool:
 
 
 def as_loaded(elf: ElfFile, *, debug: bool = True) -> bytes:
-    """An ELF file with the module's symbols, build-id and, if wanted, debug data at the addresses it is loaded to.
+    """An ELF file with the module's symbols, build-id and optionally debug data at its load addresses.
 
-    Without debug data of at most `MAX_SYMBOL_BYTES`, for which three times as much memory is taken. Raises `MalformedElf`.
+    Without debug data it has at most `MAX_SYMBOL_BYTES`, and writing it takes three times as much memory. Raises
+    `MalformedElf`.
     """
     if elf.bits != 64 or elf.machine not in _WIDTHS or elf.sections.dtype["name"] != np.dtype("<u4"):
         raise MalformedElf("It is a kernel module of an architecture that is not known.")
@@ -89,7 +90,7 @@ def as_loaded(elf: ElfFile, *, debug: bool = True) -> bytes:
         sections["flags"][index] &= ~np.uint64(SHF_COMPRESSED)
         parts.append((at, data))
         at += len(data)
-    # Nobody reads its code, but a segment ends within its file.
+    # The code is never read, but the segment must end within the file.
     sections_at = _aligned(max(at, code_bytes), _SECTION_ALIGNED)
     loaded = np.zeros(1, segment)
     loaded[0] = (PT_LOAD, _READ_EXECUTE, 0, TEXT_ADDRESS, TEXT_ADDRESS, code_bytes, code_bytes, 4096)
@@ -144,7 +145,7 @@ def _addresses(elf: ElfFile, names: dict[int, str]) -> tuple[U64, int]:
 
 
 def _content(elf: ElfFile, index: int, name: str, addresses: U64, *, debug: bool) -> bytes | None:
-    """What the section holds in the new file; None: nothing."""
+    """Content of the section in the new file; None: it is left out."""
     section = elf.sections[index]
     if section["type"] == SHT_NOBITS or not index:
         return None
@@ -159,7 +160,7 @@ def _content(elf: ElfFile, index: int, name: str, addresses: U64, *, debug: bool
 
 
 def _symbols(elf: ElfFile, addresses: U64) -> Records:
-    """The symbol table with addresses instead of offsets in sections."""
+    """The symbol table with addresses instead of section offsets."""
     tables = elf.symbols(SHT_SYMTAB)
     if not tables:
         raise MalformedElf("It is a kernel module without symbols.")

@@ -1,6 +1,6 @@
-"""The parts of a kernel table (`symbolizer.kernel.kallsyms`): one for the kernel, one for each module that was loaded.
+"""The parts of a kernel table (`symbolizer.kernel.kallsyms`): one for the kernel, one for each loaded module.
 
-Machines with one kernel have different modules loaded, so their tables differ and their common parts do not.
+Machines with one kernel have different modules loaded, so their tables differ, but common parts are equal.
 """
 
 import re
@@ -14,7 +14,7 @@ from symbolizer.errors import MalformedImage
 from symbolizer.kernel.kallsyms import MAX_MODULES, TABLE_MAGIC, kernel_of_table
 
 MAX_FUNCTIONS: Final = 1 << 22
-"""Of all parts; a kernel with all its modules has some 300,000."""
+"""Limit of all parts together; a kernel with all its modules has some 300,000."""
 _MAX_LINE: Final = 1 << 16
 _FUNCTION: Final = re.compile(rb"[0-9a-f]{1,16} [tTwW] \S+\n")
 _PIECE_BYTES: Final = 1 << 20
@@ -25,11 +25,11 @@ class TablePart:
     """One image of a table."""
 
     key: str
-    """Build-id in hex; of a module without one `path:[name]`, as of a binary."""
+    """Build-id in hex; `path:[name]` for a module without one, as for binaries."""
     head: bytes
-    """The line that describes it."""
+    """Its description line."""
     start: int
-    """Where its functions begin in the file."""
+    """Start of its functions in the file."""
     end: int
     digest: bytes
     """SHA-256 of its description and its functions."""
@@ -61,7 +61,7 @@ def read_parts(file: IO[bytes]) -> list[TablePart]:
 
 
 def write_parts(source: IO[bytes], parts: Sequence[TablePart], target: Path) -> None:
-    """Write a table of some parts of `source`, the kernel first, as if no other module had been loaded. Raises OSError."""
+    """Write a table of some parts of `source`, the kernel first, as if no other modules were loaded. Raises OSError."""
     with target.open("xb") as file:
         file.write(TABLE_MAGIC + b"\n".join(part.head for part in parts) + b"\n\n")
         for part in parts:
@@ -71,7 +71,7 @@ def write_parts(source: IO[bytes], parts: Sequence[TablePart], target: Path) -> 
 
 
 def _heads(file: IO[bytes]) -> list[bytes]:
-    """The lines that describe the images; the file is read on behind them."""
+    """The description lines; leaves the file positioned after them."""
     lines = [file.readline(_MAX_LINE)]
     while lines[-1] != b"\n":
         lines.append(file.readline(_MAX_LINE))

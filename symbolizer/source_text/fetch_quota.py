@@ -1,4 +1,4 @@
-"""How many sources may be fetched from other servers for this one's readers."""
+"""Limits the sources that are fetched from other servers for readers of this one."""
 
 import threading
 import time
@@ -10,17 +10,17 @@ _HOUR_S: Final = 3600.0
 
 
 class FetchQuota:
-    """So many fetches in any hour. Safe to share between threads."""
+    """A limited number of fetches in any hour. Safe to share between threads."""
 
     def __init__(self, per_hour: int, *, clock: Callable[[], float] = time.monotonic) -> None:
-        """`clock` tells seconds."""
+        """`clock` returns seconds."""
         self._per_hour = per_hour
         self._clock = clock
         self._lock = threading.Lock()
         self._taken: deque[float] = deque()
 
     def take(self) -> float:
-        """Take one fetch: 0; seconds until the next is allowed if this is not."""
+        """Take one fetch and return 0, or return the seconds until the next one is allowed."""
         now = self._clock()
         with self._lock:
             while self._taken and self._taken[0] <= now - _HOUR_S:

@@ -1,8 +1,8 @@
-"""Checkouts on this machine: where a build's source paths lie here.
+"""Checkouts on this machine: maps a build's source paths to local files.
 
-A build on another machine says /build/app-1.2/src/main.c; the checkout of it is /srv/checkouts/app. Files are
-read only below a root, by their real path, and only such as compilers read: what lies beside sources in a
-checkout (keys, settings) is nobody's to see through a profile.
+A build on another machine states /build/app-1.2/src/main.c; its checkout is /srv/checkouts/app. Files are
+read only below a root, by their real path, and only if compilers read such files: other files of a
+checkout (keys, settings) must not be readable through a profile.
 """
 
 import posixpath
@@ -90,7 +90,7 @@ SOURCE_ENDINGS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class SourceRoot:
-    """Paths that begin with `stated` in debug data lie at the same place below `here`."""
+    """Maps paths that begin with `stated` in debug data to the same place below `here`."""
 
     stated: str
     """Absolute, normalized."""
@@ -106,7 +106,7 @@ class SourceRoot:
 
 
 def open_source(roots: Sequence[SourceRoot], path: str) -> OpenedFile | None:
-    """The file of a stated path, by the first root that has it; None: there is none, or it is no source."""
+    """The file of a stated path, from the first root that has it; None: there is none, or it is not a source."""
     for root in sorted(roots, key=lambda root: -len(root.stated)):
         below = posixpath.relpath(path, root.stated) if path.startswith("/") and "\0" not in path else ".."
         if below.split("/")[0] == ".." or not _is_source(below):
@@ -122,6 +122,6 @@ def open_source(roots: Sequence[SourceRoot], path: str) -> OpenedFile | None:
 
 
 def _is_source(path: str) -> bool:
-    """By the ending, which every compiler's input has; nothing hidden."""
+    """Whether the ending is one of compilers' inputs and no part of the path is hidden."""
     hidden = any(part.startswith(".") for part in path.split("/"))
     return not hidden and posixpath.splitext(path)[1].lower() in SOURCE_ENDINGS

@@ -1,16 +1,16 @@
 """The text of a source file that a binary was built from, for the source view (DIGEST G18).
 
-Looked for, in this order:
+The places are tried in this order:
 
-1. in the store, by (binary, path): uploaded, or fetched before;
-2. on debuginfod servers, which know sources by build-id; what they have is put into the store;
-3. in checkouts on this machine, which may be of another version than the binary: the answer says so.
+1. the store, by (binary, path): uploaded, or fetched before;
+2. debuginfod servers, which index sources by build-id; their texts are put into the store;
+3. checkouts on this machine, which may have another version than the binary; the result is marked uncertain.
 
-What servers have is fetched for readers, who need no right to store anything: so the number of fetches in an hour is
-limited, and what is kept of them. Beyond that a text is shown and not kept.
+Readers without the right to store anything cause fetches from servers. So both the number of fetches in an hour
+and the stored bytes are limited. Beyond the limit of bytes a text is shown but not stored.
 
-A path is the one in the debug data, made absolute and normal. Text that is not UTF-8 is read as Latin-1, as
-old sources are.
+A path is the one in the debug data, made absolute and normal. Text that is not UTF-8 is read as Latin-1, the
+encoding of many old sources.
 """
 
 import logging
@@ -44,20 +44,20 @@ _MOST_ID_DIGITS: Final = 128
 
 @dataclass(frozen=True, slots=True)
 class SourceText:
-    """A text, and how sure it is that the binary was built from it."""
+    """A text, and whether the binary was certainly built from it."""
 
     text: str
     sha256: bytes
-    """Of the bytes."""
+    """SHA-256 of the bytes."""
     origin: str
-    """Where it is from, for a person."""
+    """Its place, for a person."""
     is_certain: bool
-    """False for a checkout, which may have moved on since the build."""
+    """False for a checkout, which may have changed since the build."""
 
 
 @dataclass(frozen=True, slots=True)
 class NotNow:
-    """The text is not at hand, and no server may be asked for it yet."""
+    """The text is not available locally, and the quota of fetches is used up for now."""
 
     reason: str
     """A sentence."""
@@ -66,15 +66,15 @@ class NotNow:
 
 @dataclass(frozen=True, slots=True)
 class FetchLimits:
-    """What readers may have this process fetch from debuginfod servers."""
+    """Limits of the fetches from debuginfod servers that readers cause."""
 
     kept_bytes: int = 1 << 30
-    """Of the archive, for all that was fetched; four at once may take as many texts more."""
+    """Limit in the archive for all fetched texts; four concurrent fetches may exceed it by as many texts."""
     per_hour: int = 600
 
 
 class SourceTexts:
-    """Finds texts; threads may share it."""
+    """Finds texts; threads may share an instance."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class SourceTexts:
         roots: Sequence[SourceRoot] = (),
         limits: FetchLimits | None = None,
     ) -> None:
-        """`folder` is for downloads under way."""
+        """`folder` holds downloads in progress."""
         self._engine = engine
         self._archive = archive
         self._folder = folder
@@ -121,7 +121,7 @@ class SourceTexts:
         try:
             content = read_source(self._archive, source)
         except (BlobMissing, BlobDamaged):
-            return None  # it may still be had elsewhere
+            return None  # other places may have it
         return SourceText(_decoded(content), source.sha256, "the store", is_certain=True)
 
     def _served(self, binary_key: str, path: str) -> SourceText | NotNow | None:

@@ -1,1 +1,1 @@
-"""Where images and symbols come from, the best first."""
+"""Sources of images and symbols; the best candidate is used."""

@@ -1,8 +1,8 @@
-"""All places that keep symbols as one: of what they have the best is taken, not the first.
+"""Combines all sources of symbols: the best candidate of all is used, not the first.
 
-They are asked in the order uploads, this machine, debuginfod servers: what is at hand before what costs a
-download. Asking ends at DWARF, which nothing is better than. Uploads come first because they are meant:
-where two files are equally good, somebody chose the uploaded one.
+The order is uploads, this machine, debuginfod servers: local sources before those that require a
+download. The search ends at DWARF, the best quality. Uploads come first because they are deliberate:
+of two equally good files the uploaded one is used.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,18 +34,18 @@ from symbolizer.sources.symbol_store_source import Uploaded
 
 @dataclass(frozen=True, slots=True)
 class SourceSettings:
-    """Where symbols are looked for, and what that may take."""
+    """Places with symbols, and limits of their use."""
 
     cache_dir: Path
-    """This machine's copies lie in a folder of it."""
+    """Contains the folder of this machine's copies."""
     debug_roots: tuple[Path, ...] = DEBUG_ROOTS
     debuginfod_urls: tuple[str, ...] = ()
     download_bytes: int = DEFAULT_BYTES
-    """Of one file at most."""
+    """Limit of one file."""
     copies_bytes: int = download_folder.DEFAULT_LIMIT_BYTES
-    """Of all copies on this machine."""
+    """Limit of all copies on this machine."""
     more: tuple[SymbolSource, ...] = field(default=())
-    """Asked before any server."""
+    """Searched before any server."""
 
 
 def make_sources(
@@ -55,9 +55,9 @@ def make_sources(
     *,
     request_build: Callable[[ImageIdentity], None] | None = None,
 ) -> "JoinedSource":
-    """The sources of a worker. Raises ValueError for a debuginfod URL that is none.
+    """The sources of a worker. Raises ValueError for an invalid debuginfod URL.
 
-    `request_build` as for `JoinedSource`: given where captures are ingested, None where symbols are built.
+    `request_build` as for `JoinedSource`: a function during ingestion, None during builds.
     """
     folder = DownloadFolder(places.cache_dir / "downloads", limit_bytes=places.copies_bytes)
     near: list[SymbolSource] = [
@@ -76,13 +76,13 @@ class Chain:
     """Several sources as a `SymbolSource`."""
 
     def __init__(self, sources: Sequence[SymbolSource], *, far: Sequence[SymbolSource] = ()) -> None:
-        """`far` are those that cost a download: asked last, and for an image only where nobody else has it."""
+        """`far` are sources that require a download: used last, and for an image only if no other source has it."""
         self._near = tuple(sources)
         self._far = tuple(far)
         self._sources = (*self._near, *self._far)
 
     def executable(self, identity: ImageIdentity) -> Found | Missing:
-        """The image with the best symbols at hand, else the first that can be fetched."""
+        """The local image with the best symbols, else the first that can be fetched."""
         near = self._best(lambda source: source.executable(identity), self._near, Quality.DWARF)
         if isinstance(near, Found) or not self._far:
             return near
@@ -90,25 +90,25 @@ class Chain:
         return far if isinstance(far, Found) else Missing(_joined([near.reason, far.reason]))
 
     def debug_file(self, identity: ImageIdentity, executable: Found | None) -> Found | Missing:
-        """The best file that says more than the executable."""
+        """The best file with more symbols than the executable."""
         return self._best(
             lambda source: source.debug_file(identity, executable), self._sources, Quality.DWARF
         )
 
     def alternate(self, link: AltLink, debug: Found) -> Found | Missing:
-        """The first; its build-id says that it is the one."""
+        """The first file: its build-id identifies it."""
         return self._best(lambda source: source.alternate(link, debug), self._sources, Quality.NONE)
 
     def split_files(
         self, identity: ImageIdentity, debug: Found, units: Sequence[DwarfUnit]
     ) -> tuple[Found, ...]:
-        """Those of the first place that has any."""
+        """The files of the first source that has any."""
         return next(
             (files for source in self._sources if (files := source.split_files(identity, debug, units))), ()
         )
 
     def kernel(self, kernel: KernelIdentity) -> Kallsyms | Missing:
-        """The symbols that know most of the kernel's modules; the first of equals."""
+        """The symbols that cover most of the kernel's modules; the first of equals."""
         best: Kallsyms | None = None
         missing: list[str] = []
         for source in self._sources:
@@ -122,7 +122,7 @@ class Chain:
         return best or Missing(_joined(missing))
 
     def vdso(self, identity: ImageIdentity) -> ElfFile | Missing:
-        """The first; its build-id says that it is the one."""
+        """The first image: its build-id identifies it."""
         missing = []
         for source in self._sources:
             elf = source.vdso(identity)
@@ -135,7 +135,7 @@ class Chain:
     def _best(
         ask: Callable[[SymbolSource], Found | Missing], sources: Sequence[SymbolSource], enough: Quality
     ) -> Found | Missing:
-        """The best answer; whoever has one of quality `enough` ends the asking."""
+        """The best candidate; one of quality `enough` ends the search."""
         best: Found | None = None
         quality = Quality.NONE
         missing: list[str] = []
@@ -161,5 +161,5 @@ class Chain:
 
 
 def _joined(reasons: Sequence[str]) -> str:
-    """The reasons as one text, each once."""
+    """The reasons as one text, without repetition."""
     return " ".join(dict.fromkeys(reasons)) or "No place to look for symbols is set."

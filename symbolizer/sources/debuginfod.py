@@ -1,8 +1,8 @@
-"""Servers of debug files as a `SymbolSource`.
+"""debuginfod servers as a `SymbolSource`.
 
-Every answer is verified: the build-id in the file must be the one that was asked for, and a debug file
-must say more than the executable at hand. (A server of elfutils 0.188 that knows several files of one
-build-id gives the same one for `debuginfo` and `executable`.) What a server lacks is noted, fleet-wide.
+Every file is verified: it must have the requested build-id, and a debug file must have more symbols than the
+available executable. (A server of elfutils 0.188 that has several files of one build-id returns the same one
+for `debuginfo` and `executable`.) Files that a server lacks are recorded, fleet-wide.
 """
 
 import logging
@@ -30,12 +30,12 @@ log = logging.getLogger(__name__)
 Kind = Literal["executable", "debuginfo"]
 
 _LEAST_ID_BYTES: Final = 4
-"""Shorter ones tell too little apart to be looked up at a server for the whole world."""
+"""Shorter ones are not unique enough for a lookup at a public server."""
 _MOST_ID_BYTES: Final = 64
 
 
 class _NotIt(Exception):
-    """Nothing was fetched, or not what was asked for."""
+    """No file was fetched, or not the requested one."""
 
     def __init__(self, reason: str, lifetime_s: float) -> None:
         super().__init__(reason)
@@ -44,7 +44,7 @@ class _NotIt(Exception):
 
 
 class Debuginfod:
-    """The servers, in the order in which they are asked."""
+    """The servers, in the order of their use."""
 
     def __init__(
         self, servers: Sequence[DebuginfodClient], notes: NegativeCache, folder: DownloadFolder
@@ -54,11 +54,11 @@ class Debuginfod:
         self._folder = folder
 
     def executable(self, identity: ImageIdentity) -> Found | Missing:
-        """The image of the build-id."""
+        """The image with the build-id."""
         return self._file(identity.build_id, identity.key, "executable", lambda elf: elf.has_layout)
 
     def debug_file(self, identity: ImageIdentity, executable: Found | None) -> Found | Missing:
-        """The debug file of the build-id, if it says more than the executable."""
+        """The debug file with the build-id, if it has more symbols than the executable."""
         least = executable.quality if executable is not None else Quality.NONE
         found = self._file(identity.build_id, identity.key, "debuginfo", lambda elf: elf.has_dwarf)
         if isinstance(found, Missing) or found.quality > least:
@@ -67,7 +67,7 @@ class Debuginfod:
         return Missing(f"{found.origin} says no more than the program itself.")
 
     def alternate(self, link: AltLink, debug: Found) -> Found | Missing:  # noqa: ARG002 - of the protocol
-        """What `dwz -m` moved out is served by its own build-id."""
+        """The common file, which servers index by its own build-id."""
         return self._file(link.build_id, link.build_id.hex(), "debuginfo", lambda elf: elf.has_debug_sections)
 
     def split_files(
@@ -76,15 +76,15 @@ class Debuginfod:
         debug: Found,  # noqa: ARG002
         units: Sequence[DwarfUnit],  # noqa: ARG002
     ) -> tuple[Found, ...]:
-        """None: there is no route for them."""
+        """None: servers have no route for them."""
         return ()
 
     def kernel(self, kernel: KernelIdentity) -> Kallsyms | Missing:  # noqa: ARG002
-        """None: a vmlinux of 600 MB is not fetched to name functions that kallsyms name."""
+        """Missing: a vmlinux of 600 MB is not fetched to name functions that kallsyms names."""
         return Missing("Kernels are not looked for on debuginfod servers.")
 
     def vdso(self, identity: ImageIdentity) -> ElfFile | Missing:  # noqa: ARG002
-        """None."""
+        """Missing."""
         return Missing("The vdso is not looked for on debuginfod servers.")
 
     def _file(
@@ -130,7 +130,7 @@ class Debuginfod:
             content = self._folder.obtain(name, fetch)
         except _NotIt as error:
             return NotFetched(error.reason, error.lifetime_s)
-        except OSError as error:  # of this machine: no other one shall be told
+        except OSError as error:  # a fault of this machine: not recorded for the fleet
             log.warning("not fetched: %s, %s", name, error)
             return NotFetched(no_copy(server.url(build_id, kind), error), 0.0)
         found = as_elf(content, server.url(build_id, kind))

@@ -1,8 +1,8 @@
 """A client of debuginfod servers (debuginfod(8), "WEBAPI"): GET URL/buildid/ID/{executable,debuginfo,source/PATH}.
 
-What a server says is not believed: sizes are limited while bytes come, time is limited as a whole, redirections
-lead to the same server only, and whoever asked verifies what was written. Failures are values. A server that does
-not answer is left alone for a while, else every binary of a capture would wait for it again.
+Servers are not trusted: the size is limited during the download, the time as a whole, and redirections must
+stay on the same server. The caller verifies the downloaded file. Failures are values. A server that does not
+respond is not asked again for a while: else every binary of a capture would wait for it.
 """
 
 import http.client
@@ -24,31 +24,31 @@ _PORTS: Final = {"http": http.client.HTTP_PORT, "https": http.client.HTTPS_PORT}
 
 @dataclass(frozen=True, slots=True)
 class DownloadLimits:
-    """What one download may take."""
+    """Limits of one download."""
 
     bytes: int = DEFAULT_BYTES
     answer_s: float = 10.0
-    """Until a server answers, and between any two of its bytes."""
+    """Time until a server responds, and between any two of its bytes."""
     seconds: float = 900.0
-    """For the whole: 4 GiB at 5 MB/s."""
+    """Time for the whole download: 4 GiB at 5 MB/s."""
     retry_s: float = 60.0
-    """How long a server that did not answer is left alone."""
+    """Time until a server that did not respond is asked again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """It was written."""
+    """The file was written."""
 
     url: str
 
 
 @dataclass(frozen=True, slots=True)
 class NotFetched:
-    """Why not, as a sentence."""
+    """Why no file was written, as a sentence."""
 
     reason: str
     lifetime_s: float
-    """How long that is worth believing: a server that has it not is not asked soon, one that failed is; 0: not at all."""
+    """Seconds for which the failure is cached: long if the server lacks the file, short if it failed; 0: not at all."""
 
 
 ABSENT_S: Final = 3600.0
@@ -57,13 +57,13 @@ REFUSED_S: Final = 86400.0
 
 
 _BROKEN: Final = (OSError, http.client.HTTPException, ValueError)
-"""What a network, or a server that speaks no HTTP, may come to; ValueError: of an address it redirects to."""
+"""Errors of a network, or of a server that is no HTTP server; ValueError: from the URL of a redirection."""
 
 
 class SameServer(urllib.request.HTTPRedirectHandler):
-    """Follows a server within itself only: what it says of another may lead to what only this machine can reach.
+    """Follows redirections only within a server: another server may be reachable only from this machine.
 
-    A cloud's metadata at http://169.254.169.254/ is such a place, and a source is shown as it came.
+    An example is a cloud's metadata at http://169.254.169.254/; a downloaded source is shown to readers unchanged.
     """
 
     max_redirections = 5
@@ -77,14 +77,14 @@ class SameServer(urllib.request.HTTPRedirectHandler):
         headers: http.client.HTTPMessage,
         newurl: str,
     ) -> urllib.request.Request | None:
-        """The request to go on with. Raises HTTPError where that is another server's."""
+        """The next request. Raises HTTPError if it is for another server."""
         if not is_same_server(req.full_url, newurl):
             raise urllib.error.HTTPError(newurl, code, "redirects to another server", headers, fp)
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
 def is_same_server(url: str, other: str) -> bool:
-    """Whether two URLs are of one scheme, host and port. Raises ValueError for what is no URL."""
+    """Whether two URLs have the same scheme, host and port. Raises ValueError for an invalid URL."""
     return _server_of(url) == _server_of(other)
 
 
@@ -94,7 +94,7 @@ def _server_of(url: str) -> tuple[str, str | None, int | None]:
 
 
 class DebuginfodClient:
-    """Asks one server. For one process; threads may share it."""
+    """A client of one server. For one process; threads may share it."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class DebuginfodClient:
         limits: DownloadLimits | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`server` is the URL before `/buildid`. Raises ValueError if that is no URL of HTTP."""
+        """`server` is the URL before `/buildid`. Raises ValueError if it is not a URL of HTTP."""
         parts = urllib.parse.urlsplit(server)
         if parts.scheme not in _PORTS or not parts.hostname or parts.username or parts.query:
             raise ValueError(
@@ -116,13 +116,13 @@ class DebuginfodClient:
         self._silent_until = 0.0
 
     def url(self, build_id: bytes, what: str) -> str:
-        """Where `what` of a build is: executable, debuginfo, or `source` with an absolute path behind it."""
+        """URL of `what` of a build: executable, debuginfo, or `source` followed by an absolute path."""
         return f"{self.server}/buildid/{build_id.hex()}/{urllib.parse.quote(what)}"
 
     def fetch(
         self, build_id: bytes, what: str, target: Path, *, limit: int | None = None
     ) -> Fetched | NotFetched:
-        """Write what the server has to `target`, which exists. Raises OSError only for the target."""
+        """Download the file to `target`, which exists. Raises OSError only for the target."""
         if self._clock() < self._silent_until:
             return NotFetched(f"{self.server} did not answer a moment ago.", 0.0)
         url = self.url(build_id, what)
@@ -177,11 +177,11 @@ class DebuginfodClient:
 
 
 def _announced(answer: http.client.HTTPResponse) -> int | None:
-    """Bytes that the server says will come; None: it does not say."""
+    """Size that the server announces in bytes; None: it announces none."""
     stated = answer.headers.get("Content-Length") or ""
     return int(stated) if stated.isdecimal() and len(stated) <= _MAX_DIGITS else None
 
 
 def clients(servers: Sequence[str], limits: DownloadLimits | None = None) -> tuple[DebuginfodClient, ...]:
-    """A client of each server. Raises ValueError for what is no URL of one."""
+    """A client of each server. Raises ValueError for an invalid URL."""
     return tuple(DebuginfodClient(server, limits=limits) for server in servers)

@@ -1,11 +1,11 @@
-"""This machine's copies of files that lie elsewhere: a folder with a limit, where the least recently used give way.
+"""This machine's copies of remote files: a folder with a size limit and least-recently-used eviction.
 
-    FOLDER/NAME            whole and verified; NAME is its asker's
-           .unfinished-…   of a download under way, or of one that was killed: removed when hours old,
+    FOLDER/NAME            complete and verified; the caller chooses NAME
+           .unfinished-…   of a download in progress, or of a killed one: removed when hours old,
                            as is any other name with a dot
-           .lock-NN        held by whoever fetches a name of that bucket, so that each is fetched once
+           .lock-NN        held by the process that fetches a name of that bucket, so that each is fetched once
 
-A file that somebody has opened stays valid for him when it is removed.
+A removed file stays valid for processes that have it open.
 """
 
 import fcntl
@@ -30,32 +30,32 @@ _BUCKETS: Final = 64
 
 
 def no_copy(what: str, error: OSError) -> str:
-    """Why a full or read-only folder keeps nothing: it costs frames their names, and captures ingest all the same."""
+    """The reason for a full or read-only folder: frames lose their names, and captures are ingested all the same."""
     return f"This worker cannot keep a copy of {what}: {error.strerror or error}."
 
 
 class DownloadFolder:
-    """The folder; processes may share it, and threads this."""
+    """The folder; processes may share the folder, and threads an instance."""
 
     def __init__(self, folder: Path, *, limit_bytes: int = DEFAULT_LIMIT_BYTES) -> None:
-        """Made when first written to, readable by this user only."""
+        """The folder is created on the first write, with access for this user only."""
         self._folder = folder
         self._limit_bytes = limit_bytes
 
     def open(self, name: str) -> OpenedFile | None:
-        """The file, if it is here; noted as used."""
+        """The file if it is in the folder; marks it as used."""
         try:
             opened = OpenedFile(self._path(name))
         except OSError:
             return None
-        with suppress(OSError):  # a folder that may only be read
+        with suppress(OSError):  # a read-only folder
             os.utime(opened.descriptor)
         return opened
 
     def obtain(self, name: str, fetch: Callable[[Path], None]) -> OpenedFile:
-        """The file; if it is not here, what `fetch` writes to the path it is given, once for all who ask.
+        """The file; if it is missing, `fetch` writes it to the path it receives, once for all concurrent callers.
 
-        Whatever `fetch` raises goes to this caller, and nothing is kept. Raises OSError.
+        An exception of `fetch` is raised to its caller, and nothing is stored. Raises OSError.
         """
         if (here := self.open(name)) is not None:
             return here
@@ -63,7 +63,7 @@ class DownloadFolder:
         with self._lock(name):
             if (here := self.open(name)) is not None:
                 return here
-            self._discard_unfinished()  # before: those of many killed workers may be what fills the disk
+            self._discard_unfinished()  # first: files of many killed workers may have filled the disk
             descriptor, temporary = tempfile.mkstemp(prefix=_UNFINISHED, dir=self._folder)
             os.close(descriptor)
             unfinished = Path(temporary)
@@ -75,16 +75,16 @@ class DownloadFolder:
             except BaseException:
                 if opened is not None:
                     opened.close()
-                with suppress(OSError):  # a disk that fails while it is tidied says the same as before
+                with suppress(OSError):  # if the cleanup fails too, the first error is raised
                     unfinished.unlink(missing_ok=True)
                 raise
             opened.path = self._path(name)
-        with suppress(OSError):  # the file is here all the same
+        with suppress(OSError):  # the file is available all the same
             self._shrink(opened.path)
         return opened
 
     def drop(self, name: str) -> None:
-        """Remove a file that proved to be of no use."""
+        """Remove a file that proved unusable."""
         with suppress(OSError):
             self._path(name).unlink(missing_ok=True)
 
@@ -109,7 +109,7 @@ class DownloadFolder:
                             os.unlink(entry.path)  # noqa: PTH108 - of scandir
 
     def _shrink(self, newest: Path) -> None:
-        """Remove what exceeds the limit, but never the newest: what is larger than all may still be used."""
+        """Remove files beyond the limit, but never the newest: a file above the limit may still be used."""
         files: list[tuple[float, int, Path]] = []
         with os.scandir(self._folder) as entries:
             for entry in entries:

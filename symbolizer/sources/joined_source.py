@@ -1,7 +1,7 @@
-"""A source whose debug files are whole: what one left to other files is joined with it.
+"""A source of complete debug files: joins a file with the files that contain the rest of its data.
 
-That is common data of `dwz -m` (without it inlined functions have no names) and the other halves of split
-DWARF (without them nothing has lines).
+These are common files by `dwz -m` (without them inlined functions have no names) and split units (without them
+there are no lines).
 """
 
 from collections.abc import Callable, Sequence
@@ -20,11 +20,11 @@ from symbolizer.sources.joining.joiner import Joiner
 from symbolizer.sources.source import Found, Missing, SymbolSource
 
 AT_ONCE_BYTES: Final = 8 << 20
-"""Files of so many bytes together are joined within some 5 s, while a capture ingests."""
+"""Files up to this total size are joined during ingestion, within some 5 s."""
 
 
 class JoinedSource:
-    """Another `SymbolSource`, its debug files joined with what they need."""
+    """Another `SymbolSource` with its debug files joined."""
 
     def __init__(
         self,
@@ -34,9 +34,9 @@ class JoinedSource:
         request_build: Callable[[ImageIdentity], None] | None = None,
         at_once_bytes: int = AT_ONCE_BYTES,
     ) -> None:
-        """`request_build` is told of a binary whose files are larger than `at_once_bytes`.
+        """`request_build` is called with a binary whose files are larger than `at_once_bytes`.
 
-        They are given as they are, `incomplete`. None: everything is joined at once.
+        Such files are returned as they are, `incomplete`. None: everything is joined at once.
         """
         self._source = source
         self._joiner = joiner
@@ -44,41 +44,41 @@ class JoinedSource:
         self._at_once_bytes = at_once_bytes
 
     def executable(self, identity: ImageIdentity) -> Found | Missing:
-        """The image; one that has debug data itself, whole."""
+        """The image; joined if it has debug data itself."""
         found = self._source.executable(identity)
         if isinstance(found, Missing) or not found.elf.has_dwarf:
             return found
         return self._completed(identity, found) or found
 
     def debug_file(self, identity: ImageIdentity, executable: Found | None) -> Found | Missing:
-        """The best debug file, whole; as it is if the rest of it is nowhere."""
+        """The best debug file, joined; unchanged if the rest of its data is not available."""
         found = self._source.debug_file(identity, executable)
         if isinstance(found, Missing):
             return Missing(f"{_lacking(executable)}{found.reason}")
         return (self._completed(identity, found) if found.elf.has_dwarf else None) or found
 
     def alternate(self, link: AltLink, debug: Found) -> Found | Missing:
-        """As the source has it."""
+        """The underlying source's file."""
         return self._source.alternate(link, debug)
 
     def split_files(
         self, identity: ImageIdentity, debug: Found, skeletons: Sequence[DwarfUnit]
     ) -> tuple[Found, ...]:
-        """As the source has them."""
+        """The underlying source's files."""
         return self._source.split_files(identity, debug, skeletons)
 
     def kernel(self, kernel: KernelIdentity) -> Kallsyms | Missing:
-        """As the source has it."""
+        """The underlying source's symbols."""
         return self._source.kernel(kernel)
 
     def vdso(self, identity: ImageIdentity) -> ElfFile | Missing:
-        """As the source has it."""
+        """The underlying source's image."""
         return self._source.vdso(identity)
 
     def _completed(self, identity: ImageIdentity, found: Found) -> Found | None:
-        """The file joined with what it needs, and itself closed; as it is, `incomplete`, if a build is to join it.
+        """The file joined with the files it needs, and closed; or unchanged and `incomplete`, if a build is to join it.
 
-        None: it needs nothing, or that is not there.
+        None: it needs no other files, or they are not available.
         """
         with ExitStack() as closing:
             closing.enter_context(found.content)
@@ -114,7 +114,7 @@ class JoinedSource:
 
 
 def _lacking(executable: Found | None) -> str:
-    """That a program's other halves are missing, as a sentence; '' if it left nothing to others."""
+    """A sentence if a program's split units are missing; '' if it has none."""
     try:
         skeletons = (unit for unit in units(executable.elf) if unit.is_skeleton) if executable else iter(())
         first = next(skeletons, None)

@@ -1,6 +1,6 @@
-"""Puts the table of the kernel a worker runs on into the fleet's store, where it outlives the next boot.
+"""Stores the table of the kernel a worker runs on in the fleet's store, so that it survives the next boot.
 
-After a machine got another kernel, captures of the old one can only be named by what was kept.
+After a machine changes its kernel, captures of the old kernel can only be named from stored tables.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ ORIGIN = "/proc/kallsyms"
 
 
 class KernelTableStore:
-    """Stores each table it is given, once. For one thread."""
+    """Stores each table once. For one thread."""
 
     def __init__(self, engine: Engine, archive: Archive) -> None:
         self._engine = engine
@@ -29,7 +29,7 @@ class KernelTableStore:
         self._kept = b""
 
     def __call__(self, table: bytes) -> None:
-        """Keep a table; a failure is logged, and the next call tries again."""
+        """Store a table; a failure is logged, and the next call tries again."""
         digest = hashlib.sha256(table).digest()
         if digest == self._kept:
             return

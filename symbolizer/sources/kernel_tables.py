@@ -1,7 +1,7 @@
-"""Kernel tables of the fleet's store, parsed once a process for all the kernels that share them.
+"""Kernel tables of the fleet's store, parsed once per process for all kernels that share them.
 
-A table of the same kernel and the same set of modules answers by itself. Else the kernel's own functions
-are those of any table of its build, and each module's those of a table that has it in the same build.
+A table of the same kernel and the same set of modules is used alone. Else the kernel's functions come from
+any table of its build, and each module's from a table with the same build of the module.
 """
 
 import logging
@@ -27,11 +27,11 @@ from symbolizer.sources.source import Missing
 log = logging.getLogger(__name__)
 
 MAX_PARSED: Final = 16
-"""Tables that are kept, some 15 MB each."""
+"""Cached tables, some 15 MB each."""
 MAX_PARSED_BYTES: Final = 256 << 20
-"""That all of them but the newest may take."""
+"""Memory for all cached tables but the newest."""
 MAX_LOOKED_AT: Final = 8
-"""Tables of one kernel's build, the best first: more module sets of one build than this are not combined."""
+"""Most tables of one kernel's build that are combined, the best first; further sets of modules are ignored."""
 
 Fetch = Callable[[DebugFile], OpenedFile | Missing]
 
@@ -72,13 +72,13 @@ class KernelTables:
 
 
 def _parse(content: OpenedFile, key: str) -> Kallsyms | None:
-    """None: it is no table of a kernel's functions."""
+    """The table's functions; None: it is not a kernel table."""
     with content:
         text = content[0 : MAX_BYTES + 1]
     try:
         if text.startswith(TABLE_MAGIC):
             return parse_table(text)[1]
-        # As a kernel showed it to whoever uploaded it: where its modules were loaded nobody knows.
+        # An uploaded copy of /proc/kallsyms: the load addresses of its modules are not known.
         return parse_kallsyms(text, {})
     except SymbolizerError as error:
         log.warning("not used: kernel table of %s, %s", key, error)

@@ -1,8 +1,8 @@
-"""Where a binary's bytes lie in memory, told by whatever file of it is at hand.
+"""Determines a binary's memory layout from any of its files.
 
-A debug file without its executable is what most uploads are. Its PT_LOAD headers are the executable's
-where `eu-strip -f` made it. `objcopy --only-keep-debug` spoils their file offsets: sizes in the file become
-0. GNU's linkers and gold lay executable segments out so that the offset is the address less the first
+Most uploads are debug files without their executable. Their PT_LOAD headers equal the executable's
+if `eu-strip -f` made them. `objcopy --only-keep-debug` destroys file offsets: sizes in the file become
+0. GNU's linkers and gold place executable segments so that the offset is the address less the first
 segment's; LLD and mold do not (offset 0x640 is address 0x1640), and name themselves in .comment.
 """
 
@@ -21,7 +21,7 @@ _MAX_COMMENT: Final = 1 << 16
 
 
 def layout_of(elf: ElfFile) -> SegmentMap | Missing:
-    """Segments of the executable that an executable, a debug file or a file of symbols is of."""
+    """Segments of the executable, from an executable, a debug file or a file of symbols."""
     try:
         return _layout(elf)
     except MalformedElf as error:
@@ -34,7 +34,7 @@ def is_kernel(elf: ElfFile) -> bool:
 
 
 def _of_kernel(elf: ElfFile, stated: SegmentMap) -> SegmentMap | Missing:
-    """Captures count a kernel's addresses from `_stext`, wherever it lies in the file and in memory."""
+    """A kernel's layout: captures count its addresses from `_stext`, wherever that is in the file and in memory."""
     try:
         start = start_of_kernel(elf)
     except MalformedImage as error:
@@ -61,7 +61,7 @@ def _layout(elf: ElfFile) -> SegmentMap | Missing:
         return Missing("Its segments are emptied and it does not say which linker made it.")
     if any(name in comment[0:_MAX_COMMENT] for name in _OTHER_LINKERS):
         return Missing(
-            "Its segments are emptied, and its linker's layout cannot be told without the executable: "
+            "Its segments are emptied, and its linker's layout cannot be determined without the executable: "
             "that, or a debug file by `eu-strip -f`, is needed too."
         )
     loads = elf.segments[elf.segments["type"] == PT_LOAD]

@@ -1,17 +1,17 @@
-"""Images and debug files among this machine's own files, by the rules of GDB.
+"""Images and debug files among this machine's files, by the rules of GDB.
 
-An executable is where the process saw it, if it still carries the build-id (or content) the gateway
-saw, else at DEBUGROOT/.build-id/xx/yyyy. Its debug file is looked for, in this order, at
+An executable is at its path in the sampled process, if it still has the build-id (or content) that the
+gateway reported, else at DEBUGROOT/.build-id/xx/yyyy. Its debug file is searched, in this order, at
 
 1. DEBUGROOT/.build-id/xx/yyyy.debug
 2. the name in .gnu_debuglink: beside the executable, in .debug/ beside it, below DEBUGROOT
 
-and must carry the same build-id, or where the executable has none, the CRC-32 its debug link names. The
-one that says most wins; the first of equals. What `dwz -m` moved out is at DEBUGROOT/.build-id/xx/yyyy.debug
-of its own build-id, or where the debug file says; split DWARF in a .dwp beside the program or its debug
-file, or in .dwo files where the compiler put them, each joined by its id.
-Another kernel than the running one is known by its vmlinux, at .build-id/xx/yyyy.debug or .build-id/xx/yyyy,
-or where distributions put it (`kernel_files.py`).
+and must have the same build-id or, if the executable has none, the CRC-32 of its debug link. The best
+candidate is used; the first of equals. A common file by `dwz -m` is at DEBUGROOT/.build-id/xx/yyyy.debug
+of its own build-id, or at the path in the debug file. Split DWARF is in a .dwp beside the program or its debug
+file, or in .dwo files at the compiler's paths, each joined by its id.
+For kernels other than the running one, vmlinux is used: at .build-id/xx/yyyy.debug or .build-id/xx/yyyy,
+or at the distributions' paths (`symbolizer/kernel/files.py`).
 """
 
 import posixpath
@@ -38,12 +38,12 @@ from symbolizer.sources.source import MAX_SPLIT_FILES, Found, Missing
 
 DEBUG_ROOTS: Final = (Path("/usr/lib/debug"),)
 _REFUSED: Final = ("/proc/", "/sys/", "/dev/")
-"""Paths come from other machines' captures; below these there are no images, only things not to touch."""
+"""Paths come from other machines' captures; below these are no images, and opening files may have side effects."""
 _CRC_AT_ONCE: Final = 1 << 22
 
 
 class LocalFiles:
-    """This machine as a `SymbolSource`: right under `fleetprof up`, and for software all machines share."""
+    """This machine as a `SymbolSource`: correct under `fleetprof up`, and for software that all machines share."""
 
     def __init__(
         self,
@@ -53,14 +53,14 @@ class LocalFiles:
         root: Path = Path("/"),
         keep: Callable[[bytes], None] | None = None,
     ) -> None:
-        """Modules are looked for below `root` too. `keep` is given the running kernel's table when it was of use."""
+        """Modules are also searched below `root`. `keep` is called with the running kernel's table if it was used."""
         self._debug_roots = tuple(debug_roots)
         self._kernels = KernelFiles(debug_roots, root)
         self._keep = keep
         self._kernel = kernel or RunningKernel()
 
     def executable(self, identity: ImageIdentity) -> Found | Missing:
-        """The file at the image's path, if it is that image; else one of its build-id."""
+        """The file at the image's path, if it is that image; else one with its build-id."""
         at_path = self._at_path(identity)
         if isinstance(at_path, Found):
             return at_path
@@ -78,7 +78,7 @@ class LocalFiles:
         if not path.startswith("/") or _is_refused(path):
             return Missing(f"{path or 'It'} is no path of a file.")
         if not identity.is_certain:
-            return Missing(f"{path} has no build-id, so no file can be told to be it.")
+            return Missing(f"{path} has no build-id, so no file can be matched to it.")
         opened = open_elf(Path(path))
         if isinstance(opened, Missing):
             return opened
@@ -88,7 +88,7 @@ class LocalFiles:
         return Missing(f"{path} is another build on this machine than the one that was sampled.")
 
     def debug_file(self, identity: ImageIdentity, executable: Found | None) -> Found | Missing:
-        """The best verified candidate; else the last one's reason."""
+        """The best verified candidate; else the last candidate's reason."""
         reason = "There is no debug file for it on this machine."
         best: Found | None = None
         least = executable.quality if executable is not None else Quality.NONE
@@ -114,7 +114,7 @@ class LocalFiles:
         return best or Missing(reason)
 
     def alternate(self, link: AltLink, debug: Found) -> Found | Missing:
-        """The file of the link's build-id, below the roots or where the link says."""
+        """The file with the link's build-id, below the roots or at the link's path."""
         stated = Path(debug.content.path.parent, link.path) if "\0" not in link.path else None
         places = [*self._by_build_id(link.build_id, ".debug", ""), *([stated] if stated else [])]
         for path in places:
@@ -131,7 +131,7 @@ class LocalFiles:
     def split_files(
         self, identity: ImageIdentity, debug: Found, units: Sequence[DwarfUnit]
     ) -> tuple[Found, ...]:
-        """A .dwp beside the program or its debug file; else .dwo files where the compiler put them."""
+        """A .dwp beside the program or its debug file; else .dwo files at the compiler's paths."""
         ids = {unit.dwo_id for unit in units if unit.dwo_id is not None}
         for path in (Path(f"{identity.path}.dwp"), Path(f"{debug.content.path}.dwp")):
             package = _accepted(path, lambda elf: bool(ids & package_ids(elf)))
@@ -147,7 +147,7 @@ class LocalFiles:
         return tuple(found)
 
     def _kernel_files(self, identity: ImageIdentity) -> list[Path]:
-        """Where files of the kernel or a module may be; they count by their build-id only."""
+        """Candidate paths of the kernel or a module; they are verified by build-id only."""
         return self._kernels.find(identity.name) if identity.build_id else []
 
     def kernel(self, kernel: KernelIdentity) -> Kallsyms | Missing:
@@ -175,7 +175,7 @@ class LocalFiles:
         return self._kernel.vdso(identity.build_id)
 
     def _by_build_id(self, build_id: bytes, *endings: str) -> Iterator[Path]:
-        """Where files of a build-id would be; the image itself has no ending."""
+        """Candidate paths by build-id; the image itself has no ending."""
         hex_id = build_id.hex()
         if len(hex_id) > 2:
             for root in self._debug_roots:
@@ -185,7 +185,7 @@ class LocalFiles:
     def _candidates(
         self, identity: ImageIdentity, executable: Found | None
     ) -> Iterator[tuple[Path, int | None]]:
-        """Paths to try, with the CRC-32 the debug link wants."""
+        """Candidate paths, with the CRC-32 of the debug link."""
         for path in self._by_build_id(identity.build_id, ".debug"):
             yield path, None
         for path in self._kernel_files(identity):
@@ -212,13 +212,13 @@ def _debug_link(executable: Found | None) -> tuple[str, int] | None:
 
 
 def _is_refused(path: str) -> bool:
-    """Whether an absolute path is of no file to be looked at, however it is written."""
+    """Whether an absolute path must not be opened, however it is written."""
     plain = "/" + posixpath.normpath(path).lstrip("/")
     return "\0" in path or f"{plain}/".startswith(_REFUSED)
 
 
 def _accepted(path: Path, is_right: Callable[[ElfFile], bool]) -> Found | None:
-    """The file, if it may be looked at and is right."""
+    """The file, if its path is permitted and it is the right one."""
     if not path.is_absolute() or _is_refused(str(path)):
         return None
     opened = open_elf(path)

@@ -1,4 +1,4 @@
-"""What is known not to be somewhere, for the sources that cost something to ask."""
+"""Records missing files, for sources with expensive lookups."""
 
 from typing import Protocol
 
@@ -8,17 +8,17 @@ from storage.symbols.absences import known_absence, note_absence
 
 
 class NegativeCache(Protocol):
-    """A negative cache; `place` is who was asked, `kind` what for."""
+    """A negative cache; `place` is the source, `kind` the type of file."""
 
     def known(self, key: str, kind: str, place: str) -> str | None:
-        """Why it is not there, as a sentence; None: not known, or long ago."""
+        """Why it is missing, as a sentence; None: not recorded, or expired."""
 
     def note(self, key: str, kind: str, place: str, *, reason: str, seconds: float) -> None:
-        """It is not there; not to be asked for again for `seconds`."""
+        """Record that it is missing; the place is not asked again for `seconds`."""
 
 
 class StoredNegativeCache:
-    """The fleet's: what one worker was told, all know."""
+    """The fleet's negative cache: all workers share the entries."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine

@@ -1,4 +1,4 @@
-"""A file at hand, as a source gives it: opened, read as ELF, or the reason why it is neither."""
+"""Opens a source's file and reads it as ELF, or returns the reason why not."""
 
 from pathlib import Path
 
@@ -20,10 +20,10 @@ def open_elf(path: Path) -> Found | Missing:
 
 
 def as_elf(content: OpenedFile, origin: str, sha256: bytes = b"") -> Found | Missing:
-    """An opened file as ELF; closed if it is none."""
+    """An opened file as ELF; closes it if it is not ELF."""
     try:
         elf = ElfFile(content)
-        # What tells files apart is read now and kept, so that only asking for content can fail later.
+        # Reading names now ensures that only later reads of content can fail.
         assert elf.section_names is not None
         assert elf.notes is not None
         assert elf.segment_map is not None

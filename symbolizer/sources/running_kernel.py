@@ -1,4 +1,4 @@
-"""The kernel this process runs on: its build-id, its symbols, its vdso.
+"""The running kernel of this machine: its build-id, its symbols, its vdso.
 
 Sources: /sys/kernel/notes (ELF notes), /proc/kallsyms, /sys/module/M/{coresize,notes,sections}, /proc/self/maps.
 """
@@ -14,11 +14,11 @@ from symbolizer.kernel.kallsyms import Kallsyms, LoadedModule, parse_table, tabl
 from symbolizer.sources.source import Missing
 
 MAX_VDSO_BYTES: Final = 1 << 20
-"""Of an image that is read; kernels have one of two to five pages."""
+"""Limit of a vdso image; kernels have one of two to five pages."""
 
 
 class RunningKernel:
-    """Symbols of the running kernel; reads below `root`, and only when asked. For one thread."""
+    """Symbols of the running kernel; reads below `root`, on first use. For one thread."""
 
     def __init__(self, root: Path = Path("/")) -> None:
         self._root = root
@@ -29,19 +29,19 @@ class RunningKernel:
         return build_id_in(notes_in(self._bytes("sys/kernel/notes")))
 
     def symbols(self, kernel: KernelIdentity) -> Kallsyms | Missing:
-        """Its functions, if it is that build, and those of modules that are."""
+        """Its functions, if `kernel` is the same build, and those of modules of the same builds."""
         if not kernel.build_id or kernel.build_id != self.build_id():
             return Missing("It is another kernel than the one running here.")
         read = self._read_symbols()
         return read if isinstance(read, Missing) else read[1].only(kernel)
 
     def table(self) -> bytes | Missing:
-        """Its kernel table (`kallsyms.py`), the same after every boot, for others to use."""
+        """Its kernel table (`kallsyms.py`), which is the same after every boot, for use by others."""
         read = self._read_symbols()
         return read if isinstance(read, Missing) else read[0]
 
     def _read_symbols(self) -> tuple[bytes, Kallsyms] | Missing:
-        """Read once, and again when other modules are loaded."""
+        """Read once, and again after other modules were loaded."""
         modules = self._modules()
         if self._read is None or self._read[0] != modules:
             try:
@@ -55,7 +55,7 @@ class RunningKernel:
         return self._read[1:]
 
     def vdso(self, build_id: bytes) -> ElfFile | Missing:
-        """The image every process of this kernel has, if `build_id` is its own."""
+        """The image that this kernel maps into every process, if `build_id` is the image's."""
         try:
             elf = ElfFile(_own_vdso())
         except (OSError, SymbolizerError) as error:
@@ -65,7 +65,7 @@ class RunningKernel:
         return elf
 
     def _modules(self) -> list[LoadedModule]:
-        """Loaded modules, ascending by name; base 0 where it is hidden. What is built in has no size."""
+        """Loaded modules, ascending by name; base 0 if it is hidden. Built-in modules have no size."""
         modules = []
         for path in sorted(self._root.glob("sys/module/*/coresize")):
             name = path.parent.name

@@ -1,14 +1,14 @@
-"""Where images and symbols may come from: the seam between resolving and every place that keeps them.
+"""The interface between the resolver and every source of images and symbols.
 
 | source | place |
 |---|---|
-| `uploaded.Uploaded` | the fleet's own store of uploaded files |
-| `locate.LocalFiles` | this machine's files |
+| `symbol_store_source.Uploaded` | the fleet's own store of uploaded files |
+| `local_files.LocalFiles` | this machine's files |
 | `debuginfod.Debuginfod` | servers of debug files |
-| `chain.Chain` | all of them: the best wins, not the first |
+| `chain.Chain` | all of them: the best candidate, not the first |
 
-A source verifies what it gives; nothing is taken on its path alone. None of its methods raises for what
-it does not have: a database or an archive that is away is another matter, and of `storage.errors`.
+A source verifies its files; a path alone is never sufficient. A missing file raises nothing; an
+unavailable database or archive raises the errors of `storage.errors`.
 """
 
 from collections.abc import Sequence
@@ -28,67 +28,67 @@ from symbolizer.kernel.kallsyms import Kallsyms
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A file verified to be what was looked for. Whoever gets it closes `content`, and is then done with `elf`."""
+    """A file verified to be the requested one. The caller closes `content`, after which `elf` cannot be read."""
 
     content: OpenedFile
     elf: ElfFile
     origin: str
-    """Where it is from, for a person: a path, a URL, an upload."""
+    """The file's place, for a person: a path, a URL, an upload."""
     sha256: bytes = b""
-    """Of its content, where the place knows it, as the store of uploads does; b"" not known."""
+    """SHA-256 of its content if the source has it, as the store of uploads does; else b""."""
     incomplete: bool = False
-    """A build that joins it with the rest of its debug data is asked for; nothing is built from it as it is."""
+    """A build that joins it with the rest of its debug data was requested; nothing is built from it as it is."""
 
     joined: tuple[bytes, ...] = ()
-    """SHA-256 of the stored files that it was joined of."""
+    """SHA-256 of the stored files that it was joined from."""
 
     @property
     def stored(self) -> tuple[bytes, ...]:
-        """The files of the store that it is of, by SHA-256."""
+        """SHA-256 of the store's files that it consists of."""
         return (self.sha256, *self.joined) if self.sha256 else self.joined
 
     @property
     def quality(self) -> Quality:
-        """How much it can say; split DWARF without its other half counts by its symbols."""
+        """How much it contains; split DWARF without its split units counts by its symbols."""
         return quality_of(self.elf)
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Why there is none, as a sentence. A value, not an error: it is remembered for a while."""
+    """Why there is no file, as a sentence. A value instead of an error, because it is cached for a while."""
 
     reason: str
 
 
 class SymbolSource(Protocol):
-    """One place that keeps images."""
+    """A source of images."""
 
     def executable(self, identity: ImageIdentity) -> Found | Missing:
         """The image itself, perhaps stripped."""
 
     def debug_file(self, identity: ImageIdentity, executable: Found | None) -> Found | Missing:
-        """The best file of it that says more than `executable` does: DWARF before symbols.
+        """The binary's best file with more symbols than `executable`: DWARF before symbols.
 
         It may be an executable too: an unstripped one of the same build.
         """
 
     def alternate(self, link: AltLink, debug: Found) -> Found | Missing:
-        """The file that `dwz -m` moved common parts of `debug` to."""
+        """The common file to which `dwz -m` moved parts of `debug`."""
 
     def split_files(
         self, identity: ImageIdentity, debug: Found, units: Sequence[DwarfUnit]
     ) -> tuple[Found, ...]:
-        """The .dwo files or the one .dwp that hold the other halves of `debug`'s skeletons, as far as there are any.
+        """The available .dwo files, or the one .dwp, with the split units of `debug`'s skeletons.
 
-        Not more than `MAX_SPLIT_FILES`; the caller closes them all.
+        At most `MAX_SPLIT_FILES`; the caller closes them all.
         """
 
     def kernel(self, kernel: KernelIdentity) -> Kallsyms | Missing:
-        """Symbols of the kernel of this build, and of those of its modules that are known to be of the same build."""
+        """Symbols of the kernel of this build, and of its modules that are known to be of the same builds."""
 
     def vdso(self, identity: ImageIdentity) -> ElfFile | Missing:
         """The vdso image that a kernel maps into every process."""
 
 
 MAX_SPLIT_FILES = 256
-"""Each is an open file; a program of more units is served by its .dwp."""
+"""Each is an open file; a program with more units needs a .dwp."""

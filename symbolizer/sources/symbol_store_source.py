@@ -1,7 +1,7 @@
-"""The fleet's own store of symbol files as a `SymbolSource`: what people and builds uploaded, what gateways sent.
+"""The fleet's store of symbol files as a `SymbolSource`: files uploaded by people and builds, and sent by gateways.
 
-Candidates of a binary are ranked by quality; those that proved to be of no use are out of the ranking. A
-file is fetched from the archive once a machine and verified by its SHA-256 each time that happens.
+A binary's candidates are ranked by quality, without those that proved unusable. A file is fetched from the
+archive once per machine, and its SHA-256 is verified at each fetch.
 """
 
 import logging
@@ -35,12 +35,12 @@ from symbolizer.sources.source import MAX_SPLIT_FILES, Found, Missing
 log = logging.getLogger(__name__)
 
 _ELF_KINDS: Final = (FileKind.EXECUTABLE, FileKind.DEBUGINFO, FileKind.SYMBOLS)
-_NONE: Final = Missing("Nobody uploaded it.")
+_NONE: Final = Missing("It was not uploaded.")
 _HEX: Final = frozenset("0123456789abcdef")
 
 
 class Uploaded:
-    """The store; connections are held for a query only."""
+    """The store; holds connections only during queries."""
 
     def __init__(self, engine: Engine, archive: Archive, folder: DownloadFolder) -> None:
         self._engine = engine
@@ -49,7 +49,7 @@ class Uploaded:
         self._tables = KernelTables(self._fetched)
 
     def executable(self, identity: ImageIdentity) -> Found | Missing:
-        """The best uploaded image of this key, or the symbols a gateway sent of it: both know its segments."""
+        """The best uploaded image of this key, or a gateway's symbols for it: both contain its segments."""
         if not identity.is_certain:
             return _NONE
         found = self._first(self._ranked(identity.key, (FileKind.EXECUTABLE,)), identity.key)
@@ -63,7 +63,7 @@ class Uploaded:
         return found
 
     def debug_file(self, identity: ImageIdentity, executable: Found | None) -> Found | Missing:
-        """The best candidate that says more than the executable; by its checksum where there is no build-id."""
+        """The best candidate with more symbols than the executable; matched by checksum if there is no build-id."""
         if not identity.is_certain:
             return _NONE
         files = self._ranked(identity.key, _ELF_KINDS)
@@ -74,7 +74,7 @@ class Uploaded:
         return self._first([file for file in files if file.quality > least], identity.key)
 
     def alternate(self, link: AltLink, debug: Found) -> Found | Missing:  # noqa: ARG002 - of the protocol
-        """The uploaded file of the link's build-id."""
+        """The uploaded file with the link's build-id."""
         key = link.build_id.hex()
         return self._first(self._ranked(key, (FileKind.ALTLINK, FileKind.DEBUGINFO)) if key else [], key)
 
@@ -84,7 +84,7 @@ class Uploaded:
         debug: Found,  # noqa: ARG002 - of the protocol
         units: Sequence[DwarfUnit],
     ) -> tuple[Found, ...]:
-        """A package of the binary or of its lowest id; else the .dwo file of each id, as far as there are any."""
+        """A package of the binary or of its lowest id; else the .dwo file of each id, if available."""
         ids = sorted({unit.dwo_id for unit in units if unit.dwo_id is not None})
         if not ids:
             return ()
@@ -97,7 +97,7 @@ class Uploaded:
         return self._opened(islice(files, MAX_SPLIT_FILES))
 
     def kernel(self, kernel: KernelIdentity) -> Kallsyms | Missing:
-        """A table of the kernel's functions; one of the same modules first, else an uploaded vmlinux."""
+        """A kernel table, preferably with the same modules; else an uploaded vmlinux."""
         files = self._ranked(kernel.build_id.hex(), (FileKind.KALLSYMS,)) if kernel.build_id else []
         return self._tables.find(kernel, files) or self._vmlinux(kernel)
 
@@ -106,7 +106,7 @@ class Uploaded:
         found = self.executable(identity)
         if isinstance(found, Missing):
             return found
-        with found.content as content:  # a few pages: kept in memory, where no file needs to stay open
+        with found.content as content:  # a few pages: kept in memory, so the file can be closed
             try:
                 return ElfFile(content[0 : len(content)]) if len(content) <= MAX_VDSO_BYTES else _NONE
             except MalformedElf as error:
@@ -130,7 +130,7 @@ class Uploaded:
             return candidates.ranked(connection, key, kinds=kinds)
 
     def _first(self, files: list[DebugFile], key: str) -> Found | Missing:
-        """The first that can be opened and is of the build."""
+        """The first file that can be opened and is of the build."""
         missing = _NONE
         for found in (self._open(file) for file in files):
             if isinstance(found, Missing):
@@ -143,7 +143,7 @@ class Uploaded:
         return missing
 
     def _opened(self, files: Iterable[DebugFile]) -> tuple[Found, ...]:
-        """Those that can be opened; none stays open if the store fails in between."""
+        """The files that can be opened; all are closed if the store fails in between."""
         with ExitStack() as closing:
             opened = []
             for found in map(self._open, files):
@@ -180,7 +180,7 @@ class Uploaded:
 
 
 def _linked_key(executable: Found) -> str:
-    """Key of the debug file that an executable's .gnu_debuglink names; '' if it names none."""
+    """Key of the debug file in an executable's .gnu_debuglink; '' if it has none."""
     try:
         link = executable.elf.debug_link
     except MalformedElf:

@@ -1,1 +1,1 @@
-"""Addresses to functions, files and lines: what is looked up, and how."""
+"""Lookup tables from addresses to functions, files and lines."""

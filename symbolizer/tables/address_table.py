@@ -1,4 +1,4 @@
-"""What answers addresses with functions, files and lines: the shape both of its implementations have."""
+"""The interface of lookups from addresses to functions, files and lines; it has two implementations."""
 
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -10,7 +10,7 @@ from symbolizer.addresses import CacheAddresses
 
 MISS: Final = -1
 NONE: Final = 0xFFFFFFFF
-"""What stands in a SymCache for no string, no file, no address."""
+"""A SymCache's value for no string, no file, no address."""
 
 Indexes = npt.NDArray[np.int64]
 
@@ -20,11 +20,11 @@ class Location:
     """One level of a chain: the function, and the source line executing in it."""
 
     function: str
-    """As in the debug data, commonly mangled; '' if it has no name."""
+    """As in the debug data, usually mangled; '' if it has no name."""
     file: str
-    """Normalized path of `line`; '' not known."""
+    """Normalized path of `line`; '' if not known."""
     line: int
-    """0 not known."""
+    """0 if not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +39,17 @@ class Chains:
 
 
 class AddressTable(Protocol):
-    """What answers addresses: the reader below, or the library itself for formats it does not know."""
+    """Looks up addresses: `SymCache`, or `LibrarySymCache` for versions that it does not read."""
 
     def chains(self, addresses: CacheAddresses) -> Chains:
         """Chains of the addresses; raises `MalformedSymCache`."""
 
     @property
     def all_named(self) -> bool:
-        """Whether `named` is true of every location there is; may be false though it is."""
+        """True only if `named` is true of every location; False may also mean that this was not checked."""
 
     def named(self, locations: Indexes) -> npt.NDArray[np.bool_]:
         """Which of the locations have a function with a name; raises `MalformedSymCache`."""
 
     def location(self, index: int) -> Location:
-        """What an index in `Chains.locations` stands for; raises `MalformedSymCache`."""
+        """The location of an index in `Chains.locations`; raises `MalformedSymCache`."""

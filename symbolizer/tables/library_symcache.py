@@ -1,4 +1,4 @@
-"""SymCache files of versions that our reader does not know, through the library that wrote them."""
+"""SymCache files of versions that `symcache` does not read, through the library that wrote them."""
 
 import posixpath
 
@@ -13,9 +13,9 @@ from symbolizer.tables.address_table import NONE, Chains, Indexes, Location
 
 
 class LibrarySymCache:
-    """A SymCache of a version the reader does not know, asked through `symbolic` one address at a time.
+    """A SymCache of an unsupported version, looked up through `symbolic` one address at a time.
 
-    40 thousand addresses a second: slow, but right.
+    40 thousand addresses a second: slow, but correct.
     """
 
     def __init__(self, content: bytes) -> None:
@@ -27,7 +27,7 @@ class LibrarySymCache:
         self._levels: list[Location] = []
 
     def chains(self, addresses: CacheAddresses) -> Chains:
-        """Chains of the addresses; each distinct one is asked once."""
+        """Chains of the addresses; each distinct one is looked up once."""
         distinct, inverse = np.unique(addresses.values, return_inverse=True)
         found = [self._chain(address) for address in distinct.tolist()]
         offsets = np.append(0, np.cumsum([len(found[i]) for i in inverse.tolist()], dtype=np.int64))
@@ -54,7 +54,7 @@ class LibrarySymCache:
 
     @property
     def all_named(self) -> bool:
-        """Not known before all were asked."""
+        """Always False: not known before all locations were read."""
         return False
 
     def named(self, locations: Indexes) -> npt.NDArray[np.bool_]:
@@ -62,5 +62,5 @@ class LibrarySymCache:
         return np.array([bool(self._levels[index].function) for index in locations.tolist()], np.bool_)
 
     def location(self, index: int) -> Location:
-        """What an index in `Chains.locations` stands for."""
+        """The location of an index in `Chains.locations`."""
         return self._levels[index]

@@ -1,7 +1,7 @@
-"""Functions by virtual address: what symbols of all origins become, and how they are looked up.
+"""Functions by virtual address: the common form of symbols from all sources, and their lookup.
 
-Rules (checked against llvm-symbolizer and perf): where one function lies within another, the innermost
-holds the address; an address outside [start, end) of every one is a miss, never given to the nearest.
+Rules (checked against llvm-symbolizer and perf): if one function lies within another, the innermost one
+holds the address. An address outside [start, end) of all functions is a miss, never given to the nearest.
 """
 
 import re
@@ -19,12 +19,12 @@ from symbolizer.addresses import U64, ElfVaddrs
 
 MISS: Final = -1
 _MAX_AT: Final = 1 << 62
-"""Far beyond the end of any file; what is asked of one must fit in 63 bits."""
+"""Far beyond the end of any file; positions must fit in 63 bits."""
 MAX_NAME_BYTES: Final = 1 << 16
 MAX_NESTING: Final = 64
 _AT_ONCE: Final = 1 << 16
 _BYTES_EACH: Final = 37
-"""Of a function's columns, `around` included."""
+"""Bytes of one function's columns, `around` included."""
 _COLD: Final = re.compile(r"\.cold(?:\.\d+)?$")
 
 Indexes = npt.NDArray[np.int64]
@@ -41,7 +41,7 @@ class Text(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A function's name as the table has it, and its half-open range of virtual addresses."""
+    """A function's name as stored in the table, and its half-open range of virtual addresses."""
 
     name: str
     start: int
@@ -60,14 +60,14 @@ class Functions:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Names of n functions: that of function i stands in `texts[table[i]]` from `at[i]` to the next NUL."""
+    """Names of n functions: that of function i is in `texts[table[i]]`, from `at[i]` to the next NUL."""
 
     texts: Sequence[Text]
     table: npt.NDArray[np.int32]
     at: U64
 
     def __getitem__(self, index: int) -> bytes:
-        """The name; b"" where it is said to begin beyond its text, as in a damaged file."""
+        """The name; b"" if its position is beyond the text, as in a damaged file."""
         text, start = self.texts[int(self.table[index])], int(self.at[index])
         if start > _MAX_AT:
             return b""
@@ -77,14 +77,14 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class NameIndex:
-    """Functions by CRC-32 of their names: `order[i]` has the hash `hashes[i]`, which ascend."""
+    """Functions by CRC-32 of their names: `order[i]` has the hash `hashes[i]`; hashes ascend."""
 
     hashes: npt.NDArray[np.uint32]
     order: npt.NDArray[np.uint32]
 
 
 class SymbolTable:
-    """Functions by virtual address. Immutable; what was not given is computed when first needed."""
+    """Functions by virtual address. Immutable; optional parts are computed on first use."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class SymbolTable:
         around: Indexes | None = None,
         by_name: NameIndex | None = None,
     ) -> None:
-        """`is_stripped`: no function of its own has a name; at best the stubs of other libraries' do."""
+        """`is_stripped`: none of the file's own functions has a name, at most the PLT stubs do."""
         self.starts = functions.starts
         self.ends = functions.ends
         self.is_sized = functions.is_sized
@@ -111,12 +111,12 @@ class SymbolTable:
 
     @property
     def memory_bytes(self) -> int:
-        """What it takes of the process's own memory; mapped files do not count."""
+        """Memory of this process that the table takes; mapped files do not count."""
         texts = sum(len(text) for text in self._names.texts if isinstance(text, bytes))
         return texts + _BYTES_EACH * len(self) if texts else 0
 
     def find(self, addresses: ElfVaddrs) -> Indexes:
-        """Index of the innermost symbol that holds each address, `MISS` where none does."""
+        """Index of the innermost symbol that holds each address, `MISS` if there is none."""
         if not len(self.starts):
             return np.full(len(addresses.values), MISS, np.int64)
         index = np.searchsorted(self.starts, addresses.values, "right").astype(np.int64) - 1
@@ -132,12 +132,12 @@ class SymbolTable:
 
     @cached_property
     def around(self) -> Indexes:
-        """The symbol that holds each one's start, the latest begun; `MISS` for most."""
+        """For each symbol, the latest-starting symbol that holds its start; `MISS` for most."""
         around = np.full(len(self.starts), MISS, np.int64)
         reach = np.maximum.accumulate(self.ends)
         overlapping = np.flatnonzero(self.starts[1:] < reach[:-1])
         open_ones = array("q")
-        for first in range(0, len(overlapping), _AT_ONCE):  # a list of all would take eight times as much
+        for first in range(0, len(overlapping), _AT_ONCE):  # one list for all would take eight times as much
             some = overlapping[first : first + _AT_ONCE]
             for before, start in zip(some.tolist(), self.starts[1:][some].tolist(), strict=True):
                 open_ones.append(before)
@@ -149,13 +149,13 @@ class SymbolTable:
 
     @cached_property
     def by_name(self) -> NameIndex:
-        """For `find_name`."""
+        """The index for `find_name`."""
         hashes = np.array([zlib.crc32(self._names[index]) for index in range(len(self))], np.uint32)
         order = np.argsort(hashes, kind="stable")
         return NameIndex(hashes[order], order.astype(np.uint32))
 
     def find_name(self, name: str) -> int:
-        """Index of a symbol of this name, the first of several; `MISS` if there is none."""
+        """Index of the first symbol with this name; `MISS` if there is none."""
         wanted = name.encode()
         index = self.by_name
         first, after = (
@@ -165,17 +165,17 @@ class SymbolTable:
         return next((i for i in index.order[first:after].tolist() if self._names[i] == wanted), MISS)
 
     def symbol(self, index: int) -> Symbol:
-        """The symbol of an index that `find` gave."""
+        """The symbol of an index that `find` returned."""
         name = self._names[index].decode("utf-8", "replace")
         return Symbol(name, int(self.starts[index]), int(self.ends[index]))
 
     def name(self, index: int) -> bytes:
-        """Its name alone, as the file has it."""
+        """The symbol's name, as stored in the file."""
         return self._names[index]
 
 
 def whole_name(raw: str) -> str:
-    """The function that a symbol is, or is the part of that a compiler moved away as seldom executed."""
+    """Name of the function; for a part that the compiler split off as cold, that of the whole function."""
     return _COLD.sub("", raw)
 
 

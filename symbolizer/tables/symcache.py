@@ -1,4 +1,4 @@
-"""SymCache files read by mmap and numpy: many addresses at once, inlined calls included.
+"""SymCache files read with mmap and numpy: many addresses at once, including inlined calls.
 
 A SymCache (getsentry/symbolic, crate symbolic-symcache, versions 7 to 9) is flat arrays of u32, each
 aligned to 8 bytes, in native little-endian order:
@@ -13,8 +13,8 @@ aligned to 8 bytes, in native little-endian order:
     strings                length (LEB128; v7: u32), then UTF-8
 
 Addresses count from the first PT_LOAD of the file it was built from. 0xFFFFFFFF means none. A range
-without a function says that no function is there. Reading through numpy instead of the library's
-own call for each address is what makes it fast: 3 million addresses a second against 45 thousand.
+without a function marks addresses outside all functions. Numpy looks up 3 million addresses a second; the
+library, which is called once per address, 45 thousand.
 """
 
 import mmap
@@ -33,7 +33,7 @@ from symbolizer.tables.symbol_table import MAX_NAME_BYTES
 SUPPORTED_VERSIONS: Final = (7, 8, 9)
 MAX_INLINE_DEPTH: Final = 256
 STRINGS_KEPT: Final = 8192
-"""And as many paths: of one capture's lines in one file; some 2 MB. Names are kept by the images."""
+"""Limit of cached strings, and of cached paths: one capture's lines in one file; some 2 MB. `ElfImage` caches names."""
 
 _LONGEST_PATH: Final = 4096
 """PATH_MAX (path_resolution(7)): any number of files may share a folder's name."""
@@ -43,10 +43,10 @@ _COUNTS_AT: Final = 11
 
 
 class SymCache:
-    """One SymCache, in a file mapped read-only for as long as this lives: processes share its pages.
+    """One SymCache in a file that is mapped read-only for the object's lifetime; processes share its pages.
 
-    The file must not shrink meanwhile; ours are only ever replaced by rename. A removed one stays
-    readable for whoever has it mapped.
+    The file must not shrink meanwhile; files of the cache are only replaced by rename. A removed file stays
+    readable while it is mapped.
     """
 
     def __init__(
@@ -57,9 +57,9 @@ class SymCache:
         *,
         nameless: npt.NDArray[np.uint32] | None = None,
     ) -> None:
-        """It lies in `size` bytes from `start`, a multiple of 8; None: to the end of the file.
+        """The SymCache has `size` bytes from `start`, a multiple of 8; None: to the end of the file.
 
-        `nameless`: what `self.nameless` was once found to be.
+        `nameless`: a stored value of `self.nameless`.
         """
         self._map = mapped
         self._end = len(mapped) if size is None else start + size
@@ -89,8 +89,8 @@ class SymCache:
             raise MalformedSymCache("The SymCache file is cut short in its strings.")
         if nameless is not None:
             self.nameless = nameless
-        # Not `lru_cache` of a method: that holds this, which holds it, so that a dropped image's mapping and
-        # descriptor stayed until the next full collection of garbage.
+        # Not `lru_cache` on a method: it would create a reference cycle, and a dropped image's mapping and
+        # descriptor would stay open until the next full garbage collection.
         self._strings: dict[int, str] = {}
         self._paths: dict[int, str] = {}
 
@@ -109,7 +109,7 @@ class SymCache:
         return len(self._functions)
 
     def chains(self, addresses: CacheAddresses) -> Chains:
-        """Chains of the addresses; fastest when they ascend. Raises `MalformedSymCache`."""
+        """Chains of the addresses; fastest if they ascend. Raises `MalformedSymCache`."""
         leaves = self._leaves(addresses)
         try:
             return self._unfold(leaves)
@@ -147,13 +147,13 @@ class SymCache:
 
     @property
     def all_named(self) -> bool:
-        """Whether every function has a name, as all have but those of files by `dwz -m`."""
+        """Whether every function has a name; true of all files but those by `dwz -m`."""
         return not len(self.nameless)
 
     def named(self, locations: Indexes) -> npt.NDArray[np.bool_]:
         """Which of the locations have a function with a name. Raises `MalformedSymCache`.
 
-        Inlined functions have none where their names are in another file (dwz -m).
+        Inlined functions have none if their names are in another file (dwz -m).
         """
         if self.all_named:
             return np.ones(len(locations), np.bool_)
@@ -164,10 +164,10 @@ class SymCache:
 
     @cached_property
     def nameless(self) -> npt.NDArray[np.uint32]:
-        """Functions whose name is empty or none, ascending; touches every name when first asked for."""
+        """Functions with an empty or missing name, ascending; the first use reads every name."""
         name = self._functions[:, 0]
         text = np.frombuffer(self._map, np.uint8, self._string_bytes, self._at)
-        width = 1 if self.version >= 8 else 4  # of the length that stands before a string
+        width = 1 if self.version >= 8 else 4  # of a string's length prefix
         inside = name.astype(np.int64) + width <= len(text)
         empty = ~inside
         if inside.any():
@@ -176,7 +176,7 @@ class SymCache:
         return np.flatnonzero(empty).astype(np.uint32)
 
     def location(self, index: int) -> Location:
-        """What an index in `Chains.locations` stands for. Raises `MalformedSymCache`."""
+        """The location of an index in `Chains.locations`. Raises `MalformedSymCache`."""
         try:
             file, line, function, _ = self._locations[index].tolist()
             return Location(self._string(int(self._functions[function, 0])), self._path(file), line)
@@ -233,7 +233,7 @@ def open_symcache(
     *,
     nameless: npt.NDArray[np.uint32] | None = None,
 ) -> AddressTable:
-    """A SymCache by this reader, or by the library where its version is none that this one knows.
+    """Open a SymCache with this reader, or with the library if this reader does not support its version.
 
     Raises `MalformedSymCache`.
     """

@@ -1,1 +1,1 @@
-"""The Celery pool: queues, tasks, the way of a capture from the archive into the store."""
+"""The Celery worker: queues, tasks, and the ingestion of captures from the archive into the store."""

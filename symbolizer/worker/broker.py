@@ -1,13 +1,13 @@
-"""The Celery application between who has work and who does it: the names of its tasks, its way to the broker.
+"""The Celery application that connects senders of tasks and workers: names of tasks, connection to the broker.
 
-    task                                  queue                         sent by
-    symbolizer.ingest_capture(visit id)     symbolizer.new.0…15,        the collector, its sweep
-                                          symbolizer.reprocess.0…15
-    symbolizer.build_symcache(key, path)  symbolizer.builds             whoever met a debug file too large to read at once
-    symbolizer.name_functions(key, why)        symbolizer.names              an upload, a gateway's answer, the sweep
+    task                                    queue                         sent by
+    symbolizer.ingest_capture(visit id)     symbolizer.new.0…15,          the collector, its sweep
+                                            symbolizer.reprocess.0…15
+    symbolizer.build_symcache(key, path)    symbolizer.builds             a worker, for large debug files
+    symbolizer.name_functions(key, why)     symbolizer.names              an upload, a gateway's response, the sweep
 
-The broker is a convenience: PostgreSQL knows what remains to be ingested, and a sweep sends it again. So
-a message may be lost or come twice, and nothing is ever asked of a result.
+Messages need not be reliable: PostgreSQL has what remains to be ingested, and a sweep sends it again. So
+a message may be lost or delivered twice, and results of tasks are not stored.
 """
 
 from collections.abc import Callable
@@ -25,21 +25,21 @@ from symbolizer.worker.transport import Transport
 INGEST_CAPTURE: Final = "symbolizer.ingest_capture"
 """Task with one argument, the visit's id as text."""
 BUILD_SYMCACHE: Final = "symbolizer.build_symcache"
-"""Task with one or two arguments, the binary's key and where a sampled machine has it."""
+"""Task with one or two arguments, the binary's key and its path on a sampled machine."""
 NAME_FUNCTIONS: Final = "symbolizer.name_functions"
-"""Task with two arguments, the key of a binary whose symbols may have become better, and why, as a sentence."""
+"""Task with two arguments, the key of a binary whose symbols may have improved, and why, as a sentence."""
 
 LONGEST_TASK_S: Final = 1800
-"""A task that takes longer is killed; its capture's lease runs out and it is tried again."""
+"""A task that takes longer is killed; its capture's lease expires and it is tried again."""
 _VISIBILITY_S: Final = 2 * LONGEST_TASK_S
-"""A message unacknowledged for this long is delivered again: must be more than any task takes."""
+"""A message unacknowledged for this long is delivered again: must exceed the duration of any task."""
 
 
 class _OneBroker(Celery):
-    """Reaches the broker that it was made with and no other.
+    """Connects only to the broker that it was made with.
 
-    Celery prefers CELERY_BROKER_URL, its _READ_ and _WRITE_ kin and, of a worker, BROKER_URL to its configuration:
-    the variables of another program in the same shell would have captures sent to that program's broker.
+    Celery prefers CELERY_BROKER_URL, its _READ_ and _WRITE_ variants and, in a worker, BROKER_URL to its configuration:
+    variables of another program in the same shell would send captures to that program's broker.
     """
 
     def __init__(self, name: str, url: str) -> None:
@@ -47,20 +47,20 @@ class _OneBroker(Celery):
         self._url = url
 
     def connection_for_read(self, url: str | None = None, **kwargs: Any) -> Connection:
-        """To consume; whatever `url` Celery names, which it may have from the environment."""
+        """The connection for consumers; ignores Celery's `url`, which may come from the environment."""
         del url
         connection = super().connection_for_read(self._url, **kwargs)
         connection.transport_cls = f"{Transport.__module__}:{Transport.__qualname__}"
         return connection
 
     def connection_for_write(self, url: str | None = None, **kwargs: Any) -> Connection:
-        """To send, and what `connection` and the pools of connections call."""
+        """The connection for producers, also used by `connection` and the connection pools."""
         del url
         return super().connection_for_write(self._url, **kwargs)
 
 
 def make_broker(broker_url: str) -> Celery:
-    """A Celery application that can send and receive, by this broker whatever the environment says; connects on first use.
+    """A Celery application that sends to and receives from this broker only; connects on first use.
 
     `broker_url` is redis://…, rediss://…, redis+socket:///path?virtual_host=0 or unix:///path?db=0.
     """
@@ -68,7 +68,7 @@ def make_broker(broker_url: str) -> Celery:
     app.conf.update(
         accept_content=["json"],
         task_serializer="json",
-        worker_enable_remote_control=False,  # else the broker could stop workers and have them start processes
+        worker_enable_remote_control=False,  # else the broker could stop workers and start processes
         task_ignore_result=True,
         task_default_queue=routing.NAMES,
         task_routes={BUILD_SYMCACHE: {"queue": routing.BUILDS}, NAME_FUNCTIONS: {"queue": routing.NAMES}},
@@ -86,7 +86,7 @@ def make_broker(broker_url: str) -> Celery:
             "socket_timeout": 30,
             "socket_connect_timeout": 5,
             "queue_order_strategy": f"{QueueRotation.__module__}:{QueueRotation.__qualname__}",
-            "priority_steps": [0],  # one list a queue, where kombu has four
+            "priority_steps": [0],  # one list per queue; kombu's default is four
         },
     )
     return app
@@ -95,8 +95,8 @@ def make_broker(broker_url: str) -> Celery:
 def make_sender(broker_url: str) -> Callable[[Due], None]:
     """A function that puts the ingestion of a capture on the queue of its partition.
 
-    It raises what the broker's client raises (kombu's OperationalError), at once: who calls it has a
-    sweep that comes by again.
+    It raises the errors of the broker's client (kombu's OperationalError) at once: its callers have a sweep
+    that sends again.
     """
     app = make_broker(broker_url)
 
@@ -108,10 +108,10 @@ def make_sender(broker_url: str) -> Callable[[Due], None]:
 
 
 def make_caller(broker_url: str) -> Callable[[str, str], None]:
-    """A function for whoever got symbols: of a binary's key, and a sentence that says what came ('': not said).
+    """A function that announces new symbols: takes a binary's key, and a sentence about their source ('': none).
 
-    A worker then names its functions at once. Raises as `make_sender`'s does; who calls it need not care,
-    because the collector's sweep calls for what was not.
+    A worker then names the binary's functions at once. Raises as `make_sender`'s function does; callers may
+    ignore errors, because the collector's sweep announces again.
     """
     app = make_broker(broker_url)
 
@@ -122,7 +122,7 @@ def make_caller(broker_url: str) -> Callable[[str, str], None]:
 
 
 def _as_kombu_spells_it(url: str) -> str:
-    """redis-py's unix:///path?db=1 is kombu's redis+socket:///path?virtual_host=1."""
+    """Translates redis-py's unix:///path?db=1 to kombu's redis+socket:///path?virtual_host=1."""
     parts = urlsplit(url)
     if parts.scheme != "unix":
         return url

@@ -1,14 +1,17 @@
-"""How many files a process may have open: every image of a binary holds one."""
+"""Raises the limit of open files: every image of a binary holds one."""
 
 import resource
 from typing import Final
 
 MOST: Final = 1 << 16
-"""The hard limit may be a thousand million, and programs that try every number before they start a child exist."""
+"""The hard limit may be a thousand million, and some programs try every number before they start a child."""
 
 
 def allow_descriptors() -> int:
-    """Raise the soft limit of this process and its children, often 1024, to the hard one, at most to `MOST`; what it is then."""
+    """Raise this process's soft limit (often 1024) to the hard one, at most to `MOST`; the new limit.
+
+    Children inherit it.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MOST if hard == resource.RLIM_INFINITY else min(hard, MOST)
     if soft != resource.RLIM_INFINITY and soft < wanted:

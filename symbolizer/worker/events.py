@@ -1,6 +1,6 @@
-"""What a worker's process tells whoever watches it, in the order it happens.
+"""Events that a worker's process passes to its watcher, in the order they happen.
 
-A watcher is a plain function; it is called on the thread that works, and must return at once and raise nothing.
+A watcher is a plain function. It is called on the working thread, and must return at once and raise nothing.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,10 +11,10 @@ from time import monotonic
 
 @dataclass(frozen=True, slots=True)
 class TaskEnded:
-    """A task was carried out, or raised."""
+    """A task ended or raised."""
 
     task: str
-    """Its name, of `symbolizer.worker.broker`."""
+    """Its name in `symbolizer.worker.broker`."""
     seconds: float
     failed: bool
 
@@ -24,27 +24,27 @@ class CapturesIngested:
     """A transaction ingested captures, or found each of them ingested or expired."""
 
     outcomes: tuple[str, ...]
-    """Of each: ingested, already, expired."""
+    """Outcome of each capture: ingested, already, expired."""
     reprocessed: int
-    """Of them as another generation than the first."""
+    """Number of captures whose generation is not the first."""
     samples: int
     facts: int
     seconds: float
-    """From the lease to the commit: reading, naming and writing of all of them."""
+    """From the lease to the commit: reading, naming and writing all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class CaptureFailed:
-    """A capture did not ingest."""
+    """A capture was not ingested."""
 
     error: Exception
     quarantined: bool
-    """It is not tried again by itself."""
+    """Whether it is excluded from automatic retries."""
 
 
 @dataclass(frozen=True, slots=True)
 class SymbolsBuilt:
-    """A binary's debug file was looked at apart from any capture."""
+    """A build task for a binary's debug file ended."""
 
     outcome: str
     """built, pending (another worker builds it) or failed."""
@@ -52,7 +52,7 @@ class SymbolsBuilt:
 
 @dataclass(frozen=True, slots=True)
 class FunctionsNamed:
-    """Functions that had ingested without a name got one in place."""
+    """Functions that were ingested without a name were named in place."""
 
     functions: int
 
@@ -62,12 +62,12 @@ Watcher = Callable[[Event], None]
 
 
 def ignore_event(_event: Event) -> None:
-    """A watcher that does not look."""
+    """A watcher that ignores every event."""
 
 
 @contextmanager
 def report_task(watcher: Watcher, task: str) -> Iterator[None]:
-    """Tell of the task's end, however it ends."""
+    """Report the task's end, also if it raises."""
     begun, failed = monotonic(), True
     try:
         yield

@@ -1,11 +1,11 @@
-"""Names for a binary's functions as soon as there are symbols: in place at once, then in every capture.
+"""Names a binary's functions as soon as it has symbols: in place at once, then in every capture.
 
-    upload, answer of a gateway, finished build
-      → functions that ingested without a name get theirs (`storage.ingest.late_names`): no stack changes, a moment's work
-      → a reprocessing is begun (`storage.symbols.reprocessing`): lines and inlined calls come with the captures' next
+    upload, response of a gateway, finished build
+      → functions that were ingested without a name get one (`storage.ingest.late_names`); no stack changes
+      → a reprocessing begins (`storage.symbols.reprocessing`): lines and inlined calls come with the captures' next
         generation, in the background
 
-A worker may be killed between the two, or the message be lost: `storage.symbols.improved_binaries` says what remains.
+If a worker is killed between the two, or the message is lost, `storage.symbols.improved_binaries` has what remains.
 """
 
 import logging
@@ -40,26 +40,26 @@ _KINDS: Final = {
     "kernel": capture_pb2.Mapping.KERNEL,
     "vdso": capture_pb2.Mapping.VDSO,
 }
-"""Kinds whose names follow from the key alone; a module's follow from the kernel it is loaded into, too."""
+"""Kinds whose names follow from the key alone; a module's also follow from the kernel it is loaded into."""
 
 
 @dataclass(frozen=True, slots=True)
 class NamingResult:
-    """What became of a binary."""
+    """Result of naming a binary's functions."""
 
     functions: int
-    """Named in place."""
+    """Functions named in place."""
     reprocessing_id: int | None
     """None: no capture is reprocessed."""
     pending: bool = False
-    """Its debug data is being read; more follows once that is done."""
+    """Its debug data is being read; more names follow when that is done."""
 
 
 NOTHING: Final = NamingResult(0, None)
 
 
 class FunctionNamer:
-    """Names functions and has captures reprocessed. For one thread, like the sources it asks."""
+    """Names functions and starts reprocessings. For one thread, like its sources."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class FunctionNamer:
         *,
         request_build: Callable[[ImageIdentity], None] | None = None,
     ) -> None:
-        """`request_build` is told of debug data that is too large to be read at once; the build's end comes back here."""
+        """`request_build` is called for debug data too large to be read at once; the finished build calls back."""
         self._engine = engine
         self._source = source
         self._caches = caches
@@ -77,9 +77,9 @@ class FunctionNamer:
         self._interner = Interner(engine)
 
     def name_functions(self, key: str, why: str = "") -> NamingResult:
-        """Name what has none yet; where symbols are better than captures were ingested with, have these reprocessed.
+        """Name functions without a name; have captures reprocessed that were ingested with worse symbols.
 
-        `why` is kept for people. May be called at any time, again, and by several workers at once. Raises
+        `why` is stored for people. May be called at any time, repeatedly, and by several workers at once. Raises
         `DatabaseError`, OSError.
         """
         with self._engine.connect() as connection:
@@ -88,7 +88,7 @@ class FunctionNamer:
             news = is_improved(connection, key)
         if seen is None or not (starts or news):
             return NOTHING
-        image = self._image(key, seen)  # afresh: nothing remembered from before
+        image = self._image(key, seen)  # without any cached state
         functions = 0
         if image is not None and starts:
             functions = rename(self._engine, self._interner, key, _names(image, seen.name, starts))
@@ -109,14 +109,14 @@ class FunctionNamer:
             why = why or (
                 f"{best.name or 'A file'} came by {best.origin}." if best else "Its debug data was read."
             )
-            if image is None:  # a module: what its file says is all that is known of what it will say
+            if image is None:  # a module: its names are taken from its file alone
                 nameless = best is None or best.quality < Quality.DWARF
             else:
                 nameless = image.status < Status.FULL
             return reprocessing.begin(connection, key, why=why, nameless=nameless, renamed=functions)
 
     def _image(self, key: str, seen: SeenBinary) -> Image | None:
-        """The binary with the symbols there are now; None: its names follow from more than its key."""
+        """The binary with its current symbols; None: its names depend on more than its key."""
         kind = _KINDS.get(seen.kind)
         if kind is None:
             return None
@@ -127,14 +127,14 @@ class FunctionNamer:
 
 
 def _names(image: Image, binary_name: str, starts: list[int]) -> dict[int, FunctionName]:
-    """What the image calls the functions that begin at these offsets (ascending)."""
+    """The image's names of the functions that begin at these offsets (ascending)."""
     offsets: U64 = np.array(starts, np.uint64)
     frames = image.frames(FileOffsets(offsets))
     ends = frames.offsets[1:]
     named = np.flatnonzero(np.diff(frames.offsets) > 0)
     found = {}
     for place in named.tolist():
-        # The last is the function itself; those before it are inlined at its first instruction.
+        # The last frame is the function itself; those before it are inlined at its first instruction.
         function, _line = frames.names[int(frames.entries[int(ends[place]) - 1])]
         found[starts[place]] = replace(function, binary_name=binary_name)
     return found

@@ -1,10 +1,10 @@
-"""Captures' way from the archive into the store: lease, read, resolve, ingest.
+"""Ingests captures from the archive into the store: lease, read, resolve, write.
 
-A worker that is told of one capture takes others that wait along and ingests them in one transaction:
-what a transaction and a dictionary's new rows cost is then paid once. When nothing waits it ingests the one.
+A worker that receives one capture also takes others that wait and ingests them in one transaction, which
+shares the cost of the transaction and of a dictionary's new rows. If none wait, it ingests the one.
 
-Whatever fails, PostgreSQL still says what remains to be done: a failure gives the lease back with its
-reason and the collector's sweep sends the capture again; one that can never ingest is quarantined.
+PostgreSQL records what remains to be done. After a failure the lease is released with the reason, and the
+collector's sweep sends the capture again; a capture that can never be ingested is quarantined.
 """
 
 import hashlib
@@ -40,29 +40,29 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class LeaseTerms:
-    """How long a capture is a worker's, and how often one is tried."""
+    """Length of a capture's lease, limits of attempts and batches."""
 
     seconds: float = 30.0
-    """After a worker died this long passes before another may take its capture; one that lives renews it."""
+    """Time after a worker's death until another may take its capture; a running worker renews the lease."""
     attempts_limit: int = 5
     """A capture that failed this often is quarantined with its last reason."""
     batch: int = 16
-    """Captures ingested in one transaction, at most."""
+    """Most captures ingested in one transaction."""
     batch_bytes: int = 64 << 20
-    """Of them unpacked, but for the one that was asked for."""
+    """Most unpacked bytes of a batch, not counting the requested capture."""
 
 
 DEFAULT_TERMS: Final = LeaseTerms()
 TRANSIENT_ERRORS: Final = (ArchiveUnavailable, DatabaseError)
-"""Failures that say nothing about the capture: it may wait for them to pass, however long that takes."""
+"""Failures without a fault of the capture: it waits until they pass, however long that takes."""
 MAX_REREADS: Final = 3
-"""Symbols that change all the time do not keep captures from ingestion."""
+"""Limit of rereading: symbols that change constantly do not prevent ingestion."""
 MAX_NOTED: Final = 10_000
-"""Binaries a process remembers to have reported on."""
+"""Binaries that a process remembers as reported."""
 
 
 class Ingester:
-    """Ingests captures. For one thread: what it remembers is its own."""
+    """Ingests captures. For one thread: its caches are not shared."""
 
     def __init__(
         self,
@@ -75,9 +75,9 @@ class Ingester:
         announce_better: Callable[[str], None] = lambda _: None,
         watcher: Watcher = ignore_event,
     ) -> None:
-        """`announce_better` is told of a binary with better symbols than captures were ingested with before; best effort.
+        """`announce_better` is called with a binary whose symbols are better than at earlier ingestions; best effort.
 
-        `stack_bytes` is how much memory the ids of stacks may take.
+        `stack_bytes` is the memory for the ids of stacks.
         """
         self._engine = engine
         self._archive = archive
@@ -90,9 +90,9 @@ class Ingester:
         self._invalidation = SymbolInvalidation(engine, resolver.forget)
 
     def ingest(self, visit_id: UUID) -> Ingested | None:
-        """Ingest the capture, with others that wait; None: there was nothing to do, or it failed and that is noted.
+        """Ingest the capture, with others that wait; None: there was nothing to do, or a failure was recorded.
 
-        Raises `DatabaseError` only when a failure itself could not be noted; the lease then runs out.
+        Raises `DatabaseError` only if a failure could not be recorded; the lease then expires.
         """
         leases = self._lease(visit_id)
         if not leases:
@@ -105,8 +105,8 @@ class Ingester:
                 self._invalidation.poll()
                 read = self._read_all(leases, held)
                 waiting = list(read)
-                # Reading may have taken minutes: what became better meanwhile would be ingested as it was.
-                # So may reading anew: a reprocessing looks for no ingestion that ends later than `LATE` after it began.
+                # Reading may have taken minutes, and symbols that improved meanwhile would be missed. Reading again
+                # takes time too: a reprocessing includes only ingestions that end within `LATE` of its beginning.
                 for _ in range(MAX_REREADS):
                     changed = self._invalidation.poll()
                     stale = {lease for lease in waiting if _holds(read[lease], changed)}
@@ -148,7 +148,7 @@ class Ingester:
         return ingested.get(visit_id)
 
     def _lease(self, visit_id: UUID) -> list[Lease]:
-        """The lease of the capture, if it is to be had, and those of others that wait."""
+        """The lease of the capture, if it is available, and those of others that wait."""
         terms = self._terms
         with self._engine.begin() as connection:
             first = lease_first(
@@ -157,7 +157,7 @@ class Ingester:
             if first is None:
                 return []
             if first.attempt > 1 or terms.batch < 2:
-                return [first]  # it may be the one that ended its worker: nobody else shall share that
+                return [first]  # it may have killed its worker: no other capture shares that risk
             others = lease_waiting(
                 connection,
                 first,
@@ -168,14 +168,14 @@ class Ingester:
         return [first, *others]
 
     def _read_all(self, leases: Iterable[Lease], held: LeaseRenewal) -> dict[Lease, ToIngest]:
-        """The captures with names for their frames, but for those that failed: that is noted."""
+        """The captures with named frames; failures are recorded and left out."""
         read = {}
         for lease in leases:
             try:
                 capture = decode_capture(self._blob(lease))
                 resolved = self._resolver.resolve(capture)
                 read[lease] = ToIngest(lease.visit_id, lease.generation, capture, resolved)
-            except Exception as error:  # noqa: BLE001 - whatever it is, it is noted and the others go on
+            except Exception as error:  # noqa: BLE001 - any failure is recorded, and the other captures go on
                 held.stop_renewing(lease)
                 self._failed(lease, error)
         return read
@@ -187,7 +187,7 @@ class Ingester:
         return blob
 
     def _failed(self, lease: Lease, error: Exception) -> None:
-        """Set the capture aside, or give it back with the reason."""
+        """Quarantine the capture, or release it with the reason."""
         visit_id = lease.visit_id
         hopeless = isinstance(error, BadCapture | BlobTooLarge)
         self._watcher(CaptureFailed(error, quarantined=hopeless))
@@ -205,7 +205,7 @@ class Ingester:
         )
 
     def _note_binaries(self, reports: Iterable[BinaryReport]) -> None:
-        """Tell the store what is new about binaries' symbols, and have captures reprocessed that had worse ones."""
+        """Record changes of binaries' symbols, and have captures reprocessed that have worse ones."""
         news = [report for report in reports if self._noted.get(report.key) != report]
         if not news:
             return
@@ -242,7 +242,7 @@ def _holds(item: ToIngest, binary_keys: AbstractSet[str]) -> bool:
 
 
 def _ingest_again(connection: Connection, better: Iterable[BinaryReport]) -> None:
-    """Begin the reprocessings of what only this ingestion found out about: a package installed here, a build."""
+    """Begin reprocessings for symbols that only this ingestion found: a package installed here, a build."""
     for report in better:
         full = report.status == Status.FULL
         if not is_answered(connection, report.key, with_lines=full):

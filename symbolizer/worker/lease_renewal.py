@@ -1,4 +1,4 @@
-"""Leases a worker holds, renewed from a thread: a cold debug file may take minutes to read."""
+"""Renews a worker's leases on a thread: a cold debug file may take minutes to read."""
 
 import logging
 import threading
@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 
 class LeaseRenewal:
-    """Renews the leases for `seconds` each while inside, but for those that are let go."""
+    """Renews the leases for `seconds` each while the context is open, until `stop_renewing`."""
 
     def __init__(self, engine: Engine, leases: Iterable[Lease], *, seconds: float) -> None:
         self._engine = engine
@@ -36,7 +36,7 @@ class LeaseRenewal:
         self._thread.join()
 
     def stop_renewing(self, lease: Lease) -> None:
-        """Renew it no more. Call it before the lease is given back: its rest would be taken for our time."""
+        """Stop renewing the lease. Call it before the lease is released: a renewal would take it again."""
         with self._lock:
             if lease in self._held:
                 self._held.remove(lease)
@@ -53,10 +53,10 @@ class LeaseRenewal:
                         self._renew(lease)
 
     def _renew(self, lease: Lease) -> None:
-        # One transaction each: nobody waits for this one while it waits for another.
+        # One transaction each: a transaction that waits for one lease does not delay the others.
         try:
             with self._engine.begin() as connection:
                 if not renew(connection, lease, seconds=self._seconds):
                     self._held.remove(lease)
-        except DatabaseError as error:  # the ingestion meets it too, and says what becomes of it
+        except DatabaseError as error:  # the ingestion meets it too, and handles it
             log.warning("lease not renewed: visit=%s why=%s", lease.visit_id, error)

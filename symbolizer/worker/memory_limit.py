@@ -1,6 +1,6 @@
-"""How much memory a process of a worker may take: beyond that an allocation fails, and with it one capture.
+"""Limits the memory of a worker's process: beyond the limit an allocation fails, and with it one capture.
 
-Without a limit the kernel ends whatever process of the machine it likes, and the capture that was the reason is tried again.
+Without a limit the kernel kills any process of the machine, and the capture that caused it is tried again.
 """
 
 import resource
@@ -9,7 +9,8 @@ import resource
 def limit_memory(size: int) -> None:
     """Let allocations of this process fail once it has `size` bytes of its own; 0: never.
 
-    RLIMIT_DATA and not RLIMIT_AS: mapped symbol files are not its own. Only the soft limit: children have limits of their own.
+    Uses RLIMIT_DATA instead of RLIMIT_AS, which would include mapped symbol files. Only the soft limit is set: children
+    have limits of their own.
     """
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     if size and (hard == resource.RLIM_INFINITY or size < hard):

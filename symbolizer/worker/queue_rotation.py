@@ -1,7 +1,7 @@
-"""In which order a worker looks through its queues after each message: urgent ones first, equals by turns.
+"""The order in which a worker polls its queues after each message: by urgency, round-robin within one urgency.
 
-With kombu's own order by priority a worker that is always behind would take from the first of sixteen equal
-queues for ever: a capture of the last one was seen to wait for 26 minutes while 4,235 others were ingested.
+With kombu's own priority order a worker that is always behind would take from the first of sixteen equal
+queues for ever: one capture in the last queue waited for 26 minutes while 4,235 others were ingested.
 """
 
 from collections.abc import Iterable
@@ -10,10 +10,10 @@ from symbolizer.worker import routing
 
 
 class QueueRotation:
-    """The order kombu asks for (`queue_order_strategy`): a queue that gave a message goes behind its equals.
+    """The queue order for kombu (`queue_order_strategy`): a queue that gave a message moves behind its equals.
 
-    Equals are a worker's own fresh captures together with builds, others' fresh captures, its own captures
-    again, others' again. They are told apart by the order of subscription, which is `routing.queues`'.
+    Equal are: a worker's own fresh captures together with builds, others' fresh captures, its own captures
+    again, others' again. They are distinguished by the order of subscription, which is that of `routing.queues`.
     """
 
     def __init__(self) -> None:
@@ -21,7 +21,7 @@ class QueueRotation:
         self._rank: dict[str, int] = {}
 
     def update(self, queues: Iterable[str]) -> None:
-        """Begin anew with these queues, in order of urgency."""
+        """Start again with these queues, in order of urgency."""
         self._queues = list(queues)
         self._rank = routing.ranks(self._queues)
 
@@ -30,7 +30,7 @@ class QueueRotation:
         return self._queues[:count]
 
     def rotate(self, last_used: str) -> None:
-        """Put the queue that just gave a message behind its equals."""
+        """Move the queue that just gave a message behind its equals."""
         if last_used not in self._rank:
             return
         rank = self._rank[last_used]

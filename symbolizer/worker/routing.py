@@ -1,15 +1,15 @@
-"""Which queue a task waits in, and in which order a worker looks through the queues.
+"""Assigns tasks to queues, and orders the queues of a worker.
 
-Captures wait by *partition*, the hash of what their machine ran most (`storage.work_partitions`): the worker that
-looks at a partition first has its binaries at hand. A worker takes the first message of
+Captures are queued by *partition*, the hash of what their machine ran most (`storage.work_partitions`): a worker
+that prefers a partition has its binaries cached. A worker takes the first message of
 
     names · fresh captures of its own partitions, and builds · fresh captures of the others · captures again
     of its own · those of the others
 
-and within each of these by turns (`symbolizer.worker.queue_rotation`), so nothing waits while somebody is idle: who has nothing of their own takes what is another's. Fresh captures
-go before those that are reprocessed for better symbols, and naming, which takes milliseconds and somebody
-waits for, before everything. The order is BRPOP's: Redis gives the first element of the first list that has
-one, and kombu asks for the lists in the order that `QueueRotation` says.
+and rotates within each of these (`symbolizer.worker.queue_rotation`). Nothing waits while a worker is idle, because
+a worker without captures of its own takes those of others. Fresh captures precede those that are reprocessed for
+better symbols. Naming precedes everything: it takes milliseconds, and a person waits for it. The order is BRPOP's:
+Redis returns the first element of the first non-empty list, and kombu passes the lists in `QueueRotation`'s order.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,21 +25,21 @@ BUILDS: Final = "symbolizer.builds"
 
 
 def new_queue(partition: int) -> str:
-    """The queue of captures that nobody has ingested yet."""
+    """The queue of captures that are not ingested yet."""
     return f"symbolizer.new.{partition % PARTITIONS}"
 
 
 def reprocess_queue(partition: int) -> str:
-    """The queue of captures whose symbols have become better."""
+    """The queue of captures to be reprocessed for better symbols."""
     return f"symbolizer.reprocess.{partition % PARTITIONS}"
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerPartitions:
-    """Which partitions a worker looks at first: those p with p mod `of` = `number` − 1."""
+    """The partitions that a worker prefers: those p with p mod `of` = `number` − 1."""
 
     number: int = 1
-    """From 1."""
+    """Counts from 1."""
     of: int = 1
 
     def __post_init__(self) -> None:
@@ -61,16 +61,16 @@ class WorkerPartitions:
 
     @property
     def own(self) -> tuple[int, ...]:
-        """The partitions this worker looks at first."""
+        """The partitions that this worker prefers."""
         return tuple(range(self.number - 1, PARTITIONS, self.of))
 
 
 ALL_PARTITIONS: Final = WorkerPartitions()
-"""All partitions, none before the others."""
+"""All partitions, without preference."""
 
 
 def queues(share: WorkerPartitions, name: str) -> list[str]:
-    """All queues, in the order in which the worker of this name first takes from them.
+    """All queues, in the order in which the worker with this name polls them at first.
 
     Workers with the same share begin at different partitions, by the hash of their names.
     """
@@ -86,10 +86,10 @@ def queues(share: WorkerPartitions, name: str) -> list[str]:
 
 
 def ranks(order: Sequence[str]) -> dict[str, int]:
-    """How urgent each of a worker's queues is, from 0; equal ones take turns. `order` is that of `queues`.
+    """Urgency of each of a worker's queues, from 0; equal ones take turns. `order` is that of `queues`.
 
-    Builds rank with the worker's own fresh captures: behind them, one would never come to a worker that is always
-    behind; before them, many new binaries would hold up everything.
+    Builds rank with the worker's own fresh captures. Behind them, a worker that is always behind would never build;
+    before them, many new binaries would delay everything.
     """
     until_builds = order[: order.index(BUILDS) + 1] if BUILDS in order else order
     own = set(until_builds) - {NAMES}

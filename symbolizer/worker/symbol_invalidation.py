@@ -1,4 +1,4 @@
-"""A worker's ear: what it remembers of a binary goes when the binary has other symbols."""
+"""Invalidates a worker's cached state of binaries whose symbols changed."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -9,7 +9,7 @@ from storage.symbols.recent_changes import changed_since
 
 
 class SymbolInvalidation:
-    """Asks the store which symbols changed. Every change is told once."""
+    """Polls the store for changed symbols. Every change is reported once."""
 
     def __init__(self, engine: Engine, forget: Callable[[str], None]) -> None:
         """`forget` is called with the key of each binary that changed."""
@@ -19,10 +19,10 @@ class SymbolInvalidation:
         self._until: datetime | None = None
 
     def poll(self) -> set[str]:
-        """The binaries that changed since the last time, which are forgotten now. Raises `DatabaseError`."""
+        """Forget the binaries that changed since the last call, and return them. Raises `DatabaseError`."""
         with self._engine.connect() as connection:
             news = changed_since(connection, self._until)
-        # Moments just before the last time are asked about again: a change is seen later than it is dated.
+        # The query overlaps the previous one: a change becomes visible later than its timestamp.
         changed = {key for key, at in news.changed.items() if self._seen.get(key) != at}
         self._seen, self._until = news.changed, news.until
         for key in changed:

@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class WorkerResources:
-    """What one process of a worker has at hand, made after the fork; for one thread."""
+    """Resources of one worker process, created after the fork; for one thread."""
 
     ingester: Ingester
     builder: SymCacheBuilder
@@ -56,9 +56,9 @@ def make_app(
 ) -> Celery:
     """The application with the tasks of `symbolizer.worker.broker`.
 
-    Nothing is opened before the first task of a process: connections and caches are made after the
-    fork, once for each process, and stay with it. `cache_bytes` bounds this machine's built symbols,
-    `stack_bytes` what each process remembers of stacks.
+    Nothing is opened before a process's first task: connections and caches are created after the
+    fork, once per process, and stay with it. `cache_bytes` limits this machine's built symbols,
+    `stack_bytes` each process's cache of stacks.
     """
     app = make_broker(broker_url)
     at: dict[int, WorkerResources] = {}
@@ -66,7 +66,7 @@ def make_app(
     def send(task: str, *arguments: str) -> None:
         try:
             app.send_task(task, args=arguments, retry=False, ignore_result=True)
-        except Exception as error:  # noqa: BLE001 - kombu and redis have no common base class; the sweep does it later
+        except Exception as error:  # noqa: BLE001 - kombu and redis share no base class; the sweep does it later
             log.warning("not sent: task=%s binary=%s why=%s", task, arguments[0], error)
 
     def request_build(identity: ImageIdentity) -> None:
@@ -78,7 +78,7 @@ def make_app(
     def here() -> WorkerResources:
         process = os.getpid()
         if process not in at:
-            at.clear()  # a parent's, if this process was forked from one that worked itself
+            at.clear()  # the parent's, if this process was forked from one that ran tasks itself
             engine = open_engine(database_url, application="worker", pool_size=2)
             archive = Archive(archive_url)
             _retry_readable(engine)
@@ -111,7 +111,7 @@ def make_app(
     def build_symcache(key: str, path: str = "") -> None:
         with report_task(watcher, BUILD_SYMCACHE):
             watcher(SymbolsBuilt(_outcome(here().builder.build(key, path))))
-            # Also if it failed: then by the symbol table.
+            # Also after a failure: then by the symbol table.
             watcher(FunctionsNamed(here().namer.name_functions(key).functions))
 
     @app.task(name=NAME_FUNCTIONS)
@@ -133,13 +133,13 @@ def worker_main(
 ) -> None:
     """Run a worker of the application until SIGTERM or SIGINT, which let running tasks finish.
 
-    `processes` 0 means one for each CPU this process may use. `name` must differ between the workers
+    `processes` 0 means one for each CPU that this process may use. `name` must be unique among the workers
     of one machine. Captures of the partitions in its `share` are taken before others.
     """
     allow_descriptors()
     count = processes or len(os.sched_getaffinity(0))
     host = f"{name}@{platform.node()}"
-    # Not `app.worker_main`: Celery's command line imports a terminal's editor, 15 MB in each process.
+    # Not `app.worker_main`: Celery's command line imports a terminal editor, 15 MB in each process.
     app.Worker(
         hostname=host,
         pool_cls=pool,
@@ -159,11 +159,11 @@ def _outcome(outcome: Built | NotBuilt) -> str:
 
 
 def _retry_readable(engine: Engine) -> None:
-    """What an older program could not read this one may: it tries that again when it begins."""
+    """At start, retry captures that an older program could not read; this one may."""
     try:
         with engine.begin() as connection:
             again = quarantine.retry_readable(connection, NEWEST_FORMAT)
-    except DatabaseError as error:  # the first ingestion meets it too; the collector asks once an hour
+    except DatabaseError as error:  # the first ingestion meets it too; the collector retries once an hour
         log.warning("not looked for captures of newer formats: why=%s", error)
         return
     if again:

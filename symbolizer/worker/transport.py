@@ -1,19 +1,19 @@
-"""kombu's Redis transport, whose consumers go on after an acknowledgement that the broker did not take."""
+"""kombu's Redis transport with consumers that survive a failed acknowledgement."""
 
 from kombu.transport import redis, virtual
 
 
 class _QoS(redis.QoS):
-    """Messages that were delivered and not acknowledged, as many as the prefetch count allows."""
+    """Delivered messages that are not acknowledged, limited by the prefetch count."""
 
     def ack(self, delivery_tag: str) -> None:
-        """Count the message as acknowledged even if the broker cannot be reached; raises what its client raises.
+        """Count the message as acknowledged even if the broker cannot be reached; raises the client's errors.
 
-        kombu counts it as outstanding then. Celery logs "Couldn't ack" and goes on, and with a prefetch
-        count of 1 that one message is all that a worker may have: it sends no BRPOP any more, so it never
-        notices that its connection is gone, and takes no message until it is started again (seen after a
-        broker was killed while a task ran; the same as github.com/celery/celery/issues/10205 describes).
-        Freed of it, the next BRPOP fails and Celery connects again.
+        kombu counts it as outstanding in that case. Celery logs "Couldn't ack" and goes on. With a prefetch
+        count of 1, that one message is all that a worker may have: it sends no BRPOP, so it never
+        notices the lost connection and takes no message until it is restarted (observed after a
+        broker was killed while a task ran; github.com/celery/celery/issues/10205 describes the same).
+        With the message counted, the next BRPOP fails and Celery reconnects.
         """
         try:
             super().ack(delivery_tag)

@@ -61,7 +61,7 @@ def test_before_the_first_capture_has_ingested_the_page_says_so_and_fills_itself
     page = visitor.open()
     expect(page.get_by_text("The first captures are being ingested")).to_be_visible()
     expect(page.get_by_text("1 answered")).to_be_visible()
-    expect(page.get_by_text("1 waiting to ingest")).to_be_visible()
+    expect(page.get_by_text("1 waiting to be ingested")).to_be_visible()
     fleet.ingest(visit_id)
     expect(page.get_by_role("grid")).to_contain_text("malloc")
 

@@ -28,7 +28,7 @@ _HOURS = 12
 
 
 def check_audits(queries: QueryEngine, fleet: Fleet, whole: Selection) -> None:
-    """Hold what audits answer about a ingested past of twelve hours to what is true of it."""
+    """Hold what audits answer about an ingested past of twelve hours to what is true of it."""
     own: dict[str, float] = {}
     true = truth(fleet, Wanted(whole.start.timestamp(), whole.end.timestamp()))
     for (name, _), found in true.functions.items():

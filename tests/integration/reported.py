@@ -31,7 +31,7 @@ _NO_ANSWER = 3
 
 
 def check_reports(whole: Selection, platforms: tuple[str, ...], folder: Path) -> None:
-    """Ask every report for all of a ingested past with these two platforms; `FLEETPROF_DATABASE_URL` says where it is."""
+    """Ask every report for all of an ingested past with these two platforms; `FLEETPROF_DATABASE_URL` says where it is."""
     asking = _Asking(("--from", format_time(whole.start), "--to", format_time(whole.end)))
     shown = asking.told(ratios.RatioAnswer, "cpi", "--by", "platform")
     assert "cycles / instructions" in shown
@@ -95,7 +95,7 @@ def check_sharing_reports(whole: Selection, target: str, neighbour: str, peak_gb
         "beside" not in asking.told(interference.InterferenceAnswer, *one).splitlines()[1].split("visits")[0]
     )
     # The application is known and the mix is not: that is no answer to who asked about the mix.
-    assert "Cannot say, too_little: Nobody knows how much kubelet presses" in asking.said(
+    assert "Cannot say, too_little: The pressure of kubelet is unknown" in asking.said(
         3, *one, "--beside", "kubelet"
     )
     assert "to itself" in asking.unavailable("interference", "kubelet")

@@ -116,7 +116,7 @@ def remaining(engine: Engine) -> list[int]:
 
 
 def applications(engine: Engine) -> list[tuple[str, float]]:
-    """What the fleet's applications cost; functions depend on the symbols a ingestion happened to have (`check`)."""
+    """What the fleet's applications cost; functions depend on the symbols an ingestion happened to have (`check`)."""
     queries = QueryEngine(engine)
     try:
         start, end = WINDOWS[0]

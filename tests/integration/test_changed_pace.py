@@ -137,7 +137,7 @@ def test_estimates_of_a_day_are_unbiased_and_their_intervals_hold_the_truth(stor
 
 def test_cells_and_the_lake_weigh_as_visits_do(store: Store) -> None:
     live(store.engine, "fleet", 1)
-    while RollupWriter(store.engine).roll().entries:
+    while RollupWriter(store.engine).rollup().entries:
         pass
     store.export()
     questions = table("fleet"), table("fleet", 7, 14), FlameQuestion(minutes(0, 1440), 100)

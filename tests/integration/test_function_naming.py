@@ -317,7 +317,7 @@ def test_what_comes_while_a_capture_is_symbolized_is_ingested_with_it(bench: Ben
 
 
 def test_what_comes_while_a_capture_is_symbolized_anew_is_ingested_with_it_too(bench: Bench) -> None:
-    """The second symbolizing may take as long as the first, and no reprocessing finds a ingestion so late."""
+    """The second symbolizing may take as long as the first, and no reprocessing finds an ingestion so late."""
     [visit_id] = bench.archived(1)
     came = iter(
         [

@@ -1,4 +1,4 @@
-"""GIVEN a simulated fleet of one chip a machine, some with one service only WHEN its past has ingested THEN interference is that of its law."""
+"""GIVEN a simulated fleet of one chip a machine, some with one service only WHEN its past has been ingested THEN interference is that of its law."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""GIVEN a simulated fleet whose truth is known WHEN its past has ingested THEN each model's question answers with it."""
+"""GIVEN a simulated fleet whose truth is known WHEN its past has been ingested THEN each model's question answers with it."""
 
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass, replace

@@ -140,7 +140,7 @@ def test_cells_and_what_waits_to_be_merged_say_what_all_chunks_say(
             case "reprocess":
                 store.ingest_again(*argument)
             case _:
-                store.roll(argument)
+                store.rollup(argument)
     start, hours, shift, step_s = when
     low, high = start * HOUR + shift, (start + hours) * HOUR + shift
     for _ in range(2):

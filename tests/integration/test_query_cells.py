@@ -152,7 +152,7 @@ def test_cells_and_what_waits_say_what_all_chunks_say(
             case "reprocess":
                 store.ingest_again(*argument)
             case _:
-                store.roll(argument)
+                store.rollup(argument)
     merged = {"cells", "mixed"}
     start, hours, shift = when
     low, high = start * HOUR + shift, (start + hours) * HOUR + shift

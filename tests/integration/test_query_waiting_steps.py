@@ -21,7 +21,7 @@ EACH = 6
 """Visits of a stratum and hour."""
 ASKED = minutes(0, 60 * HOURS)
 PER_VISIT = {"east": 100 * 3600 / EACH / 5, "west": 40 * 3600 / EACH / 5, "north": 7 * 3600 / EACH / 5}
-"""What a second watched stands for once all have ingested."""
+"""What a second watched stands for once all have been ingested."""
 
 
 @pytest.fixture

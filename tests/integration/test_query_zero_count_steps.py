@@ -159,7 +159,7 @@ def test_cells_bound_steps_as_visits_do(engine: Engine, queries: QueryEngine, ap
             for n in range(60)
         ]
     )
-    store.roll(100)
+    store.rollup(100)
     selection = hours(0, 8, select=f'{{application="{application}"}}')
     found = asked(queries, selection)
     with planned(queries, BY_VISITS):

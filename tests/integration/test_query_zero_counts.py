@@ -135,7 +135,7 @@ def test_cells_bound_it_as_visits_do(engine: Engine, queries: QueryEngine):
         for n in range(60)
     ]
     store.ingest(visits)
-    store.roll(100)
+    store.rollup(100)
     for select in ('{application="b"}', '{application="nosuch"}'):
         selection = hours(0, 4, select=select)
         for question in (TableQuestion(selection), TableQuestion(selection, ("application",))):

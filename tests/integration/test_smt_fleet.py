@@ -1,4 +1,4 @@
-"""GIVEN a simulated fleet whose threads share cores by a known law WHEN its past has ingested THEN each way to APU says what is true."""
+"""GIVEN a simulated fleet whose threads share cores by a known law WHEN its past has been ingested THEN each way to APU says what is true."""
 
 import json
 from collections.abc import Iterator

@@ -10,7 +10,7 @@ from storage.errors import DatabaseBusy, DatabaseRefused, NotMigrated, Partition
 from storage.schema import PARTITIONED, chunk, metadata
 
 pytestmark = pytest.mark.integration
-REVISIONS = [f"{number:04}" for number in range(1, 12)]
+REVISIONS = [f"{number:04}" for number in range(1, 13)]
 
 DAY = date(2026, 11, 21)
 
@@ -47,7 +47,7 @@ def test_compressed_bytes_are_stored_as_they_are_in_every_partition(engine: Engi
         "chunk",
         "chunk_20261121",
         "line_chunk_20261121",
-        "roll",
+        "rollup",
     }
     assert {row.attstorage for row in storage} == {"e"}
 

@@ -457,7 +457,7 @@ def test_what_one_machine_runs_alone_is_named_by_it_until_another_runs_it(
     assert names(resolve(engine, archive, tmp_path / "withdrawn", capture)) == NAMELESS
     with engine.connect() as connection:
         again = reprocessing.latest(connection, [PROGRAM.hex()])[PROGRAM.hex()]
-    assert (again.captures, again.why) == (2, "n runs it, too: what m alone said of it is used no more.")
+    assert (again.captures, again.why) == (2, "n runs it, too: what m alone gave is no longer used.")
     assert outcome(engine, PROGRAM) == (AskOutcome.UNCONFIRMED, again.why)
 
 

@@ -182,7 +182,7 @@ def test_it_profiles_what_runs_prints_the_table_and_exits_with_0(first_run):
     ending = (
         "Ending the visits",
         "Ingesting the last captures",
-        "The last captures have ingested.",
+        "The last captures have been ingested.",
         "Stopping",
     )
     found = [done.stdout.find(said) for said in ending]

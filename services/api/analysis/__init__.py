@@ -1,4 +1,5 @@
-"""The papers' models as routes below /analysis: a module each, with the model of its answer, its document and its route.
+"""The papers' models as routes below /analysis: one module each, with its answer's model, its document and its route.
 
-What they have in common is in `envelope`: the selection, what an answer is made of, why there is none, figures whose interval may be open.
+Shared parts are in `envelope` (the selection, the inputs of an answer, reasons for a missing answer, figures with
+possibly open intervals) and `model_answers`.
 """

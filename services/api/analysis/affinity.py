@@ -1,4 +1,4 @@
-"""Which applications should run on which platforms: /analysis/affinity."""
+"""The assignment of applications to platforms that takes the fewest cycles: /analysis/affinity."""
 
 from typing import Annotated
 
@@ -51,7 +51,7 @@ class AffinityAnswer(OfMachines):
     certain_cycles: float | None = Field(
         description="Saved even if every CPI lies at the worse end of its interval."
     )
-    unknown: int | None = Field(description="Pairs of an application and a platform that nobody measured.")
+    unknown: int | None = Field(description="Pairs of an application and a platform without a measurement.")
     rows: list[MoveRow] = Field(
         description="The moves that bring four fifths of it, and those that make room."
     )

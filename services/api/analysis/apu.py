@@ -1,4 +1,4 @@
-"""How much of its cores' capacity the fleet uses: /analysis/apu."""
+"""The used share of the cores' capacity: /analysis/apu."""
 
 from typing import Annotated
 
@@ -84,7 +84,7 @@ class Coefficient(Answer):
     value: float
     lo: float | None
     hi: float | None
-    measured: bool = Field(description="False: somebody gave it.")
+    measured: bool = Field(description="False: the request gave it.")
 
 
 class ApuAnswer(Answer):
@@ -108,7 +108,7 @@ _FORMS = forms_of(ApuAnswer, "rows")
 
 
 def coefficient_document(found: Calibration) -> Json:
-    """A calibrated figure."""
+    """A calibrated coefficient."""
     return {
         "platform": found.platform,
         "workload": found.workload,

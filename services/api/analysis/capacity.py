@@ -1,4 +1,4 @@
-"""How many requests a service could serve: /analysis/capacity."""
+"""The request rate at which a service is fully loaded: /analysis/capacity."""
 
 from typing import Annotated
 
@@ -129,12 +129,12 @@ def _forecast(found: Capacity | Unavailable) -> Json:
 def capacity_question(
     selection: Selection, rates: str, step: str, full: float, coefficient: float | None
 ) -> CapacityQuestion:
-    """The question of these texts. Raises `BadSelection`."""
+    """The question that these texts describe. Raises `BadSelection`."""
     return CapacityQuestion(selection, rates_of(rates), step_of(step) or 3600, full, coefficient)
 
 
 def rates_of(text: str) -> tuple[float | None, ...]:
-    """Requests per second, comma-separated; nothing between two commas: not known. Raises `BadSelection`."""
+    """Requests per second, comma-separated; an empty part: unknown. Raises `BadSelection`."""
     found: list[float | None] = []
     at = 0
     for part in text.split(","):

@@ -1,4 +1,4 @@
-"""What the fleet's work is made of over time: /analysis/composition."""
+"""Shares of the fleet's work by a label over time: /analysis/composition."""
 
 from math import isfinite
 from typing import Annotated
@@ -34,7 +34,7 @@ from storage.query.selections.times import format_time
 class SharePoint(Answer):
     """A value's share in one step."""
 
-    share: Figure | None = Field(description="Null: nobody was visited then.")
+    share: Figure | None = Field(description="Null: no visit at that time.")
     low_confidence: bool
 
 

@@ -1,4 +1,4 @@
-"""What every answer of a model says: what was asked, what it is made of, and why there is none."""
+"""Parts of every model's answer: the selection, the inputs, and the reason for a missing answer."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -70,7 +70,7 @@ class Figure(Answer):
 
 
 def asked_document(selection: Selection) -> Json:
-    """The selection, as far as machines know it."""
+    """The parts of the selection that apply to machines."""
     return {
         "from": format_time(selection.start),
         "to": format_time(selection.end),
@@ -80,7 +80,7 @@ def asked_document(selection: Selection) -> Json:
 
 
 def inputs_document(inputs: Inputs) -> Json:
-    """What an answer is made of."""
+    """The inputs of an answer."""
     coverage = inputs.coverage
     return {
         "design": "random" if coverage.random else "none",
@@ -102,12 +102,12 @@ def inputs_document(inputs: Inputs) -> Json:
 
 
 def because_document(unavailable: Unavailable | None) -> Json | None:
-    """Why there is no answer; None where there is one."""
+    """The reason for a missing answer; None: there is an answer."""
     return None if unavailable is None else {"reason": unavailable.reason, "detail": unavailable.detail}
 
 
 def figure_document(figure: Measured | Interval | None, factor: float = 1.0) -> Json | None:
-    """The figure in other units; None where there is none."""
+    """The figure times `factor`; None if there is none or it is not finite."""
     if figure is None or not isfinite(figure.value):
         return None
     lo, hi = (end * factor if isfinite(end) else None for end in (figure.lo, figure.hi))
@@ -115,7 +115,7 @@ def figure_document(figure: Measured | Interval | None, factor: float = 1.0) -> 
 
 
 def reasons_document(left_out: Mapping[str, int]) -> list[Json]:
-    """Visits without an answer by why, the most frequent reason first."""
+    """Numbers of unusable visits by reason, the most frequent reason first."""
     ordered = sorted(left_out.items(), key=lambda item: (-item[1], item[0]))
     return [{"why": why, "visits": visits} for why, visits in ordered]
 
@@ -128,12 +128,12 @@ class LeftOut(Answer):
 
 
 def moment(seconds: int) -> str:
-    """RFC 3339 of seconds since 1970 UTC."""
+    """Seconds since 1970 UTC as RFC 3339."""
     return format_time(datetime.fromtimestamp(seconds, UTC))
 
 
 def step_of(text: str) -> int:
-    """Seconds of a step; 0 for none. Raises `BadSelection`."""
+    """Seconds of a step; 0 for an empty text. Raises `BadSelection`."""
     try:
         return round(parse_duration(text)) if text else 0
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Which events decide how fast an application runs: /analysis/events."""
+"""The events that determine an application's instructions per cycle: /analysis/events."""
 
 from typing import Annotated
 

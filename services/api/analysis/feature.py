@@ -1,4 +1,4 @@
-"""What a hardware feature would touch and save: /analysis/feature."""
+"""The share of work that a hardware feature would speed up, and its saving: /analysis/feature."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""How much longer applications would take at lower frequencies: /analysis/frequency."""
+"""Predicted slowdowns of applications at lower frequencies: /analysis/frequency."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""What answers about frequencies have in common: parameters, the memory that was asked for, and slowdowns."""
+"""Shared parts of answers about frequencies: parameters, the memory's frequency, and slowdowns."""
 
 from dataclasses import dataclass, replace
 from typing import Annotated
@@ -36,7 +36,7 @@ class Slowdown(Answer):
 
 @dataclass(frozen=True, slots=True)
 class FrequencyParameters:
-    """What every question about frequencies is asked with, as it was written."""
+    """The common parameters of questions about frequencies, as the caller wrote them."""
 
     base_mhz: float | None = None
     mhz: str = ""
@@ -47,12 +47,12 @@ class FrequencyParameters:
 
     @property
     def of_cores(self) -> Wanted:
-        """What is asked of the cores' frequency alone. Raises `BadSelection`."""
+        """The question without the memory's frequency. Raises `BadSelection`."""
         return Wanted(self.base_mhz, frequencies_of(self.mhz), self.performance)
 
     @property
     def wanted(self) -> Wanted:
-        """All of it. Raises `BadSelection`."""
+        """The whole question. Raises `BadSelection`."""
         memory = memory_change(self.memory_mhz, self.memory_target_mhz, self.memory_part)
         return replace(self.of_cores, memory=memory)
 
@@ -104,11 +104,11 @@ async def frequency_parameters(
 
 
 Frequencies = Annotated[FrequencyParameters, Depends(frequency_parameters)]
-"""The parameters of every route of frequencies."""
+"""The parameters of every route about frequencies."""
 
 
 def memory_document(change: MemoryChange | None) -> Json | None:
-    """The memory that was asked for; None where none was."""
+    """The requested change of the memory's frequency; None: none was requested."""
     if change is None:
         return None
     return {

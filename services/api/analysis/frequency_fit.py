@@ -1,4 +1,4 @@
-"""How time goes with the frequency in a fleet that runs at several: /analysis/frequency-fit."""
+"""Applications' time as a function of the frequency, in a fleet that runs at several: /analysis/frequency-fit."""
 
 from typing import Annotated
 
@@ -73,7 +73,7 @@ class FrequencyFitRow(Answer):
     )
     steps: list[FrequencyStep] = Field(description="What was seen, the lowest frequency first.")
     load_correlation: float | None = Field(
-        description="Of frequency and load, whose effect is fitted too: near 1 the two can hardly be told apart."
+        description="Of frequency and load, whose effect is fitted too: near 1 the two can hardly be separated."
     )
     clipped: bool = Field(description="A or B is 0, since by chance it came out negative.")
     low_confidence: bool

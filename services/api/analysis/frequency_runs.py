@@ -1,4 +1,4 @@
-"""Runs that somebody timed, as texts: a query's `1200:18.3,2400:10.1`, or fields of a file."""
+"""Timed runs as text: a query's `1200:18.3,2400:10.1`, or fields of a file."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ _FIELDS = (2, 3)
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """One run as given; any of its numbers may be none that can be used, which the model refuses."""
+    """One run as given. Its numbers may be unusable; the model rejects these."""
 
     mhz: float
     seconds: float
@@ -18,7 +18,7 @@ class Timed:
 
 
 def runs_of(text: str) -> tuple[Timed, ...]:
-    """Runs as `mhz:seconds` or `mhz:seconds:memory mhz`, commas between. Raises `BadSelection` with the character."""
+    """Runs as `mhz:seconds` or `mhz:seconds:memory mhz`, comma-separated. Raises `BadSelection` with the position."""
     found: list[Timed] = []
     at = 0
     for part in text.split(","):
@@ -37,7 +37,7 @@ def runs_of(text: str) -> tuple[Timed, ...]:
 
 
 def timed_of(fields: Sequence[str]) -> Timed | None:
-    """The run of two or three numbers; None where they are none."""
+    """The run of two or three numbers; None: the fields are something else."""
     if len(fields) not in _FIELDS:
         return None
     try:
@@ -47,7 +47,7 @@ def timed_of(fields: Sequence[str]) -> Timed | None:
 
 
 def wrong_of(fields: Sequence[str]) -> int | None:
-    """Which of the fields, from 1, is no number; None: they are too few or too many."""
+    """The first field, counted from 1, that is not a number; None: all are, or there are too few or too many fields."""
     if len(fields) not in _FIELDS:
         return None
     for place, field in enumerate(fields, 1):

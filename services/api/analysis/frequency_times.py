@@ -1,4 +1,4 @@
-"""A/f + B of times that somebody measured: /analysis/frequency-times. Nothing of the fleet is asked."""
+"""A/f + B fitted to measured times: /analysis/frequency-times. It uses no data of the fleet."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -61,7 +61,7 @@ class FrequencyTimesAnswer(Answer):
     runs: int
     base_mhz: float | None = Field(description="What slowdowns are against.")
     base_memory_mhz: float | None = Field(
-        description="The memory's frequency at the base; of several that of the fastest runs. Null: nobody said it."
+        description="The memory's frequency at the base; of several that of the fastest runs. Null: not known."
     )
     performance: float
     memory: Memory | None = Field(description="Its effect is assumed; null also where it was fitted.")
@@ -101,18 +101,18 @@ _FORMS = forms_of(FrequencyTimesAnswer, "rows")
 
 @dataclass(frozen=True, slots=True)
 class TimedRunsQuery:
-    """What is asked of some runs."""
+    """A question about some runs."""
 
     runs: Sequence[Timed]
     wanted: Wanted
     memory_mhz: float | None = None
-    """At which the memory ran, where the runs do not say."""
+    """The memory's frequency, if the runs do not contain it."""
     memory_target_mhz: float | None = None
     memory_part: float = 1.0
 
 
 def timed_runs_query(runs: Sequence[Timed], asked: FrequencyParameters) -> TimedRunsQuery:
-    """What a request asks of runs. Raises `BadSelection`."""
+    """The question of a request about runs. Raises `BadSelection`."""
     return TimedRunsQuery(runs, asked.of_cores, asked.memory_mhz, asked.memory_target_mhz, asked.memory_part)
 
 
@@ -156,7 +156,7 @@ def _change(asked: TimedRunsQuery, fit: TimedRuns) -> MemoryChange | None:
 
 
 def _known_mhz(fit: TimedRuns) -> float | None:
-    """At which the memory ran at the base, as the runs say."""
+    """The memory's frequency at the base, from the runs."""
     known = fit.base().memory_hz if fit.knows_memory else fit.memory_hz
     return None if known is None else known / 1e6
 
@@ -191,7 +191,7 @@ def _document(
 
 
 def _fit_document(wanted: Wanted, fit: TimedRuns, change: MemoryChange | None, base_mhz: float) -> Json:
-    """What a fit says; a wish that cannot be met, or that all meets, leaves its figure null and says why."""
+    """The results of a fit. A requirement that no frequency or every frequency meets has a null figure and a reason."""
     base = base_mhz * 1e6
     lowest, why = _lowest(fit, wanted.performance, base, None)
     other, other_why = (None, None) if change is None else _lowest(fit, wanted.performance, base, change)
@@ -228,7 +228,7 @@ def _fit_document(wanted: Wanted, fit: TimedRuns, change: MemoryChange | None, b
 def _lowest(
     fit: TimedRuns, performance: float, base: float, change: MemoryChange | None
 ) -> tuple[Measured | None, Unavailable | None]:
-    """Lowest frequency in MHz, or why there is none."""
+    """The lowest frequency in MHz, or the reason why there is none."""
     try:
         found = fit.lowest_frequency(performance, base, change)
     except NotEstimable as error:

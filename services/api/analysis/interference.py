@@ -1,4 +1,4 @@
-"""How much slower an application runs beside others on a chip: /analysis/interference."""
+"""An application's slowdown beside others on a chip: /analysis/interference."""
 
 from typing import Annotated
 
@@ -33,7 +33,7 @@ from storage.query.selections.selection import Selection
 class Source(Answer):
     """What trained the models of an answer: visits or experiments, never both."""
 
-    trained_by: str = Field(description="visits, the fleet's own, or experiments that somebody uploaded.")
+    trained_by: str = Field(description="visits, the fleet's own, or uploaded experiments.")
     experiments: str | None = Field(description="Their name.")
     visits: int = Field(
         description="Beside known neighbours, that trained the models; one that shows two targets counts twice."
@@ -70,7 +70,7 @@ class SoloRow(Answer):
     time_s: float | None = Field(description="Seconds, where experiments measured time.")
     lines: float = Field(description="Millions brought into the shared cache per CPU second.")
     gigabytes: float = Field(description="Read from memory and written to it per CPU second.")
-    cores: float = Field(description="That it keeps busy in a mix where nobody says.")
+    cores: float = Field(description="Cores it keeps busy in a mix that gives no number.")
     visits: int = Field(description="In which it had a chip to itself.")
     runs: int = Field(description="Of experiments, alone.")
 
@@ -125,7 +125,7 @@ class InterferenceAnswer(Answer):
     mixes: int = Field(
         description="Visits, or runs of experiments, beside known neighbours, that trained it."
     )
-    strangers: int = Field(description="Visits beside applications whose pressure nobody knows.")
+    strangers: int = Field(description="Visits beside applications of unknown pressure.")
     baseline: float | None = Field(description="Mean degradation of the mixes.")
     baseline_error: float | None = Field(description="Mean absolute error of saying just that.")
     error: float | None = Field(description="That of the function, on the same mixes.")
@@ -176,7 +176,7 @@ def interference_document(selection: Selection, found: FoundTarget) -> Json:
 
 
 def source_document(source: FoundSource) -> Json:
-    """What trained the models."""
+    """The data that trained the models."""
     return {
         "trained_by": "experiments" if source.experiments else "visits",
         "experiments": source.experiments or None,
@@ -187,7 +187,7 @@ def source_document(source: FoundSource) -> Json:
 
 
 def chip_document(platform: str, lines: str, peak_gbs: float | None, *, seen: bool) -> Json:
-    """Whose chips an answer is about."""
+    """The chips that an answer is about."""
     return {"platform": platform, "lines": lines, "peak_gbs": peak_gbs, "peak_is_seen": seen}
 
 
@@ -227,7 +227,7 @@ def _piece_document(piece: Piece) -> Json:
 
 def _mix_document(mix: Mix) -> Json:
     found = mix.prediction
-    known = mix.lines == mix.lines  # NaN where a neighbour's pressure is not known
+    known = mix.lines == mix.lines  # NaN if a neighbour's pressure is unknown
     return {
         "lines": mix.lines if known else None,
         "gigabytes": mix.gigabytes if known else None,
@@ -240,7 +240,7 @@ def _mix_document(mix: Mix) -> Json:
 
 
 def named_numbers(text: str, parameter: str) -> list[tuple[str, float | None]]:
-    """`checkout:0.1,feed` as names and their numbers; None: none is given. Raises `BadSelection`."""
+    """`checkout:0.1,feed` as names and their numbers; None: no number. Raises `BadSelection`."""
     found: list[tuple[str, float | None]] = []
     for part in filter(None, (part.strip() for part in text.split(","))):
         name, colon, number = part.rpartition(":")

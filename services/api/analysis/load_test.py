@@ -1,4 +1,4 @@
-"""Whether a load test represents production: /analysis/load-test."""
+"""How well a load test represents production: /analysis/load-test."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Which of two machine types serves requests for less money: /analysis/machine-types."""
+"""The cheaper of two machine types for the same requests: /analysis/machine-types."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
@@ -163,7 +163,7 @@ def _compared(served: Served) -> Json:
 
 
 def _undecided(advice_by_method: Mapping[str, ServedWork]) -> bool:
-    """Whether a stress test must decide; without APU it must, as utilisation promises too much."""
+    """Whether a stress test must decide; without APU it must, because utilisation overestimates free capacity."""
     advice = {found.advice for found in advice_by_method.values()}
     unclear = "apu" not in advice_by_method or advice_by_method["apu"].advice is Advice.UNCLEAR
     return unclear or len(advice) > 1 or any(found.curved for found in advice_by_method.values())
@@ -202,7 +202,7 @@ def _served(found: Capacity | Unavailable, price: float) -> Json:
 
 
 def machine_rates(old: str, new: str, step: str, full: float) -> MachineRates | None:
-    """The rates that these texts say; None: both are empty. Raises `BadSelection`."""
+    """The rates in these texts; None: both are empty. Raises `BadSelection`."""
     if not old and not new:
         return None
     for parameter, text in (("old_rates", old), ("new_rates", new)):

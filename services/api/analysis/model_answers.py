@@ -1,4 +1,4 @@
-"""What answers of models begin and end with: what was asked, what it is made of, and why there is none."""
+"""The common frame of models' answers: the selection, the inputs, and the reason for a missing answer."""
 
 from pydantic import Field
 

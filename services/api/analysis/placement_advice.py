@@ -1,4 +1,4 @@
-"""Which applications should share a machine: /analysis/placement."""
+"""Placement of applications on shared machines: /analysis/placement."""
 
 from typing import Annotated
 

@@ -21,7 +21,7 @@ class RatioRow(Answer):
 
     key: dict[str, str] = Field(description="One member for each key of `by`.")
     start: str | None = Field(alias="from", description="Start of its step, RFC 3339; null without steps.")
-    ratio: Figure | None = Field(description="Null: nobody counted it.")
+    ratio: Figure | None = Field(description="Null: not counted.")
     low_confidence: bool = Field(description="Too few visits contribute for a narrow interval to be honest.")
     visits: int
     machines: int

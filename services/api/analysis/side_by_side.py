@@ -23,7 +23,7 @@ class SideRow(Answer):
 
     name: str = Field(examples=["cpi"])
     unit: str
-    first: Figure | None = Field(description="Null: nobody counted it there.")
+    first: Figure | None = Field(description="Null: not counted there.")
     second: Figure | None
     factor: Figure | None = Field(
         description="second ÷ first, with its interval at `interval_level`; null where one of them is."

@@ -1,4 +1,4 @@
-"""Whether one may trust a profile, in one word: /analysis/stability."""
+"""A one-word rating of a profile's stability: /analysis/stability."""
 
 from typing import Literal
 

@@ -1,13 +1,13 @@
-"""The forms an answer can be had in, and which one a request wants.
+"""The forms of answers, such as JSON and CSV, and the choice of one for a request.
 
 | module | noun |
 |---|---|
-| `accept` | the Accept header: how much its sender wants a media type |
-| `forms` | the forms of a route's answer, the choice among them, what OpenAPI says of them |
-| `row_columns` | a document's flat rows as typed columns, read from the models that describe it |
+| `accept` | the Accept header: a client's preference for a media type |
+| `forms` | the forms of a route's answer, the choice among them, and their OpenAPI description |
+| `row_columns` | a document's flat rows as typed columns, derived from its models |
 | `arrow`, `csv_text` | columns as an Arrow stream and as CSV |
-| `documents` | JSON, Arrow and CSV of a document: what a shape with flat rows gets for one line |
+| `documents` | JSON, Arrow and CSV of a document with flat rows |
 
-A shape says `FORMS = forms_of(TableAnswer, "rows")`, gives `FORMS.openapi` to its route, and answers by
+A shape defines `FORMS = forms_of(TableAnswer, "rows")`, passes `FORMS.openapi` to its route, and answers by
 `handler.answer(request, FORMS, document)`.
 """

@@ -7,31 +7,31 @@ from typing import Final, Literal
 from starlette.datastructures import Headers
 
 Coding = Literal["zstd", "gzip"]
-"""A content coding that answers are packed by."""
+"""A content coding of answers."""
 ZSTD: Final = "zstd"
 GZIP: Final = "gzip"
 
 _RANGE = re.compile(r"(\*|[!#$%&'*+.^_`|~0-9a-z-]+)/(\*|[!#$%&'*+.^_`|~0-9a-z-]+)")
 _QUALITY = re.compile(r"0(\.[0-9]{0,3})?|1(\.0{0,3})?")
 _PARTS = re.compile(r'(?:[^,"]|"(?:[^"\\]|\\.)*"?)+')
-"""Between commas that stand in no quoted string."""
+"""The parts between commas outside quoted strings."""
 _PARAMETERS = re.compile(r'(?:[^;"]|"(?:[^"\\]|\\.)*"?)+')
 
 
 @dataclass(frozen=True, slots=True)
 class Accept:
-    """Media ranges with their qualities. No range: everything is as welcome as everything else."""
+    """Media ranges with their qualities. Without a range every type is equally acceptable."""
 
     ranges: tuple[tuple[str, float], ...]
     """Lower case, as "text/csv", "text/*" or "*/*"; quality 0…1."""
     is_given: bool
-    """Something was asked for, understood or not."""
+    """The header has a value, valid or not."""
 
     def quality(self, media_type: str) -> float:
-        """How much the type, without parameters, is wanted, 0…1: what the range that names it closest says."""
+        """The preference for a media type without parameters, 0…1, by the most specific range that matches it."""
         if not self.is_given:
             return 1.0
-        wanted = dict(reversed(self.ranges))  # of a range that stands twice, the first counts
+        wanted = dict(reversed(self.ranges))  # the first of equal ranges counts
         kind = media_type.partition("/")[0]
         for name in (media_type, f"{kind}/*", "*/*"):
             if name in wanted:
@@ -40,9 +40,9 @@ class Accept:
 
 
 def parse_accept(header: str) -> Accept:
-    """The header's ranges; what is none, or has a quality that is none, is passed over.
+    """The header's ranges; invalid ranges and ranges with an invalid quality are skipped.
 
-    Parameters of a range do not choose: our types have none that a sender could choose by.
+    Parameters of a range are ignored: no type of this API has one that a client could choose by.
     """
     ranges = []
     for part in _PARTS.findall(header):
@@ -58,14 +58,14 @@ def parse_accept(header: str) -> Accept:
 
 
 def accept_encoding(headers: Headers) -> str:
-    """The lines of `Accept-Encoding` as the one that they mean together (section 5.3); empty: there is none."""
+    """All lines of `Accept-Encoding` joined as section 5.3 specifies; empty: the header is missing."""
     return ", ".join(headers.getlist("accept-encoding"))
 
 
 def accepted_codings(header: str) -> frozenset[str]:
     """The content codings that an `Accept-Encoding` names and does not refuse (`q=0`), in lower case.
 
-    `*` is every coding that is not named; of these it stands for gzip alone, which all readers of `*` know.
+    `*` matches every coding that is not named. Here it adds gzip only, which every client that sends `*` can decode.
     """
     found: set[str] = set()
     refused: set[str] = set()
@@ -80,6 +80,6 @@ def accepted_codings(header: str) -> frozenset[str]:
 
 
 def best_coding(header: str) -> Coding | None:
-    """What to pack an answer by: zstd before gzip, whatever their qualities; None: the header accepts neither."""
+    """The coding of an answer: zstd before gzip, whatever their qualities; None: the header accepts neither."""
     accepted = accepted_codings(header)
     return ZSTD if ZSTD in accepted else GZIP if GZIP in accepted else None

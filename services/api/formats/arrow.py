@@ -12,12 +12,12 @@ _Query = TypeVar("_Query")
 
 
 def form(table: Callable[[_Query], pa.Table]) -> Form[_Query]:
-    """The form of an answer that `table` makes columns of."""
+    """The Arrow form of an answer; `table` makes its columns."""
     return Form("arrow", MEDIA_TYPE, "arrows", lambda query: as_arrow(table(query)))
 
 
 def as_arrow(table: pa.Table) -> bytes:
-    """The table in Arrow's streaming format, one batch; not compressed within."""
+    """The table in Arrow's streaming format, as one uncompressed batch."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table.combine_chunks())

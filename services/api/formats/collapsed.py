@@ -1,9 +1,8 @@
-"""Collapsed stacks: `outermost;…;innermost value`, a line each, as flamegraph.pl, inferno and speedscope read them.
+"""Collapsed stacks: one line `outermost;…;innermost value` each, as flamegraph.pl, inferno and speedscope read them.
 
-A semicolon in a name becomes a colon, as stackcollapse-perf.pl has it; line ends and other control
-characters become spaces. Functions of the kernel end in `_[k]`, which flamegraph.pl colours by. Values of
-labels, if asked for, are the first frames. Equal names of different binaries make equal lines; readers
-add them up.
+A semicolon in a name becomes a colon, as in stackcollapse-perf.pl; line ends and other control characters become
+spaces. Kernel functions end in `_[k]`, by which flamegraph.pl chooses colours. Values of requested labels are the first
+frames. Functions with equal names in different binaries give equal lines, which readers add up.
 """
 
 import re
@@ -24,11 +23,11 @@ MEDIA_TYPE = "text/x-collapsed-stacks"
 _CONTROLS = re.compile("[\x00-\x1f\x7f\x85\u2028\u2029]+")
 _LINES_AT_ONCE = 10_000
 KERNEL = "_[k]"
-"""Behind the name of a function of the kernel."""
+"""Suffix of a kernel function's name."""
 
 
 def lines(profile: StackProfile, value: Value) -> Iterator[bytes]:
-    """The file in UTF-8, many lines at once, in the order of the names; stacks of value 0 are not in it."""
+    """The file in UTF-8, many lines at a time, in the order of the names; stacks of value 0 are omitted."""
     table, values = profile.table, profile.of(value)
     names = [frame(display_name(row)) + (KERNEL if is_kernel(row) else "") for row in table.functions]
     groups = [";".join(map(frame, group)) for group in profile.group_frames]

@@ -1,9 +1,8 @@
-"""Columns as CSV (RFC 4180, lines end with a line feed): for spreadsheets, and for pipes.
+"""Columns as CSV (RFC 4180, lines end with a line feed), for spreadsheets and pipes.
 
-A header, then the rows and nothing else. Texts stand in quotes, null is nothing between the commas.
-A spreadsheet takes a text that begins with =, +, -, @ or a control character for a formula and runs it,
-and names come from binaries of strangers; such a text gets an apostrophe in front, which spreadsheets
-take for "this is a text". Who needs names to the letter takes Arrow or JSON.
+The file is a header and the rows. Texts are quoted; null is an empty field. A spreadsheet runs a text that begins with
+=, +, -, @ or a control character as a formula, and names come from untrusted binaries. So such a text gets a leading
+apostrophe, which marks a text in spreadsheets. Arrow and JSON have the unchanged names.
 """
 
 import io
@@ -22,13 +21,13 @@ _FORMULA = r"\A(\s*[=+\-@\t\r＝＋－＠])"
 
 
 def form(table: Callable[[_Query], pa.Table]) -> Form[_Query]:
-    """The form of an answer that `table` makes columns of."""
+    """The CSV form of an answer; `table` makes its columns."""
     return Form("csv", MEDIA_TYPE, "csv", lambda query: as_csv(table(query)), parameters=_PARAMETERS)
 
 
 def as_csv(table: pa.Table) -> bytes:
-    """The table's columns, lists and structures among them as JSON."""
-    from pyarrow import csv  # noqa: PLC0415 - 4 MB with `compute`, for an API that is asked for JSON alone
+    """The table as CSV; lists and structures are written as JSON."""
+    from pyarrow import csv  # noqa: PLC0415 - 4 MB with `compute`, for an API that may serve JSON only
 
     columns = [_plain(table.column(name)) for name in table.column_names]
     plain = pa.Table.from_arrays(columns, names=table.column_names)

@@ -1,8 +1,8 @@
-"""Two selections' stacks as one file: pprof's with the base's values negated, and collapsed stacks in two columns.
+"""Two selections' stacks as one file: pprof with negated base values, or collapsed stacks with two columns.
 
-pprof's is what `go tool pprof -diff_base` makes of two files, without its asking for the second: samples of the
-base have the label `pprof::base=true`, by which pprof takes percentages of the base. The columns are those of
-difffolded.pl, `stack base selection`, which flamegraph.pl colours by their difference.
+The pprof file equals the result of `go tool pprof -diff_base` with two files: samples of the base have the label
+`pprof::base=true`, and pprof computes percentages of the base by it. The columns are those of difffolded.pl, `stack
+base selection`; flamegraph.pl colours frames by their difference.
 """
 
 from collections.abc import Iterator
@@ -31,7 +31,10 @@ _LINES_AT_ONCE = 10_000
 
 
 def diff_profile(selection: Selection, found: DiffStacksAnswer, *, source: str) -> StackProfile:
-    """The profile of a comparison: the base's values are negative. Estimates only where both sides are of a random design."""
+    """The profile of a comparison; the base's values are negative.
+
+    It has estimates only if both sides have a random design.
+    """
     table, kind = found.table, found.kind
     values = [
         Values(Value.SAMPLES, "samples", "count", table.samples, 0),
@@ -73,7 +76,7 @@ def lines(profile: StackProfile, value: Value) -> Iterator[bytes]:
 
 
 def _line(rows: list[tuple[int, str, int]]) -> str:
-    """Of the rows of one stack, one or two; empty where both sides are 0."""
+    """The line of one stack from its one or two rows; empty if both sides are 0."""
     base = -sum(value for *_, value in rows if value < 0)
     now = sum(value for *_, value in rows if value > 0)
     return f"{rows[0][1] or NO_FRAMES} {base} {now}\n" if base or now else ""

@@ -12,19 +12,19 @@ from services.api.formats.forms import Form, Forms
 from services.api.formats.row_columns import Rows
 
 Document = Callable[[], Json]
-"""Asks, and makes the document."""
+"""Runs the query and makes the document."""
 
 
 def forms_of(
     model: type[BaseModel], rows: str = "", *, as_sent: Callable[[Json], Json] = lambda document: document
 ) -> Forms[Document]:
-    """The forms of a document that `model` describes; `as_sent` makes its JSON of it, where rows are sent as columns.
+    """The forms of a document that `model` describes; `as_sent` converts it for JSON if rows are sent as columns.
 
-    `rows` names the list of its rows, "labels.values" one within another; empty: the document is one row.
-    Raises TypeError where a member is nothing that a column holds.
+    `rows` names the list of rows; "labels.values" is a list within a list; empty: the document is one row. Raises
+    TypeError for a member that no column type can hold.
     """
     flat = Rows(model, tuple(rows.split(".")) if rows else ())
-    flat.columns()  # a model that fits no columns shows when the program starts
+    flat.columns()  # fails at startup if the model fits no columns
 
     def table(ask: Document) -> pa.Table:
         return flat.table(ask())

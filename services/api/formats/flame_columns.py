@@ -1,22 +1,22 @@
-"""The binary form of a flame graph: columns a browser can use where they lie.
+"""The binary form of a flame graph: columns that a browser can use in place.
 
 All numbers little-endian:
 
     offset     size  what
     0          4     "FPFL"
-    4          4     u32 version, 3: another layout has another version
+    4          4     u32 version, 3; each change of the layout changes it
     8          4     u32 n, nodes
     12         4     u32 f, functions
     16         4     u32 j, bytes of JSON, a multiple of 8
     20         4     u32 0
-    24         j     JSON in UTF-8, padded with spaces: the answer without `nodes` and `functions`, but with
-                     `names`, the functions', and `texts`, each once, that columns below are indices into
+    24         j     JSON in UTF-8, padded with spaces: the answer without `nodes` and `functions`, with
+                     `names` of the functions and distinct `texts`, into which columns below are indices
     24+j       8n    f64 total: estimated core-seconds of the fleet, or units for events not counted
                      in time; without a random design, what was observed
                8n    f64 self
                8f    f64 effective of the functions, NaN for null
-               4n    i32 how many nodes back its parent stands, 0 for the root
-               4n    i32 function, which of the functions
+               4n    i32 distance back to the parent in nodes, 0 for the root
+               4n    i32 index of the function
                4f    i32 id of the functions
                4f    i32 file of the functions, an index into `texts`, as the following are
                4f    i32 binary
@@ -24,9 +24,9 @@ All numbers little-endian:
                4f    i32 kind
                4f    i32 label, −1 for null
 
-Every column of f64 begins at a multiple of 8, as JavaScript's typed arrays need. Nodes stand in
-depth-first preorder, children by descending total. Functions are columns, too: 4700 of them as JSON
-objects took 13 ms of a CPU to write; now they and 20,000 nodes take 3.
+Every f64 column begins at a multiple of 8, as JavaScript's typed arrays require. Nodes are in depth-first
+preorder, children by descending total. Functions are columns, too: 4700 of them as JSON objects took 13 ms
+of a CPU to encode; as columns they and 20,000 nodes take 3 ms.
 """
 
 import struct
@@ -49,7 +49,7 @@ _ALIGNMENT = 8
 
 
 def encode_flame(summary: Json, flame: Flame, seconds_per_unit: float | None) -> bytes:
-    """The bytes of a flame graph; `summary` is everything but its nodes and functions."""
+    """The bytes of a flame graph; `summary` is the answer without nodes and functions."""
     functions, texts = flame.functions, _Texts()
     columns = _function_columns(functions, flame.labels, texts)
     names = [row.name for row in functions]
@@ -71,31 +71,31 @@ def encode_flame(summary: Json, flame: Flame, seconds_per_unit: float | None) ->
 
 
 def _back(parent: Int32) -> Int32:
-    """How many nodes back the parent of each stands, mostly few: packed, a fifth of the bytes of its place."""
+    """The distance from each node back to its parent: mostly small, so it compresses to a fifth of an index."""
     back = np.arange(len(parent), dtype=np.int32) - parent
     back[:1] = 0
     return back
 
 
 class _Texts:
-    """Texts that stand once each."""
+    """Distinct texts and their indices."""
 
     def __init__(self) -> None:
         self._places: dict[str, int] = {}
 
     @property
     def known(self) -> list[str]:
-        """In the order of their places."""
+        """The texts in the order of their indices."""
         return list(self._places)
 
     def places(self, texts: Iterable[str]) -> Int32:
-        """Where these stand."""
+        """The indices of the given texts."""
         places = self._places
         return np.array([places.setdefault(text, len(places)) for text in texts], np.int32)
 
 
 def _function_columns(rows: Sequence[FunctionRow], labels: Sequence[str], texts: _Texts) -> tuple[Int32, ...]:
-    """Id, file, binary, status, kind and label of functions; the last but the id as places in `texts`."""
+    """Id, file, binary, status, kind and label of functions; all but the id as indices into `texts`."""
     none = np.full(len(rows), -1, np.int32)
     return (
         np.array([row.id for row in rows], np.int32),

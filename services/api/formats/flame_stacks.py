@@ -1,7 +1,7 @@
-"""A flame graph as the stacks it shows: a file has what the picture has, cut as it is cut.
+"""A flame graph as a file of the stacks that it shows, cut at the same nodes.
 
-What was cut off below a node is a frame `[cut off]` there, so that totals stay; the functions above a tree
-that begins at a node stand above its stacks.
+The part cut off below a node is a frame `[cut off]` there, so that totals stay equal. If the tree begins at a node, the
+functions above that node precede every stack.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ CUT_OFF = FunctionRow(0, "[cut off]", "", "", Status.FULL, Kind.MARKER)
 
 
 def flame_profile(selection: Selection, found: FlameAnswer, *, source: str) -> StackProfile:
-    """The profile of a tree of calls: units observed and, of a random design, the fleet's."""
+    """The profile of a tree of calls: observed units and, with a random design, the fleet's."""
     table = flame_stacks(found.flame, found.path)
     values = [Values(Value.OBSERVED, found.kind.event, found.kind.unit, table.units, 0)]
     if found.totals.coverage.random:
@@ -42,10 +42,10 @@ def flame_profile(selection: Selection, found: FlameAnswer, *, source: str) -> S
 
 
 def flame_stacks(flame: Flame, path: Sequence[FunctionRow]) -> StackTable:
-    """The stacks of a tree's nodes that have something themselves, or below them something cut off."""
+    """The stacks of all nodes with self units of their own or with cut-off units below them."""
     above = len(path)
     nodes = len(flame.total) + above
-    parent = np.arange(-1, nodes - 1)  # the root, then the path, whose last is the tree's own root
+    parent = np.arange(-1, nodes - 1)  # the root, then the path, which ends at the tree's own root
     parent[above + 1 :] = flame.parent[1:] + above
     rows: list[FunctionRow] = [NO_FUNCTION, *path, *flame.functions, CUT_OFF]
     function = np.arange(nodes)
@@ -54,7 +54,7 @@ def flame_stacks(flame: Flame, path: Sequence[FunctionRow]) -> StackTable:
     below = flame.total - flame.self
     np.subtract.at(below, flame.parent[1:], flame.total[1:])
     cut, cut_weight = _on_nodes(below, above), _on_nodes(flame.pruned_weight, above)
-    # A node of its own for what was cut off, the first below its parent.
+    # Each cut-off part gets its own node, the first below its parent.
     of = np.flatnonzero(cut)
     number = np.arange(nodes) + np.searchsorted(of, np.arange(nodes))
     size = nodes + len(of)

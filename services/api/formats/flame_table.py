@@ -1,4 +1,4 @@
-"""A flame graph as typed columns, a row for each node."""
+"""A flame graph as typed columns, one row per node."""
 
 import json
 from collections.abc import Sequence
@@ -13,9 +13,9 @@ from storage.query.shapes.flame import Flame
 
 
 def flame_table(summary: Json, flame: Flame, seconds_per_unit: float | None) -> pa.Table:
-    """The nodes in the answer's order, so that `parent` is a row's number; the rest is metadata.
+    """The nodes in the answer's order, so that `parent` is a row number; the rest is metadata.
 
-    Figures are those of /flame; texts stand once each, by dictionary.
+    Numbers are those of /flame; texts are dictionary-encoded.
     """
     factor = 1.0 if seconds_per_unit is None else seconds_per_unit
     functions = flame.functions

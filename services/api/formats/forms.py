@@ -1,4 +1,4 @@
-"""The forms that a route's answer can be had in, and the one a request wants."""
+"""The forms of a route's answer and the choice among them."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ STACKS_ONLY: Final = {
     "collapsed": "text/x-collapsed-stacks",
     "speedscope": "application/vnd.speedscope+json",
 }
-"""Forms that only answers which are stacks, or counted from some, have; media types by name."""
+"""Forms that only answers with stacks have; media types by name."""
 _STACKS_ARE: Final = (
     f" Of the same selection, {', '.join(list(STACKS_ONLY)[:-1])} and {list(STACKS_ONLY)[-1]} files are had"
     " from /api/v1/stacks and /api/v1/flame, and from /table, /callers, /call-graph and /lines;"
@@ -31,14 +31,17 @@ class Form(Generic[_Query_contra]):
     """One form of an answer, such as CSV."""
 
     name: str
-    """As in `?format=`."""
+    """Name in `?format=`."""
     media_type: str
     extension: str
-    """Of a file's name, without a dot in front."""
+    """File name extension, without the dot."""
     write: Callable[[_Query_contra], bytes | Iterator[bytes]]
-    """Ask, and write the answer; large ones part by part, asked before the first. Raises what asking raises."""
+    """Run the query and write the answer. Large answers come in parts; the query runs before the first.
+
+    Raises what the query raises.
+    """
     parameters: str = ""
-    """Of the media type as it is sent, e.g. "; charset=utf-8"."""
+    """Parameters of the media type as sent, e.g. "; charset=utf-8"."""
     packed: bool = False
     """Compressed already."""
     in_parts: bool = False
@@ -52,7 +55,7 @@ class Form(Generic[_Query_contra]):
 
 @dataclass(frozen=True, slots=True)
 class Forms(Generic[_Query_contra]):
-    """The forms of an answer. Of those that a request wants alike, the first is sent."""
+    """The forms of an answer. Among equally preferred forms the first is sent."""
 
     forms: tuple[Form[_Query_contra], ...]
 
@@ -64,7 +67,7 @@ class Forms(Generic[_Query_contra]):
         return {form.name: form for form in self.forms}[name]
 
     def chosen(self, request: Request) -> Form[_Query_contra]:
-        """The form of `?format=`, else the one that Accept wants most. Raises the Problems 422 and 406."""
+        """The form of `?format=`, else the one that Accept prefers. Raises the Problems 422 and 406."""
         name = request.query_params.get(_NAME)
         if name is not None:
             for form in self.forms:
@@ -93,7 +96,7 @@ class Forms(Generic[_Query_contra]):
 
     @property
     def openapi(self) -> dict[str, Any]:
-        """For the `openapi_extra` of a route: the forms beside JSON, and the two parameters."""
+        """For the `openapi_extra` of a route: the forms besides JSON, and the two parameters."""
         return {
             "responses": {
                 "200": {
@@ -120,7 +123,7 @@ class Forms(Generic[_Query_contra]):
 
 
 def file_name(request: Request, form: Form[Any]) -> str | None:
-    """What a browser shall call the answer; None: it need not keep it. Raises the Problem 422."""
+    """The file name of a download; None: the request wants none. Raises the Problem 422."""
     wanted = request.query_params.get(_DOWNLOAD, "false").lower()
     if wanted in {"1", "true", "yes", "on"}:
         route = request.scope.get("route")

@@ -1,8 +1,8 @@
-"""Stacks as a pprof profile: a gzipped protobuf that `go tool pprof` and its kin open.
+"""Stacks as a pprof profile: a gzipped protobuf that `go tool pprof` and compatible tools open.
 
-A stack is made of functions, not of addresses, so a location is a function and has no address. Ids of
-locations and functions are indices into the table's functions; id 0, which pprof does not allow, is the
-root's. The numbers of fields are those of the public profile.proto.
+Stacks consist of functions and not of addresses, so a location is a function and has no address. Ids of locations and
+functions are indices into the table's functions. Index 0, which pprof forbids as an id, is the root. Field numbers are
+those of the public profile.proto.
 """
 
 import zlib
@@ -20,9 +20,9 @@ from storage.query.shapes.stack_table import StackTable
 
 MEDIA_TYPE = "application/x-pprof"
 _FRAMES_AT_ONCE = 500_000
-"""Of the stacks that are written together: some 100 MB of arrays."""
+"""Frames of the stacks that are written together: some 100 MB of arrays."""
 _TEXTS_AT_ONCE = 20_000
-"""Joined before they are compressed: a call for each text takes as long as compressing it."""
+"""Texts joined before compression: one call per text takes as long as compressing it."""
 _LEVEL = 1
 
 
@@ -47,7 +47,7 @@ def plain(profile: StackProfile) -> Iterator[bytes]:
         yield message(2, message(1, ids) + message(2, numbers))
     yield from _functions(profile, texts)
     about = _about(profile, texts)
-    yield from texts.fields()  # when all are known
+    yield from texts.fields()  # once all texts are known
     yield about
 
 
@@ -59,7 +59,7 @@ def _about(profile: StackProfile, texts: "_Texts") -> bytes:
 
 
 class _Texts:
-    """The table of texts; a text's number is its place in it, 0 that of the empty one."""
+    """The string table. A text's number is its index; the empty text has 0."""
 
     def __init__(self) -> None:
         self._numbers = {"": 0}
@@ -88,7 +88,7 @@ def _functions(profile: StackProfile, texts: _Texts) -> Iterator[bytes]:
     number_of = {binary: place for place, binary in enumerate(binaries, 1)}
     for binary, id_ in number_of.items():
         build = number(6, texts[profile.build_ids.get(binary, "")])
-        # Names are as good as they get: without these flags pprof looks for binaries and symbol servers.
+        # Names are final: without these flags pprof looks for binaries and symbol servers.
         known = b"".join(number(field, 1) for field in (7, 8, 9, 10))
         yield message(3, number(1, id_) + number(5, texts[binary]) + build + known)
     count = len(table.functions)
@@ -110,15 +110,16 @@ def _functions(profile: StackProfile, texts: _Texts) -> Iterator[bytes]:
 
 
 def _function_texts(table: StackTable, texts: _Texts) -> Iterator[tuple[int, int, int]]:
-    """Numbers of the texts of each function but the root's: name, raw name, file."""
+    """The string numbers of each function but the root: name, raw name, file."""
     for row, definition in zip(table.functions[1:], table.definitions[1:], strict=True):
-        # Where both names are alike pprof takes f(int) and f(long) for C++ to be shortened, and makes them one f.
+        # If both names are equal, pprof treats f(int) and f(long) as C++ names, shortens them, and merges them into one
+        # f.
         raw = "" if definition.raw_name == row.name else definition.raw_name
         yield texts[display_name(row)], texts[raw], texts[row.file]
 
 
 def _binaries(table: StackTable) -> list[str]:
-    """The binaries of the functions, that with the heaviest leaves first: pprof calls a profile by it."""
+    """The functions' binaries, the one with the heaviest leaves first: pprof names the profile after it."""
     names: dict[str, float] = {}
     weight = np.bincount(
         table.function[table.leaf], weights=table.weight, minlength=len(table.functions)
@@ -143,10 +144,11 @@ def _samples(table: StackTable, values: Sequence[Values], labels: Sequence[bytes
 
 
 def _location_ids(table: StackTable) -> Iterator[bytes]:
-    """Of each row's stack, innermost first, as varints.
+    """The locations of each row's stack, innermost first, as varints.
 
-    A stack is its innermost function before the stack of its callers, so that each node of the tree is one concatenation: a quarter
-    of the time of gathering every frame of every stack by numpy (350,000 stacks of 21 frames in 680,000 nodes).
+    A stack is its innermost function followed by its caller's stack, so each node of the tree needs one concatenation.
+    This takes a quarter of the time of gathering every frame of every stack by numpy (350,000 stacks of 21 frames in
+    680,000 nodes).
     """
     id_ = [varint(place) for place in range(len(table.functions))]
     places = iter(table.leaf.tolist())
@@ -190,8 +192,8 @@ def _some_samples(
 
 
 def _within(starts: Int64, ends: Int64, size: int) -> Bool:
-    """Which of so many places lie in the ranges [start, end), which are not empty and ascend with a gap between each two."""
+    """Marks the places within the ranges [start, end). Ranges are not empty and ascend with gaps between them."""
     edges = np.zeros(size, np.int8)
     edges[starts] = 1
-    edges[ends] = -1  # followed by the values of a sample, so a place there is
+    edges[ends] = -1  # exists, because the values of a sample follow
     return np.cumsum(edges, dtype=np.int8).view(np.bool_)

@@ -1,4 +1,4 @@
-"""The files of stacks that other profilers' tools open, as forms of an answer."""
+"""Files of stacks for other profilers' tools, as forms of an answer."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -13,9 +13,9 @@ _Query = TypeVar("_Query")
 def forms(
     profile: Callable[[_Query], StackProfile], value: Callable[[_Query], Value]
 ) -> tuple[Form[_Query], ...]:
-    """pprof, collapsed and speedscope. `profile` asks, before the first part is written.
+    """The forms pprof, collapsed and speedscope. `profile` runs the query, before the first part is written.
 
-    `value` says what those count in that have one number for each stack.
+    `value` returns the unit of the formats with one number per stack.
     """
     return (
         Form(

@@ -1,9 +1,8 @@
 """A document's flat rows as typed columns.
 
-The columns and their types are read from the pydantic models that describe the document, never from the
-values: an answer without rows has the same columns as one with them. A member that is a model becomes
-columns with dots in their names (`self_core_seconds.value`); `key`, whose members depend on the question,
-a column for each of them (`function`, `application`).
+Columns and types are derived from the document's pydantic models and never from values: an answer without rows has the
+same columns as one with rows. A member that is a model becomes columns with dotted names (`self_core_seconds.value`).
+`key`, whose members depend on the query, becomes one column per member (`function`, `application`).
 """
 
 import json
@@ -22,12 +21,12 @@ METADATA = b"fleetprof"
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 _KEY = "key"
 _MEMBERS = {"function": ("function", "file", "binary", "status", "kind")}
-"""What a key of `by` becomes in a row's `key`, if not a member of its own name."""
+"""The members of a row's `key` that a key of `by` adds, if not one of its own name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: where its values stand in a row, and what they are."""
+    """One column: its name, its place in a row, and its type."""
 
     name: str
     path: tuple[str, ...]
@@ -36,10 +35,10 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Where a document has its rows, and what they hold.
+    """The location of a document's rows, and their model.
 
-    `path` names a list of the document, and may name a list within its rows: `("labels", "values")` makes
-    a row of each value, with the members of its label before its own. Empty: the document is one row.
+    `path` names a list in the document and optionally a list within its rows: `("labels", "values")` makes one row per
+    value, with the members of its label first. Empty: the document is one row.
     """
 
     model: type[BaseModel]
@@ -59,7 +58,7 @@ class Rows:
         )
 
     def columns(self, keys: Sequence[str] = ()) -> list[Column]:
-        """The columns; `keys` are the members of `key`. Raises TypeError where a member fits none."""
+        """The columns; `keys` are the members of `key`. Raises TypeError for a member that no column type can hold."""
         models = self._models()
         inner = {*self.path[1:]}
         columns: list[Column] = []
@@ -80,7 +79,7 @@ class Rows:
         return rows
 
     def _models(self) -> list[type[BaseModel]]:
-        """Those that make up a row, the outermost first."""
+        """The models that make up a row, the outermost first."""
         models = [self.model]
         for name in self.path:
             item = _item(models[-1].model_fields[name].annotation)
@@ -113,7 +112,7 @@ def _columns_of(
 
 
 def arrow_type(annotation: Any) -> pa.DataType:
-    """The type of a column of such values; texts by dictionary. Raises TypeError."""
+    """The column type of such values; texts are dictionary-encoded. Raises TypeError."""
     annotation = _not_none(annotation)
     origin = get_origin(annotation)
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
@@ -133,7 +132,7 @@ def arrow_type(annotation: Any) -> pa.DataType:
 
 
 def _inner(annotation: Any) -> pa.DataType:
-    """Within lists and structures texts stand as they are."""
+    """The type within lists and structures, where texts are plain strings."""
     found = arrow_type(annotation)
     return pa.string() if found == _TEXT else found
 
@@ -147,7 +146,7 @@ def _array(values: list[Any], kind: pa.DataType) -> "pa.Array[Any]":
 
 
 def _unicode(text: str | None) -> str | None:
-    # A lone surrogate, of a file name that is no Unicode: as JSON has it.
+    # A lone surrogate comes from a file name that is not Unicode; it is replaced as in JSON.
     return text if text is None or text.isascii() else text.encode("utf-8", "replace").decode()
 
 
@@ -156,7 +155,7 @@ def _all_unicode(value: Any) -> Any:
 
 
 def _key_names(document: Json, rows: Sequence[Json]) -> tuple[str, ...]:
-    """The members of `key`: those that `by` says; without it, those that are there."""
+    """The members of `key`: those of `by`, and any others in the rows."""
     names = dict.fromkeys(name for key in document.get("by", ()) for name in _MEMBERS.get(key, (key,)))
     names |= dict.fromkeys(name for row in rows for name in row.get(_KEY, ()))
     return tuple(names)

@@ -1,4 +1,4 @@
-"""Stacks as a file of speedscope's: JSON with one profile of weighted samples."""
+"""Stacks as a speedscope file: JSON with one profile of weighted samples."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -14,7 +14,7 @@ _AT_ONCE = 10_000
 
 
 def parts(profile: StackProfile, value: Value) -> Iterator[bytes]:
-    """The file, part by part. Values of labels, if asked for, are the first frames."""
+    """The file, part by part. Values of requested labels are the first frames."""
     table, values = profile.table, profile.of(value)
     frames: list[dict[str, Any]] = [
         {"name": display_name(row)}

@@ -1,4 +1,4 @@
-"""A selection's stacks as profile formats take them: rows with whole numbers of several kinds."""
+"""A selection's stacks for profile formats: rows with integer values of several kinds."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,10 +17,10 @@ from storage.query.shapes.totals import Totals
 from storage.query.stacks.function_names import FunctionRow
 
 LEFT_OUT = "[stacks left out]"
-"""The one frame of what is beyond the limit, so that a file's total is the selection's."""
+"""The only frame of the stacks beyond the limit, so that a file's total is the selection's."""
 NO_FRAMES = "[no frames]"
 NO_VALUE = "[none]"
-"""What stands for the value of a label that a profile does not have."""
+"""Stands for the value of a label that a profile does not have."""
 _LARGEST_SUM = 1 << 62
 _TIMES = (("nanoseconds", 1.0), ("microseconds", 1e-3), ("milliseconds", 1e-6), ("seconds", 1e-9))
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -36,54 +36,54 @@ class Value(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """A number for each row."""
+    """One number for each row."""
 
     value: Value
     name: str
     unit: str
     of_row: Int64
     left_out: int
-    """Of the stacks beyond the limit."""
+    """The value of the stacks beyond the limit."""
 
     @property
     def total(self) -> int:
-        """Of all rows, and of what was left out."""
+        """The sum of all rows and of the stacks left out."""
         return int(self.of_row.sum()) + self.left_out
 
 
 @dataclass(frozen=True, slots=True)
 class StackProfile:
-    """Everything a profile file says."""
+    """The content of a profile file."""
 
     table: StackTable
     values: tuple[Values, ...]
     event: str
     unit: str
     period: int
-    """Units between two samples; 0: not the same everywhere."""
+    """Units between two samples; 0: not constant."""
     start_ns: int
     """Since 1970."""
     duration_ns: int
-    """Of the time that is covered; without a random design, of the selection."""
+    """Of the covered time; without a random design, of the selection."""
     comments: tuple[str, ...]
     build_ids: dict[str, str]
 
     def of(self, value: Value) -> Values:
-        """The values of one kind; what was observed where there is no estimate."""
+        """The values of one kind, or the observed ones if there is no estimate."""
         known = {values.value: values for values in self.values}
         return known.get(value, known[Value.OBSERVED])
 
     @property
     def group_frames(self) -> list[tuple[str, ...]]:
-        """The labels' values, by group, as frames above a stack's own."""
+        """The labels' values, by group, as frames above the stacks."""
         return [tuple(value or NO_VALUE for value in values) for values in self.table.groups]
 
 
 def profile_of(selection: Selection, found: StacksAnswer, *, source: str) -> StackProfile:
-    """The profile of an answer; `source` says where it is from, a line.
+    """The profile of an answer; `source` describes its origin in one line.
 
-    Values are samples, units observed, and, of a random design, the fleet's units: rounded, and in a
-    larger unit of time where nanoseconds of all would not fit 64 bits.
+    Values are samples, observed units, and with a random design the fleet's units. Estimates are rounded, and use a
+    larger unit of time if the sum in nanoseconds exceeds 64 bits.
     """
     table, left = found.table, found.table.remainder
     values = [
@@ -112,7 +112,7 @@ def display_name(row: FunctionRow) -> str:
 
 
 def is_kernel(row: FunctionRow) -> bool:
-    """It runs in the kernel."""
+    """Whether the function runs in the kernel."""
     return row.kind == Kind.KERNEL
 
 
@@ -132,7 +132,7 @@ def paths(table: StackTable, texts: Sequence[str], joint: str) -> Iterator[str]:
 
 
 def estimates(kind: SampleType, table: StackTable) -> Values:
-    """The fleet's units, rounded, in a unit of time in which they all fit."""
+    """The fleet's units, rounded, in a unit of time in which their sum fits."""
     whole = float(table.weight.sum()) + table.remainder.weight
     unit, factor = kind.unit, 1.0
     if unit == "nanoseconds":
@@ -147,7 +147,7 @@ def estimates(kind: SampleType, table: StackTable) -> Values:
 
 
 def remarks(kind: SampleType, totals: Totals, table: StackTable, name: str) -> Iterator[str]:
-    """What a reader must know, a line each; `name` is that of the estimates, if there are any."""
+    """Notes for a reader, one per line; `name` is that of the estimates, if there are any."""
     coverage, estimate, left = totals.coverage, totals.estimate, table.remainder
     yield f"{totals.samples:,} samples of {coverage.ingested:,} visits"
     if estimate is not None:
@@ -162,7 +162,7 @@ def remarks(kind: SampleType, totals: Totals, table: StackTable, name: str) -> I
 
 
 def span(selection: Selection, totals: Totals) -> tuple[int, int]:
-    """(start since 1970, length) in nanoseconds; the length of the weighed time, which estimates are of."""
+    """(start since 1970, length) in nanoseconds. The length is the weighed time, to which estimates refer."""
     start = _nanoseconds(selection.start)
     weighed_s = totals.coverage.weighed_s if totals.coverage.random else 0.0
     return start, round(weighed_s * 1e9) or _nanoseconds(selection.end) - start

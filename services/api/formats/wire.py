@@ -1,4 +1,4 @@
-"""Protobuf's wire format written by numpy: for messages of which there are millions (varints, lengths, bytes)."""
+"""Protobuf's wire format written by numpy, for millions of messages (varints, lengths, bytes)."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ _NEGATIVE = 10
 
 
 def varint(value: int) -> bytes:
-    """A number ≥ 0."""
+    """A number ≥ 0 as a varint."""
     out = bytearray()
     while value > 0x7F:
         out.append((value & 0x7F) | 0x80)
@@ -26,7 +26,7 @@ def varint(value: int) -> bytes:
 
 
 def number(field: int, value: int) -> bytes:
-    """A field that is a number ≥ 0; nothing for 0, which is what readers take then."""
+    """A numeric field ≥ 0; nothing for 0, the default of readers."""
     return varint(field << 3 | _VARINT) + varint(value) if value else b""
 
 
@@ -36,7 +36,7 @@ def message(field: int, body: bytes) -> bytes:
 
 
 def varint_sizes(values: Int64) -> Int64:
-    """Bytes that each of these numbers takes."""
+    """Bytes of each number as a varint."""
     sizes = np.ones(len(values), np.int64)
     for k in range(1, _LONGEST):
         more = values >= (1 << (7 * k))
@@ -48,7 +48,7 @@ def varint_sizes(values: Int64) -> Int64:
 
 
 def put_varints(out: Bytes, at: Int64, values: Int64, sizes: Int64) -> None:
-    """Write numbers at these places."""
+    """Write numbers at these offsets."""
     bits = values.view(np.uint64)
     for k in range(int(sizes.max(initial=0))):
         here = sizes > k
@@ -57,7 +57,7 @@ def put_varints(out: Bytes, at: Int64, values: Int64, sizes: Int64) -> None:
 
 
 def opened(out: Bytes, at: Int64, field: int, size: Int64) -> Int64:
-    """Write the tags and lengths of messages of these sizes; returned is where their bodies begin."""
+    """Write tags and lengths of messages of these sizes; returns the offsets of their bodies."""
     out[at] = field << 3 | _BYTES
     sizes = varint_sizes(size)
     put_varints(out, at + 1, size, sizes)
@@ -65,9 +65,9 @@ def opened(out: Bytes, at: Int64, field: int, size: Int64) -> Int64:
 
 
 def records(field: int, columns: Sequence[tuple[int, Int64]]) -> bytes:
-    """Messages of this field, one for each row of columns of numbers ≥ 0 with their tags, which are below 128.
+    """Messages of this field, one per row. Columns hold numbers ≥ 0, each with its tag, which is below 128.
 
-    A number 0 is left out. The length of a message within is a column, too: of a tag that says so.
+    A number 0 is left out. The length of a nested message is also a column, with a tag of `tag_of_message`.
     """
     sizes = [np.where(values != 0, 1 + varint_sizes(values), 0) for _, values in columns]
     body = sum(sizes, start=np.zeros(len(columns[0][1]), np.int64))
@@ -83,10 +83,10 @@ def records(field: int, columns: Sequence[tuple[int, Int64]]) -> bytes:
 
 
 def tag_of_number(field: int) -> int:
-    """What stands before a number of this field, for `records`."""
+    """The tag of a numeric field, for `records`."""
     return field << 3 | _VARINT
 
 
 def tag_of_message(field: int) -> int:
-    """What stands before the length of a message of this field, for `records`."""
+    """The tag of a nested message, for `records`."""
     return field << 3 | _BYTES

@@ -1,4 +1,4 @@
-"""Functions and who calls whom: /call-graph."""
+"""Functions and the calls between them: /call-graph."""
 
 from typing import Annotated
 
@@ -116,7 +116,7 @@ def call_graph_document(question: CallGraphQuestion, found: FoundGraph) -> Json:
 
 
 class _Query:
-    """A request for a call graph; called, it gives the document."""
+    """A request for a call graph. Calling it returns the document."""
 
     def __init__(self, queries: QueryEngine, question: CallGraphQuestion, value: Value) -> None:
         self._queries = queries

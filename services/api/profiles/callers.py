@@ -1,4 +1,4 @@
-"""Who calls a function, and whom it calls: /callers."""
+"""A function's callers and callees: /callers."""
 
 from typing import Annotated, Literal
 

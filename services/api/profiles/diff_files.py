@@ -1,4 +1,4 @@
-"""The stacks that a comparison was counted from, as files beside its own forms."""
+"""The stacks behind a comparison, as files beside the answer's own forms."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,17 +26,17 @@ ValueOfBoth = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class DiffFile:
-    """A request for the stacks of a selection and its base: all of them, whatever rows or nodes the answer shows."""
+    """A request for all stacks of a selection and its base, whichever rows or nodes the answer shows."""
 
     ask: Callable[[DiffStacksQuestion], DiffStacksAnswer]
     selection: Selection
     base: Selection
     route: str
-    """Of the answer, e.g. "diff"."""
+    """The answer's route, e.g. "diff"."""
     value: Value = Value.ESTIMATE
 
     def profile(self) -> StackProfile:
-        """The stacks of both sides. Raises what asking raises."""
+        """The stacks of both sides. Raises what `ask` raises."""
         found = self.ask(DiffStacksQuestion(self.selection, self.base))
         base = selection_document(self.base, found.kind)
         more = {f"base_{name}": str(base[name]) for name in ("from", "to", "select", "campaign")}
@@ -67,12 +67,12 @@ FILES: Final[tuple[Form[_OfBoth], ...]] = (
         in_parts=True,
     ),
 )
-"""pprof and collapsed of whatever has `stacks` of two sides."""
+"""pprof and collapsed forms for queries whose `stacks` have two sides."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A request for a comparison whose rows are counted from stacks; called, it gives the document."""
+    """A request for a comparison with rows and stacks. Calling it returns the document."""
 
     document: Document
     stacks: DiffFile

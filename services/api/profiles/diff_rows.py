@@ -1,4 +1,4 @@
-"""Rows of two selections as answers hold them."""
+"""Rows of two selections in answers."""
 
 from pydantic import Field
 

@@ -1,4 +1,4 @@
-"""Figures as answers hold them: estimates with their intervals, and seconds."""
+"""Numbers in answers: estimates with their intervals, and seconds."""
 
 from analysis.measured import Measured
 from services.api.answer import Answer, Json
@@ -14,7 +14,7 @@ class IntervalAnswer(Answer):
 
 
 def interval_document(interval: Interval | None, scale: float | None) -> Json | None:
-    """In other units; None where there is no estimate or the units are not those (`scale` None or 0)."""
+    """The interval times `scale`; None without an estimate or a scale (None or 0)."""
     if interval is None or not scale:
         return None
     scaled = interval.scaled(scale)
@@ -22,10 +22,10 @@ def interval_document(interval: Interval | None, scale: float | None) -> Json | 
 
 
 def measured_document(measured: Measured) -> Json:
-    """In the units it was measured in: shares, distances, nats."""
+    """The value and interval in their own units: shares, distances, nats."""
     return {"value": measured.value, "lo": measured.lo, "hi": measured.hi}
 
 
 def as_seconds(units: int, scale: float | None) -> float | None:
-    """Core-seconds as observed; None where the units are no time (`scale` None)."""
+    """Observed core-seconds; None if the units are not time (`scale` None)."""
     return None if scale is None else units * scale

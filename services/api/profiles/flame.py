@@ -25,7 +25,7 @@ from storage.query.shapes.flame import MOST_NODES, Flame, FlameQuestion
 from storage.query.shapes.flame import FlameAnswer as FoundFlame
 
 _LONGEST_ID = 10
-"""Digits: ids are of 31 bits."""
+"""Digits of an id, which has 31 bits."""
 
 
 class FlameFunction(Answer):

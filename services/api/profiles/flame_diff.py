@@ -1,4 +1,4 @@
-"""The trees of two selections as one: /flame-diff."""
+"""The merged call trees of two selections: /flame-diff."""
 
 import json
 from collections.abc import Sequence
@@ -107,7 +107,7 @@ class _Query:
 
     @property
     def stacks(self) -> DiffFile:
-        """Those of both trees, none cut off."""
+        """The stacks of both trees, without a limit."""
         return DiffFile(
             self.queries.ask, self.question.selection, self.question.base, "flame-diff", self.value
         )
@@ -119,7 +119,7 @@ class _Query:
         return as_json(self.document())[0]
 
     def table(self) -> pa.Table:
-        """A row for each node, `parent` being a row's number; the rest of the document is metadata."""
+        """A row for each node; `parent` is a row number. The rest of the document is metadata."""
         document = self.document()
         nodes, functions = document.pop("nodes"), document.pop("functions")
         index = pa.array(nodes.pop("function"), pa.int32())

@@ -1,4 +1,4 @@
-"""Functions as answers hold them."""
+"""Functions in answers."""
 
 from typing import Literal
 
@@ -11,11 +11,12 @@ StatusName = Literal["full", "symtab", "binary_only", "unknown"]
 KindName = Literal["user", "kernel", "marker"]
 STATUSES = {status: status.name.lower() for status in Status}
 KINDS = {kind: kind.name.lower() for kind in Kind}
-"""Of a flame graph there are thousands of functions, and asking a member for its name takes as long as all else here."""
+"""A flame graph has thousands of functions, and reading an enum member's name takes as long as the rest of a document.
+"""
 
 
 def function_document(row: FunctionRow) -> Json:
-    """What a function is called, where it is from, and how far it was symbolized."""
+    """A function's names, its source, and its symbolization status."""
     return {
         "id": row.id,
         "name": row.name,

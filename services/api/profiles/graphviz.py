@@ -1,8 +1,8 @@
-r"""A call graph in Graphviz's language, safe whatever functions are called (https://graphviz.org/doc/info/lang.html).
+r"""A call graph in Graphviz's language, safe for any function name.
 
-Names come from binaries and JITs that anybody may have built. They stand in quoted strings only, never in a place where they
-would be an attribute or HTML: quotes end no string, backslashes are no escapes (`\N`, `\l`), ampersands no entities, control
-characters and lone surrogates are replaced.
+https://graphviz.org/doc/info/lang.html defines the language. Names come from untrusted binaries and JITs. They appear
+in quoted strings only, and never as attributes or HTML. Quotes, backslashes (`\N`, `\l` are Graphviz escapes) and
+ampersands (entities) are escaped; control characters and lone surrogates are replaced.
 """
 
 from collections.abc import Iterator
@@ -14,12 +14,12 @@ from storage.query.shapes.call_graph import CallGraph, CallNode
 
 MEDIA_TYPE = "text/vnd.graphviz"
 _LONGEST = 120
-"""Characters of a label; whole names stand in tooltips."""
+"""Characters of a label; tooltips show longer names."""
 _LONGEST_TOOLTIP = 2_000
 
 
 def dot(graph: CallGraph) -> str:
-    """The graph; nodes as large and as red as their share, dotted edges where functions in between are left out."""
+    """The graph: nodes are as large and as red as their share; a dotted edge skips functions that are left out."""
     return "\n".join(_lines(graph)) + "\n"
 
 
@@ -57,7 +57,7 @@ def _lines(graph: CallGraph) -> Iterator[str]:
 
 
 def quoted(text: str) -> str:
-    """A quoted string that Graphviz shows as this text; line breaks stay, other control characters do not."""
+    """A quoted string that Graphviz displays as this text; control characters except line breaks are replaced."""
     shown = "".join(_character(character) for character in text)
     return '"' + shown.replace("\n", "\\n") + '"'
 
@@ -83,7 +83,7 @@ def _short(name: str) -> str:
 
 
 def _colour(node: CallNode) -> str:
-    """From white to red by self, as hue, saturation and value."""
+    """From white to red by self share, as hue, saturation and value."""
     return f"0.02 {min(0.7, 1.4 * sqrt(node.self_share)):.3f} 1.000"
 
 

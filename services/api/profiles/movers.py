@@ -1,4 +1,4 @@
-"""What really moved between two selections, and why: /movers."""
+"""Significant changes between two selections and their causes: /movers."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -75,7 +75,7 @@ class UnavailableAnswer(Answer):
 class MoverAnswer(DiffRow):
     """A row that changed by more than chance and by enough to act on."""
 
-    cause: CauseAnswer | None = Field(description="Null where nothing can be said of it.")
+    cause: CauseAnswer | None = Field(description="Null where there is no estimate.")
     unsaid: UnavailableAnswer | None = Field(description="Why there is no cause; null if there is one.")
 
 
@@ -116,9 +116,7 @@ class MoversAnswer(Answer):
     part: float = Field(
         description="Share of the visits that causes were looked for in: a random part of many.", ge=0, le=1
     )
-    unsaid: UnavailableAnswer | None = Field(
-        description="Why nothing can be said to have moved; null where it can."
-    )
+    unsaid: UnavailableAnswer | None = Field(description="Why no mover is reported; null where movers are.")
 
 
 def movers_document(question: MoversQuestion, found: FoundMovers) -> Json:
@@ -180,7 +178,7 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
             int, Query(ge=1, le=MOST_ROWS, description="Rows to compare, the heaviest of either.")
         ] = 200,
         least: Annotated[
-            float, Query(ge=0, le=1, description="Change of share below which nobody would act.")
+            float, Query(ge=0, le=1, description="Smallest change of share that is reported.")
         ] = LEAST,
         explain: Annotated[
             int, Query(ge=0, le=MOST_EXPLAINED, description="Movers whose cause is looked for, the largest.")
@@ -214,7 +212,7 @@ def last_day(selection: Selection, now: datetime | None = None) -> Selection:
 
 
 def base_of(selection: Selection, before: str, start: str = "", end: str = "") -> Selection:
-    """What the selection is compared with: `before` earlier, or from `start` to `end`. Raises `BadSelection`."""
+    """The base of a selection: `before` earlier, or from `start` to `end`. Raises `BadSelection`."""
     if not (start or end):
         earlier = timedelta(seconds=parse_length(before, parameter="before"))
         return replace(selection, start=selection.start - earlier, end=selection.end - earlier)

@@ -1,4 +1,4 @@
-"""How the routes of profiles ask the query engine, and what may come of it."""
+"""Runs the queries of profile routes in threads and encodes their answers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -35,29 +35,29 @@ PROBLEMS = described(
 
 _Query = TypeVar("_Query")
 _SENT_AT_ONCE = 4
-"""Files of stacks: the largest takes 250 MB until its reader has it."""
+"""Files of stacks sent at the same time. The largest takes 250 MB until its client has received it."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueryHandler:
-    """Asks in threads, at most as many at once as `limiter` has; others wait their turn."""
+    """Runs queries in threads, at most as many at once as `limiter` allows; further ones wait."""
 
     queries: QueryEngine
     limiter: CapacityLimiter
     on_answered: Callable[[], None]
-    """Called after each answer, whatever came of it."""
+    """Called after each answer, whether it succeeded or not."""
     cache: ResponseCache
 
     send_slots: SendSlots = field(default_factory=lambda: SendSlots(_SENT_AT_ONCE))
     """For answers that are sent part by part."""
     unread_s: float = UNREAD_S
-    """Whoever takes none of these parts for so long is cut off."""
+    """A client that accepts no part for this time is disconnected."""
 
     async def answer(self, request: Request, forms: Forms[_Query], query: _Query) -> Response:
-        """The answer, in the form that the request wants; compressed if it allows that.
+        """The answer in the form that the request prefers, compressed if the request allows it.
 
-        Asking happens in a thread, when the form is written. Raises the Problems 406 and 422 before, 503
-        for a file while too many are being sent, and what asking raises.
+        The query runs in a thread when the form is written. Raises the Problems 406 and 422 before the query, 503 for a
+        file while too many are being sent, and what the query raises.
         """
         form = forms.chosen(request)
         name = file_name(request, form)
@@ -93,7 +93,7 @@ class QueryHandler:
         return await self._made(request, timing.budget, make)
 
     async def _sent(self, request: Request, budget: Budget, make: Callable[[], Response]) -> Response:
-        """The answer, which is not made whole and so not cached."""
+        """The streamed answer. It never exists as a whole, so it is not cached."""
         if not self.send_slots.take():
             raise Problem(
                 HTTPStatus.SERVICE_UNAVAILABLE,

@@ -1,4 +1,4 @@
-"""How far a profile can be trusted: /reliability."""
+"""Convergence and stability of a profile: /reliability."""
 
 from fastapi import APIRouter, Request, Response
 from pydantic import Field

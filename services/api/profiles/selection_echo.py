@@ -1,4 +1,4 @@
-"""What was asked, as answers repeat it."""
+"""The resolved selection as answers repeat it."""
 
 from urllib.parse import urlencode
 
@@ -31,7 +31,7 @@ class SelectionEcho(Answer):
 
 
 def selection_document(selection: Selection, kind: SampleType) -> Json:
-    """The selection, with the event and unit that were found for it."""
+    """The selection with its resolved event and unit."""
     return {
         "event": kind.event,
         "unit": kind.unit,
@@ -48,6 +48,6 @@ def selection_document(selection: Selection, kind: SampleType) -> Json:
 
 
 def address(route: str, selection: Selection, kind: SampleType, more: dict[str, str]) -> str:
-    """The path and query that ask for this selection again, whenever; `more` are parameters of the route."""
+    """A path and query that select the same data at any later time; `more` are parameters of the route."""
     query = {**selection_document(selection, kind), **more}
     return f"/api/v1/{route}?{urlencode({name: value for name, value in query.items() if value})}"

@@ -34,8 +34,8 @@ class SeriesSteps(Answer):
         description="Of it, those of the selection in which the campaign drew visits."
     )
     weighed_seconds: list[float] = Field(
-        description="Of those, seconds of the UTC days on which visits ingested: core-seconds divided by these are cores busy on "
-        "average. 0 if too few have ingested."
+        description="Of those, seconds of the UTC days with ingested visits: core-seconds divided by these are cores busy on "
+        "average. 0 if too few have been ingested."
     )
     visits_drawn: list[int] = Field(description="Whatever came of them.")
     visits_waiting: list[int] = Field(
@@ -43,7 +43,7 @@ class SeriesSteps(Answer):
         "stand for them."
     )
     too_few_ingested: list[bool] = Field(
-        description="Visits wait, and too few have ingested for estimates: the step has what was observed, and null for figures of the fleet."
+        description="Visits wait, and too few have been ingested for estimates: the step has what was observed, and null for figures of the fleet."
     )
 
 
@@ -56,7 +56,7 @@ class IntervalColumns(Answer):
 
 
 class SeriesPoints(Answer):
-    """What a line has in each step; null: no visit of the step saw anything of the selection, or too few have ingested.
+    """What a line has in each step; null: no visit of the step saw anything of the selection, or too few have been ingested.
 
     Of a step whose visits could have seen some of the selection, and none did, `core_seconds` say how much there is at most.
     """
@@ -138,7 +138,7 @@ class SeriesRows(Answer):
 
 
 def series_columns(document: Json) -> Json:
-    """The answer of /series as JSON, made of `series_document`: the steps once, and columns over them for each line."""
+    """The JSON answer of /series from `series_document`: the steps once, and columns over them for each line."""
     timed = document["seconds_per_unit"] is not None
     steps = document["steps"]
     return {
@@ -167,12 +167,12 @@ def _intervals(intervals: Sequence[Json | None]) -> Json:
 
 
 def _rounded(value: float | None) -> float | None:
-    """To nine significant digits, half as many bytes as seventeen: the interval is wider by a million times that."""
+    """The value to nine significant digits, half as many bytes as seventeen. The interval is a million times wider."""
     return None if value is None else float(f"{value:.9g}")
 
 
 def series_document(selection: Selection, found: FoundSeries) -> Json:
-    """Steps and points as rows, for tables: of the command line, CSV and Arrow."""
+    """Steps and points as rows, for CSV, Arrow and the tables of the command line."""
     series, scale = found.series, found.kind.seconds_per_unit
     named: list[tuple[str, Json, int | None, tuple[Point, ...]]] = [("whole", {}, None, series.whole)]
     named += [("row", dict(line.key), line.function_id, line.points) for line in series.lines]

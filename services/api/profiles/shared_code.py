@@ -1,4 +1,4 @@
-"""Code that is cold in each program and hot across the fleet, what it costs, and who still uses a function: /shared-code."""
+"""Code that is cold in each program and hot across the fleet, its cost, and a function's users: /shared-code."""
 
 from typing import Annotated, Literal
 
@@ -76,7 +76,7 @@ class SharedCodeAnswer(Answer):
 class UserCaller(Answer):
     """A function that calls the one asked about, in one application."""
 
-    function: NamedFunction | None = Field(description="Null: nobody, stacks begin with it.")
+    function: NamedFunction | None = Field(description="Null: no caller, stacks begin with it.")
     share: float = Field(description="Of the application's stacks through it.", ge=0, le=1)
 
 
@@ -143,7 +143,7 @@ def users_document(question: UsersQuestion, found: FoundUsers) -> Json:
 
 
 def add(router: APIRouter, handler: QueryHandler, price_per_core_hour: float | None) -> None:
-    """Add the routes; money needs a price."""
+    """Add the routes. Amounts of money need a price."""
 
     @router.get(
         "/shared-code",
@@ -244,7 +244,7 @@ def _seconds(row: Row, scale: float | None, *, own: bool) -> Interval | None:
 
 
 def _cost(seconds: Interval | None, weighed_s: float, price: float | None) -> Json:
-    """Null where there is no estimate in core-seconds, or no price."""
+    """The cost; members are null without an estimate in core-seconds or without a price."""
     a_year = price and weighed_s and price * _YEAR_H / weighed_s
     return {
         "cores": interval_document(seconds, weighed_s and 1 / weighed_s),

@@ -1,4 +1,4 @@
-"""The stacks that an answer was counted from, as files beside its own forms."""
+"""The stacks behind an answer, as files beside the answer's own forms."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -25,20 +25,20 @@ ValueOfStacks = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class StackFile:
-    """A request for the stacks behind an answer: all of them, whatever rows or nodes it shows."""
+    """A request for all stacks behind an answer, whichever rows or nodes the answer shows."""
 
     ask: Callable[[StackSamplesQuestion], StacksAnswer]
     question: Callable[[], StackSamplesQuestion]
-    """Made when a file is wanted: it takes fewer labels than rows do."""
+    """Called when a file is requested: a file accepts fewer labels than the rows."""
     route: str
-    """Of the answer, e.g. "callers"."""
+    """The answer's route, e.g. "callers"."""
     more: Mapping[str, str] = field(default_factory=dict)
-    """What the route was asked besides the selection that chooses stacks or divides them."""
+    """The route's parameters, besides the selection, that choose or divide stacks."""
     value: Value = Value.ESTIMATE
-    """What a form counts in that has one number for each stack."""
+    """The unit of forms with one number per stack."""
 
     def profile(self) -> StackProfile:
-        """The stacks as files hold them. Raises what asking raises."""
+        """The stacks as profile files contain them. Raises what `ask` raises."""
         question = self.question()
         found = self.ask(question)
         source = address(self.route, question.selection, found.kind, dict(self.more))
@@ -53,12 +53,12 @@ class _OfStacks(Protocol):
 FILES: Final[tuple[Form[_OfStacks], ...]] = profile_files.forms(
     lambda query: query.stacks.profile(), lambda query: query.stacks.value
 )
-"""pprof, collapsed and speedscope of whatever has `stacks`."""
+"""pprof, collapsed and speedscope forms for queries with `stacks`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """A request for an answer with rows that are counted from stacks; called, it gives the document."""
+    """A request for an answer with rows and stacks. Calling it returns the document."""
 
     document: Document
     stacks: StackFile

@@ -1,4 +1,4 @@
-"""All distinct stacks: /stacks, and the files that other profilers' tools open."""
+"""All distinct stacks, also as files for other profilers' tools: /stacks."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from storage.query.shapes.stack_samples import MOST_ESTIMATED, MOST_STACKS, Stac
 from storage.query.shapes.stack_samples import StacksAnswer as FoundStacks
 
 _ROWS = 1000
-"""Stacks that are shown as rows unless more are asked for."""
+"""Default number of rows."""
 
 
 class StackFrame(Answer):
@@ -94,12 +94,12 @@ class StacksRequest:
     selection: Selection
     labels: tuple[str, ...] = ()
     limit: int | None = None
-    """None: as many as the form takes."""
+    """None: the form's default."""
     value: Value = Value.ESTIMATE
-    """What a form counts in that has one number for each stack."""
+    """The unit of forms with one number per stack."""
 
     def document(self) -> Json:
-        """The answer of /stacks as JSON. Raises `BadSelection` for more rows than have intervals."""
+        """The JSON answer of /stacks. Raises `BadSelection` for more rows than can have intervals."""
         limit = self.limit or _ROWS
         if limit > MOST_ESTIMATED:
             raise BadSelection(
@@ -111,7 +111,7 @@ class StacksRequest:
         return stacks_document(self.selection, self.ask(question))
 
     def profile(self) -> StackProfile:
-        """The stacks as files hold them."""
+        """The stacks as profile files contain them."""
 
         def question() -> StackSamplesQuestion:
             return StackSamplesQuestion(self.selection, self.labels, self.limit or MOST_STACKS)
@@ -120,7 +120,7 @@ class StacksRequest:
 
 
 def stacks_document(selection: Selection, found: FoundStacks) -> Json:
-    """The answer of /stacks, which has estimates."""
+    """The answer of /stacks, with estimates."""
     scale, table = found.kind.seconds_per_unit, found.table
     left = table.remainder
     return {

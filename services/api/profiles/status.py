@@ -1,4 +1,4 @@
-"""How the fleet is covered: /status."""
+"""The fleet's coverage and health: /status."""
 
 from typing import Literal
 
@@ -37,7 +37,7 @@ class VisitFailure(Answer):
     """Visits of the last day that ended alike: the same outcome, and the same text but for its numbers."""
 
     outcome: str
-    detail: str = Field(description="What the latest of them said, a sentence; may be empty.")
+    detail: str = Field(description="Message of the latest of them, a sentence; may be empty.")
     visits: int
     visits_last_hour: int
     machines: int = Field(description="Distinct ones.")
@@ -102,7 +102,7 @@ class StatusAnswer(Answer):
         description="FLEETPROF_PRICE_PER_CORE_HOUR, to show core-seconds as money; null: not set."
     )
     latest: str | None = Field(
-        description="Draw of the newest visit that has ingested; null before the first."
+        description="Draw of the newest visit that has been ingested; null before the first."
     )
     symbols: SymbolsStatus
 

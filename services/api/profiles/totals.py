@@ -1,4 +1,4 @@
-"""What stands behind an answer."""
+"""The data behind an answer: samples, visits, coverage and totals."""
 
 from typing import Literal
 
@@ -60,14 +60,14 @@ class TotalsAnswer(Answer):
         "(`FLEETPROF_LAKE_URL`) is not set or lacks their days. They are not covered."
     )
     weighed_seconds: float = Field(
-        description="Of those, seconds of the UTC days on which visits ingested: what estimates are of, and what core-seconds "
+        description="Of those, seconds of the UTC days with ingested visits: what estimates are of, and what core-seconds "
         "are divided by to be cores."
     )
     population: float = Field(
         description="Machines the campaign draws from, a mean over the covered seconds."
     )
     uncovered_share: float = Field(
-        description="Share of the covered machine-time on days without a ingested visit.", ge=0, le=1
+        description="Share of the covered machine-time on days without an ingested visit.", ge=0, le=1
     )
     visits_drawn: int = Field(description="Visits drawn in the selection's time, whatever came of them.")
     visits_ingested: int = Field(
@@ -91,7 +91,7 @@ class TotalsAnswer(Answer):
 
 
 def totals_document(totals: Totals, scale: float | None) -> Json:
-    """`scale` is the core-seconds of a unit; None: the event is not counted in time."""
+    """The totals of an answer; `scale` is the core-seconds of a unit, None: the event is not counted in time."""
     coverage = totals.coverage
     return {
         "samples": totals.samples,

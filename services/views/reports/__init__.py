@@ -1,1 +1,1 @@
-"""Answers of models in a terminal, of what the routes under /api/v1/analysis answer."""
+"""Terminal output of the models' answers, those of the routes under /api/v1/analysis."""

@@ -1,4 +1,4 @@
-"""A plan of what should run where, in a terminal."""
+"""A plan of applications on platforms, in a terminal."""
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -8,7 +8,7 @@ from services.views.terminal import share
 
 
 def affinity(answer: AnswerJson) -> RenderableType:
-    """The plan of /analysis/affinity: what it saves, and the moves that matter."""
+    """The plan of /analysis/affinity: its savings, and the moves that matter."""
     return render_report(answer, lambda: _body(answer))
 
 

@@ -1,4 +1,4 @@
-"""Capacity that is really used, in a terminal."""
+"""Used capacity of the cores, in a terminal."""
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -71,7 +71,7 @@ def _uses(answer: AnswerJson) -> Table:
 
 
 def _hardware(answer: AnswerJson) -> list[RenderableType]:
-    """The same by counters of cycles, beside what systems say of the same visits."""
+    """The rows by counters of cycles, beside the operating systems' figures of the same visits."""
     rows = [row for row in answer["rows"] if row["hardware"] is not None]
     used = f"{answer['hardware_used']:,} of {answer['inputs']['used']:,} visits"
     lines: list[RenderableType] = [Text(f"by counters of cycles: {used}", "bold" if rows else "dim")]

@@ -1,4 +1,4 @@
-"""Request rates against load, and where it is full, in a terminal."""
+"""Request rates against load, and the rate at full load, in a terminal."""
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -17,7 +17,7 @@ from services.views.terminal import share
 
 
 def capacity(answer: AnswerJson) -> RenderableType:
-    """The forecasts of /analysis/capacity, and the steps they are made of."""
+    """The forecasts of /analysis/capacity, and their steps."""
     return Group(render_report(answer, lambda: _body(answer)), *left_out(answer["left_out"]))
 
 

@@ -1,4 +1,4 @@
-"""What work is made of over time, in a terminal."""
+"""Shares of work over time, in a terminal."""
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -11,7 +11,7 @@ _WORDS = {"constant": "no change to be seen", "too_little": "too few steps"}
 
 
 def composition(answer: AnswerJson) -> RenderableType:
-    """The rows of /analysis/composition: shares over time, and when each came or went."""
+    """The rows of /analysis/composition: shares over time, and when each rose or fell."""
     return render_report(answer, lambda: _body(answer))
 
 

@@ -1,4 +1,4 @@
-"""Events that decide how fast an application runs, in a terminal."""
+"""The events that determine an application's instructions per cycle, in a terminal."""
 
 from rich.console import Group, RenderableType
 from rich.text import Text

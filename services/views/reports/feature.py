@@ -1,4 +1,4 @@
-"""What a hardware feature would touch and save, in a terminal."""
+"""The share of work that a hardware feature would speed up, and its saving, in a terminal."""
 
 from rich.console import Group, RenderableType
 from rich.text import Text

@@ -17,7 +17,7 @@ from services.views.terminal import share
 
 
 def frequency(answer: AnswerJson) -> RenderableType:
-    """The rows of /analysis/frequency, with what the model leaves out."""
+    """The rows of /analysis/frequency, with the model's limits."""
     return Group(render_report(answer, lambda: _body(answer)), *left_out(answer["left_out"]))
 
 
@@ -58,13 +58,13 @@ def _body(answer: AnswerJson) -> RenderableType:
 
 
 def unsaid_of(row: AnswerJson, called: str) -> list[Text]:
-    """Why there is nothing, or no lowest frequency, and why none with another memory."""
+    """The reasons for a missing row, a missing lowest frequency, and a missing one with another memory."""
     why = (("", row["because"]), (" with that memory", row["lowest_at_memory_because"]))
     return [Text(f"{called}{where}: {each['detail']}", "yellow") for where, each in why if each is not None]
 
 
 def lowest(row: AnswerJson, *, memory: bool) -> str:
-    """The lowest frequency, and the one with another memory; "any", or none."""
+    """The lowest frequency, and the one with another memory; "any" or a dash where there is none."""
     found = [(row["lowest_mhz"], row["because"])]
     found += [(row["lowest_at_memory_mhz"], row["lowest_at_memory_because"])] if memory else []
     return " → ".join(
@@ -76,7 +76,7 @@ def lowest(row: AnswerJson, *, memory: bool) -> str:
 
 
 def memory_note(memory: AnswerJson | None) -> list[Text]:
-    """What stands behind an arrow, and what is assumed there."""
+    """The meaning of an arrow, and its assumption."""
     if memory is None:
         return []
     return [

@@ -16,11 +16,11 @@ from services.views.reports.report_envelope import (
 from services.views.terminal import share
 
 _CONFOUNDED = 0.7
-"""Correlation of frequency and load from which on a reader has to know of it."""
+"""Correlation of frequency and load above which the output warns."""
 
 
 def frequency_fit(answer: AnswerJson) -> RenderableType:
-    """The rows of /analysis/frequency-fit, with what was seen and what the model leaves out."""
+    """The rows of /analysis/frequency-fit, with the measured frequencies and the model's limits."""
     return Group(render_report(answer, lambda: _body(answer)), *left_out(answer["left_out"]))
 
 
@@ -81,7 +81,7 @@ def _doubts(row: AnswerJson) -> list[str]:
     found = []
     if row["load_correlation"] is not None and row["load_correlation"] >= _CONFOUNDED:
         found.append(
-            f"frequency goes with the machines' load (correlation {row['load_correlation']:.2f}): the two are hardly told apart"
+            f"frequency goes with the machines' load (correlation {row['load_correlation']:.2f}): the two can hardly be separated"
         )
     if row["clipped"]:
         found.append("a term came out negative by chance and is 0")

@@ -1,4 +1,4 @@
-"""A/f + B of times that somebody measured, in a terminal."""
+"""A/f + B fitted to measured times, in a terminal."""
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -9,7 +9,7 @@ from services.views.terminal import share
 
 
 def frequency_times(answer: AnswerJson) -> RenderableType:
-    """The fit of /analysis/frequency-times, what it foretells, and what it was made of."""
+    """The fit of /analysis/frequency-times, its predictions, and its measurements."""
     if answer["because"] is not None:
         return unavailable(answer["because"])
     limits = [Text(f"left out by the model: {limit}", "dim") for limit in answer["limits"]]

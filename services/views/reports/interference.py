@@ -15,12 +15,12 @@ from services.views.reports.report_envelope import (
 
 
 def interference(answer: AnswerJson, *, beside: str = "", rows: int = 20) -> RenderableType:
-    """The function of /analysis/interference and its mix; `beside` as it was typed, `rows` neighbours."""
+    """The model of /analysis/interference and its mix; `beside` as typed, `rows` neighbours."""
     return Group(render_report(answer, lambda: _body(answer, beside, rows)), *left_out(answer["left_out"]))
 
 
 def source(of: AnswerJson) -> list[Text]:
-    """That experiments trained it, and why visits did not where nobody wished that; nothing where visits did."""
+    """The experiments that trained the model, and why visits could not if none were requested; empty if visits did."""
     if of["trained_by"] == "visits":
         return []
     lines = [
@@ -36,7 +36,7 @@ def source(of: AnswerJson) -> list[Text]:
 
 
 def chip(answer: AnswerJson) -> list[Text]:
-    """Whose chips an answer is about, and how its memory's peak is known."""
+    """The chips of an answer, and the source of their memory's peak bandwidth."""
     of = answer["chip"]
     counter = of["lines"] or "whichever the experiments counted"
     lines = [Text(f"on {of['platform'] or 'an unknown platform'}; lines are {counter}", "dim")]
@@ -52,7 +52,7 @@ def chip(answer: AnswerJson) -> list[Text]:
 
 
 def longer(degradation: float) -> str:
-    """A degradation with its sign, since some run faster beside others: `+12.3 %`; never `-0.0 %`."""
+    """A degradation with its sign, since some programs run faster beside others: `+12.3 %`; never `-0.0 %`."""
     return f"{round(100 * degradation, 1) + 0.0:+.1f} %"
 
 
@@ -108,7 +108,7 @@ def _fit(answer: AnswerJson) -> list[Text]:
     if answer["strangers"]:
         lines.append(
             Text(
-                f"{answer['strangers']:,} visits beside others train nothing: nobody knows their pressure",
+                f"{answer['strangers']:,} visits beside others are not used: their pressure is unknown",
                 "dim",
             )
         )
@@ -155,7 +155,7 @@ def _neighbours(answer: AnswerJson, rows: int) -> list[RenderableType]:
 
 
 def _alone(each: AnswerJson) -> str:
-    """CPI or time alone; a dash for what experiments know the pressure of only."""
+    """CPI or time alone; a dash if experiments measured the pressure only."""
     if each["cpi"] is not None:
         return f"CPI {each['cpi']:.2f}"
     return "–" if each["time_s"] is None else f"{amount(each['time_s'])} s"

@@ -8,7 +8,7 @@ from services.views.terminal import level_of, share, sides
 
 
 def load_test(answer: AnswerJson) -> RenderableType:
-    """The figures of /analysis/load-test: now is the test, base is production."""
+    """The figures of /analysis/load-test: "now" is the test, "base" is production."""
     because = answer["because"]
     return Group(sides(answer), _body(answer) if because is None else unavailable(because))
 

@@ -77,7 +77,7 @@ def _loads(answer: AnswerJson) -> RenderableType:
 
 
 def _work(answer: AnswerJson) -> RenderableType:
-    """What a machine of each type serves, and what that costs."""
+    """The requests that a machine of each type serves, and their price."""
     at = share(answer["full"])
     table = columns(
         f"requests/s at {at}",

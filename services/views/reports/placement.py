@@ -28,7 +28,7 @@ def _body(answer: AnswerJson) -> RenderableType:
         )
     ]
     if limited:
-        # A target whose degradation no model can say is not met either: nobody knows that it is.
+        # A target whose degradation no model can predict counts as not met.
         style = "green" if met == len(limited) else "bold yellow"
         lines.append(Text(f"{met:,} of {len(limited):,} limits are met.", style))
     names = ("machine", "longer than alone", "may be", "limit", "application")
@@ -65,7 +65,7 @@ def _limit(row: AnswerJson) -> Text:
 
 
 def _reasons(answer: AnswerJson) -> list[Text]:
-    """Why programs are not placed, each once; the answer's own reason may hold the first of them."""
+    """The reasons of programs that are not placed, each once; the answer's own reason may contain the first of them."""
     detail_shown = "" if answer["because"] is None else answer["because"]["detail"]
     why = dict.fromkeys(row["because"]["detail"] for row in answer["rows"] if row["because"] is not None)
     return [Text(detail, "yellow") for detail in why if detail not in detail_shown]

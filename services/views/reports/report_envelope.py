@@ -1,4 +1,4 @@
-"""What stands around every report: what was asked, what it is made of, what is missing, and why there is no answer."""
+"""The frame of every report: the selection, the inputs, missing counters, and the reason for a missing answer."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -15,14 +15,14 @@ _PREFIXES = ("", "k", "M", "G", "T", "P", "E")
 
 
 def render_report(answer: AnswerJson, body: Callable[[], RenderableType]) -> RenderableType:
-    """A report: its heading, then its body or why there is none, then what it is made of."""
+    """A report: its heading, its body or the reason why there is none, then its inputs."""
     because = answer["because"]
     middle = body() if because is None else unavailable(because)
     return Group(heading(answer), middle, *_made_of(answer))
 
 
 def unavailable(because: AnswerJson) -> Text:
-    """Why there is no answer."""
+    """The reason for a missing answer."""
     return Text(f"Cannot say, {because['reason']}: {because['detail']}", "yellow")
 
 
@@ -41,12 +41,12 @@ def _made_of(answer: AnswerJson) -> Sequence[Text]:
     if "inputs" not in answer:
         return [totals_line(answer)]
     if not answer["inputs"]["visits"] and answer.get("source", {}).get("trained_by") == "experiments":
-        return []  # none was looked at, which the source says
+        return []  # no visit was used; the source line explains it
     return inputs(answer["inputs"])
 
 
 def inputs(of: AnswerJson) -> list[Text]:
-    """The visits that a report is made of, and the counters that are missing in others, and why."""
+    """The visits behind a report, and the counters missing in others with the reasons."""
     drawn = f"of {of['population']:,.0f} machines" if of["design"] == "random" else "by hand"
     lines = [
         Text(
@@ -65,12 +65,12 @@ def inputs(of: AnswerJson) -> list[Text]:
 
 
 def left_out(reasons: Sequence[AnswerJson]) -> list[Text]:
-    """Visits that a model cannot use, by why."""
+    """Visits that a model cannot use, by reason."""
     return [Text(f"left out: {each['visits']:,} visits, {each['why']}", "dim") for each in reasons]
 
 
 def columns(*names: str, wide: Sequence[str] = ()) -> Table:
-    """A table without lines: numbers to the right, `wide` names to the left with the room that is left."""
+    """A table without lines; numbers are right-aligned, `wide` columns left-aligned in the remaining width."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in names:
         if name in wide:
@@ -81,7 +81,7 @@ def columns(*names: str, wide: Sequence[str] = ()) -> Table:
 
 
 def amount(value: float) -> str:
-    """A number as people read it, with three digits: `1.23`, `45.6 k`, `7.89 G`."""
+    """A number with three digits and a prefix: `1.23`, `45.6 k`, `7.89 G`."""
     size, prefix = abs(value), 0
     while size >= 999.5 and prefix < len(_PREFIXES) - 1:
         size, prefix = size / 1000, prefix + 1
@@ -92,7 +92,7 @@ def amount(value: float) -> str:
 def figure(
     found: AnswerJson | None, show: Callable[[float], str] = amount, *, low_confidence: bool = False
 ) -> str:
-    """A figure and its interval: `1.23 (1.20–1.26)`; an open end is `…`, a figure that nobody has a dash."""
+    """A figure and its interval: `1.23 (1.20–1.26)`; an open end is `…`, a missing figure a dash."""
     if found is None:
         return "–"
     lo, hi = ("…" if found[end] is None else show(found[end]).removesuffix(" %") for end in ("lo", "hi"))
@@ -101,7 +101,7 @@ def figure(
 
 
 def few_note(rows: Sequence[AnswerJson]) -> list[Text]:
-    """What a question mark means, if there is one."""
+    """The meaning of a question mark, if there is one."""
     return (
         [Text("? few visits contribute: the interval is wide", "dim")]
         if any(r["low_confidence"] for r in rows)
@@ -110,6 +110,6 @@ def few_note(rows: Sequence[AnswerJson]) -> list[Text]:
 
 
 def more(answer: AnswerJson) -> list[Text]:
-    """How many rows are not shown."""
+    """The number of rows that are not shown."""
     left = answer["rows_total"] - len(answer["rows"])
     return [Text(f"{left:,} more rows", "dim")] if left > 0 else []

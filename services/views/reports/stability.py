@@ -1,4 +1,4 @@
-"""A profile's badge, in a terminal."""
+"""A profile's stability rating, in a terminal."""
 
 from rich.console import Group, RenderableType
 from rich.text import Text

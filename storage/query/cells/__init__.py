@@ -1,1 +1,1 @@
-"""Answering by merged cells: when they can, what they hold, and what is not merged yet."""
+"""Answer queries from merged cells and from visits that are not merged yet."""

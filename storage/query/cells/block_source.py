@@ -1,4 +1,4 @@
-"""Where blocks of cells come from: the rows of the store, as tables of numbers in the order of their keys."""
+"""Read rows of cells for blocks, arranged by key, and cache decoded blocks."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,28 +20,28 @@ from storage.snapshots import query_budget
 from storage.snapshots.decoded_cache import DecodedCache
 
 HOT = 256
-"""Functions with most units of their own, and as many with most in all, whose squares are kept with a block: more than a page
-shows, and the same ones in most answers."""
+"""Functions with the largest self units, and as many with the largest total, whose squares are cached with a block:
+more than a page shows, and the same ones in most answers."""
 MOST_KNOWN = 4096
-"""Functions of a block whose squares are kept at most: the hot ones and those of the last page. Of a larger page they are read
-for the answer alone."""
+"""Maximum number of functions of a block whose squares are cached: the hot ones and those of the last page. Those of a
+larger page are read for one query only."""
 ENTRY_BYTES = 96
-"""Of a function of a cell while a block is made."""
+"""Memory per function of a cell while a block is built."""
 SQUARE_BYTES = 120
-"""Of a function of a cell whose squares are known; as much twice more while they are unpacked."""
+"""Memory per function of a cell whose squares are decoded; as much twice more while they are unpacked."""
 PART_BYTES = 8 << 20
-"""Of cells that are read at a time when something is to be known besides what is kept of them."""
+"""Stored bytes of cells read at a time when cached blocks lack functions."""
 TOGETHER = (HOUR, -1)
-"""In place of a level and bucket: hours and days that are not kept are one block, and the next lower buckets what would make
-that larger than `TOGETHER_ROWS`."""
+"""Key of uncached hours and days, which form one block. Those that would make it larger than `TOGETHER_ROWS` go to the
+next lower buckets."""
 TOGETHER_ROWS = 1_000_000
-"""Functions of cells, or pairs of a function and a visit."""
+"""Functions of cells, or (function, visit) pairs."""
 
 _KEY = ("level", "bucket", "k1", "k2")
 _COUNTED = ("profiles", "visits", "samples", "total", "version")
 OPEN = (*_KEY, "stratum", "utilisation_class", *_COUNTED)
 CLOSED = (*_KEY, *_COUNTED, "weighted_total")
-"""Columns of the rows, doubles bit by bit."""
+"""Columns of the rows, with doubles as raw bits."""
 
 _Cells = TypeVar("_Cells", Cells, WeightedCells)
 _Block = TypeVar("_Block", OpenBlock, ClosedBlock, KnownBlock)
@@ -52,19 +52,19 @@ Places = dict[Key, slice]
 
 @dataclass(frozen=True, slots=True)
 class BlockKey:
-    """Which cells a block has: those of a bucket, of all keys or of some."""
+    """The cells of a block: those of a bucket, of all keys or of some."""
 
     source: Source
     k1: tuple[int, ...] | None
     level: int
     bucket: int
     chosen: bool = False
-    """It has a few functions alone."""
+    """Whether it holds only a few functions."""
 
 
 @dataclass(frozen=True, slots=True)
 class BlockSource:
-    """Where blocks are looked for, and read from."""
+    """Source and cache of blocks."""
 
     connection: Connection
     cache: DecodedCache
@@ -72,11 +72,11 @@ class BlockSource:
     k1: tuple[int, ...] | None
 
     def key(self, of: Key) -> BlockKey:
-        """What the block of a level and bucket is kept by."""
+        """The cache key of the block of a level and bucket."""
         return BlockKey(self.source, self.k1, *of)
 
     def cached(self, kind: type[_Block], key: BlockKey, rows: Int64) -> _Block | None:
-        """The block of a key that is cached, if it is of these rows; charged as if these had been read."""
+        """The cached block of a key, if it has these rows; charged to the budget like a read of them."""
         block = self.cache.get(kind, key)
         if block is None or not np.array_equal(block.rows, rows):
             return None
@@ -84,14 +84,14 @@ class BlockSource:
         return block
 
     def keeps(self, of: Key) -> bool:
-        """Whether such a block is worth its room: hours and days of one application are hardly asked for twice.
+        """Whether such a block is cached: hours and days of one application are hardly requested twice.
 
-        Those of the hour that goes on are kept too, each instead of the one before: there is one at a time.
+        The running hour is cached as well; each version replaces the one before, so there is one at a time.
         """
         return of[0] > DAY or self.k1 is None
 
     def to_know(self, of: Key, block: OpenBlock | ClosedBlock, ids: Int64) -> tuple[Int64, bool]:
-        """The functions whose squares a block is to have that lacks some of these, and whether it is kept with them."""
+        """The functions whose squares a block without some of `ids` gets, and whether it is cached with them."""
         here = ids[within(ids, block.function)]
         if self.keeps(of):
             known = np.union1d(here, hottest(block))
@@ -100,15 +100,15 @@ class BlockSource:
         return here, False
 
     def open(self, keys: Sequence[Key], functions: Functions) -> Cells:
-        """The cells of hours and days with their versions, and of their moments what is wanted of functions."""
+        """The cells of hours and days with their versions and, depending on `functions`, their moments by function."""
         return self._read(read_cells.read_cells, keys, functions)
 
     def heads(self, keys: Sequence[Key]) -> Cells:
-        """As `open`, and of their moments what is true of each cell as a whole."""
+        """As `open`, with the moments of each cell as a whole."""
         return self._read(read_cells.read_cells, keys, Functions.NONE, heads=True)
 
     def closed(self, keys: Sequence[Key], functions: Functions) -> WeightedCells:
-        """As `open`, of buckets of days."""
+        """As `open`, for buckets of days."""
         return self._read(read_cells.read_weighted, keys, functions)
 
     def _read(
@@ -137,7 +137,7 @@ class BlockSource:
         keys: Sequence[Key],
         read: Callable[[Sequence[Key], Functions], Cells | WeightedCells],
     ) -> dict[Key, _Block]:
-        """Those of the blocks that are cached and whose rows are still the same."""
+        """The cached blocks whose rows have not changed."""
         there = [key for key in keys if self.cache.has(self.key(key))]
         if not there:
             return {}
@@ -148,14 +148,14 @@ class BlockSource:
         return {key: block for key, block in found.items() if block is not None}
 
     def arranged(self, cells: Cells | WeightedCells) -> "Arranged":
-        """The rows of cells in the order of their keys, and which of them are of one block."""
+        """The rows of cells sorted by key, and which of them belong to one block."""
         order, rows = in_order(cells)
         places: Places = {}
         level_together, bucket_together = TOGETHER
         rows_together = 0
         for key, place in keys_of(rows):
             known, low, high = key, place.start, place.stop
-            # What is not kept stands before what is: levels ascend.
+            # Uncached blocks precede cached ones, because levels ascend.
             if not self.keeps(key):
                 more = int(cells.unpacked.rows[order[low:high]].sum())
                 if rows_together and rows_together + more > TOGETHER_ROWS:
@@ -169,22 +169,22 @@ class BlockSource:
 
 @dataclass(frozen=True, slots=True)
 class Arranged:
-    """Rows of cells in the order of their keys."""
+    """Rows of cells sorted by key."""
 
     order: Int64
-    """Where each was before."""
+    """The original index of each cell."""
     rows: Int64
     """(columns, cells)."""
     places: Places
-    """Where the cells of each block stand."""
+    """The slice of each block's cells."""
 
     def cells(self, key: Key) -> Int64:
-        """Which cells are of a block, in the order of their keys."""
+        """The cells of a block, as original indices, sorted by key."""
         return self.order[self.places[key]]
 
 
 def in_order(cells: Cells | WeightedCells) -> tuple[Int64, Int64]:
-    """Where each cell was before in the order of their keys, and their rows in it, as `OPEN` or `CLOSED` names the columns."""
+    """The order of the cells by key, and their rows in it, with the columns of `OPEN` or `CLOSED`."""
     names = OPEN if isinstance(cells, Cells) else CLOSED
     by = names[: names.index(_COUNTED[0])]
     order = np.lexsort([getattr(cells, name) for name in reversed(by)])
@@ -195,7 +195,7 @@ _APART = 1 << 32
 
 
 def keys_of(rows: Int64) -> Iterator[tuple[Key, slice]]:
-    """The levels and buckets of rows in the order of their keys, and where those of each stand."""
+    """The levels and buckets of sorted rows, and the slice of each."""
     level, bucket = rows[0], rows[1]
     begin = group_starts(level * _APART + bucket).tolist()
     for low, high in zip(begin, [*begin[1:], rows.shape[1]], strict=False):
@@ -203,7 +203,7 @@ def keys_of(rows: Int64) -> Iterator[tuple[Key, slice]]:
 
 
 def open_cells(rows: Int64, heads: Sums) -> Cells:
-    """Cells of these rows, as `OPEN` names their columns, without what they have of stacks and functions."""
+    """Cells with these rows, with the columns of `OPEN`, without stacks and functions."""
     nothing = np.zeros(0, np.int64)
     return Cells(
         **dict(zip(OPEN, rows, strict=True)),
@@ -224,7 +224,7 @@ def _cover(keys: Sequence[Key]) -> Cover:
 
 
 def hottest(block: OpenBlock | ClosedBlock) -> Int64:
-    """Those functions of a block with most units; ascending."""
+    """The functions of a block with the most units; ascending."""
     chosen = [
         np.argpartition(units, -HOT)[-HOT:] if len(units) > HOT else np.arange(len(units))
         for units in (block.own, block.total)
@@ -233,7 +233,7 @@ def hottest(block: OpenBlock | ClosedBlock) -> Int64:
 
 
 def in_parts(blocks: Mapping[Key, OpenBlock | ClosedBlock]) -> Iterator[list[Key]]:
-    """Their keys, as many together as take about `PART_BYTES` as they are stored."""
+    """The blocks' keys in groups of about `PART_BYTES` stored bytes."""
     part: list[Key] = []
     stored = 0
     for key, block in blocks.items():
@@ -247,24 +247,24 @@ def in_parts(blocks: Mapping[Key, OpenBlock | ClosedBlock]) -> Iterator[list[Key
 
 
 def square_bytes(rows: Int64, known: Int64) -> int:
-    """Of the squares of known functions at most, where cells have so many."""
+    """Upper bound of the memory for squares of known functions, given the functions of each cell."""
     return SQUARE_BYTES * int(np.minimum(rows, len(known)).sum())
 
 
 def mask_of(ids: Int64) -> Bool:
-    """Whether a function is one of these, by id."""
+    """A mask by function id of the given functions."""
     wanted = np.zeros(int(ids.max(initial=0)) + 1, np.bool_)
     wanted[ids] = True
     return wanted
 
 
 class PeakReservation:
-    """PeakReservation for things of which one is held at a time: as much of the budget as the largest of them takes."""
+    """Reserves budget for objects that are held one at a time: the size of the largest."""
 
     def __init__(self) -> None:
         self._taken = 0
 
     def take(self, size: int) -> None:
-        """As `budget.take`, of what is not taken already."""
+        """As `query_budget.take`, for the part that is not reserved already."""
         query_budget.take(max(size - self._taken, 0))
         self._taken = max(size, self._taken)

@@ -1,7 +1,7 @@
-"""The cells of one hour, day or bucket of days, decoded as far as tables by function ask for them.
+"""Blocks: the cells of one hour, day or bucket of days, decoded as far as tables by function need them.
 
-A block says of every function what was observed of it, and of the hottest and those that were shown last all that their intervals
-take: of forty numbers a function these are four for all of them and the rest for a few hundred.
+A block has the observed units of every function. For the hottest functions and those shown last it also has all inputs
+of their intervals. Of forty numbers per function, these are four for all and the rest for a few hundred.
 """
 
 from dataclasses import dataclass
@@ -20,30 +20,30 @@ class FunctionSums:
 
     function: Int64
     own: Int64
-    """Units observed that end in the function."""
+    """Observed units with the function as the leaf."""
     total: Int64
-    """Units observed of stacks that have it."""
+    """Observed units of stacks with the function."""
     own_weight: Float
-    """Units of the fleet that they stand for."""
+    """Estimated units of the fleet, self."""
     total_weight: Float
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """What functions have in each cell of a block: entries by function, then by cell."""
+    """Amounts of functions in each cell of a block: entries by function, then by cell."""
 
     first: Narrow
-    """Where the entries of each function begin; none has no entry."""
+    """Where the entries of each function begin; each has at least one."""
     cell: Narrow
     total: Narrow
-    """In multiples of the block's divisor, as `own`."""
+    """In multiples of the block's divisor, as is `own`."""
     own_place: Narrow
-    """Of those entries that have units of their own: the number of the function."""
+    """For the entries with self units: the number of the function."""
     own_cell: Narrow
     own: Narrow
 
     def weighted(self, weight: Float) -> tuple[Float, Float]:
-        """Sums by function, own and total, of what weighs so much in each cell."""
+        """Weighted sums by function, own and total; `weight` is that of each cell."""
         if not len(self.first):
             return np.zeros(0), np.zeros(0)
         total = np.add.reduceat(self.total * weight[self.cell], self.first)
@@ -53,31 +53,31 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class OpenBlock:
-    """The cells of an hour or a day, in the order of their keys."""
+    """The cells of an hour or a day, sorted by key."""
 
     rows: Int64
-    """Of its cells, as `block_source.OPEN` names their columns: (columns, cells)."""
+    """Rows of its cells, with the columns of `block_source.OPEN`: (columns, cells)."""
     heads: Sums
     """In units, without functions."""
     divisor: int
     """Units that 1 stands for in the columns below."""
     function: Int32
-    """Ascending, each once; those that any cell has."""
+    """Ascending, each once; all functions of the cells."""
     own: Narrow
-    """Observed in all cells."""
+    """Observed in all cells, as is `total`."""
     total: Narrow
     spread: Spread
     known: Int64
-    """Functions of which `sums` has whatever the cells have; ascending."""
+    """Functions for which `sums` is complete; ascending."""
     sums: Sums
     """In units."""
     stored: int = 0
-    """Bytes that the cells take as they are stored."""
+    """Bytes of the cells as stored."""
     unpacked: int = 0
-    """Bytes that they take unpacked: what a question is charged that finds the block cached."""
+    """Bytes of the cells unpacked: what a query is charged if the block is cached."""
 
     def amounts(self, weight: Float) -> FunctionSums:
-        """What the functions have; `weight` is that of each cell."""
+        """The amounts of the functions; `weight` is that of each cell."""
         own, total = self.spread.weighted(weight * float(self.divisor))
         units, units_in_all = (column.astype(np.int64) * self.divisor for column in (self.own, self.total))
         return FunctionSums(self.function.astype(np.int64), units, units_in_all, own, total)
@@ -85,35 +85,35 @@ class OpenBlock:
 
 @dataclass(frozen=True, slots=True)
 class KnownBlock:
-    """The cells of an hour or a day as far as a few functions go, in the order of their keys: what a series asks again and again."""
+    """A few functions of the cells of an hour or a day, sorted by key: a series requests these repeatedly."""
 
     rows: Int64
     """As those of `OpenBlock`."""
     known: Int64
-    """Functions of which `sums` has whatever the cells have; ascending."""
+    """Functions for which `sums` is complete; ascending."""
     sums: Sums
     """In units."""
     stored: int
-    """As that of `OpenBlock`, and the next one."""
+    """As in `OpenBlock`, as is `unpacked`."""
     unpacked: int
 
 
 @dataclass(frozen=True, slots=True)
 class ClosedBlock:
-    """The cell of a bucket of days: of all there is, or of one application."""
+    """The cell of a bucket of days: of all applications together, or of one."""
 
     rows: Int64
-    """As `block_source.CLOSED` names their columns."""
+    """With the columns of `block_source.CLOSED`."""
     heads: Parts
     """Without functions."""
     sums: FunctionSums
     known: Int64
-    """Functions of which `parts` has whatever the cells have; ascending."""
+    """Functions for which `parts` is complete; ascending."""
     parts: Parts
     stored: int = 0
-    """Bytes that the cell takes as it is stored."""
+    """Bytes of the cell as stored."""
     unpacked: int = 0
-    """As that of `OpenBlock`."""
+    """As in `OpenBlock`."""
 
     @property
     def function(self) -> Int64:
@@ -122,22 +122,22 @@ class ClosedBlock:
 
     @property
     def own(self) -> Int64:
-        """Units observed, like the next one."""
+        """Observed self units."""
         return self.sums.own
 
     @property
     def total(self) -> Int64:
-        """Of stacks that have the function."""
+        """Observed units of stacks with the function."""
         return self.sums.total
 
 
 def lacking(block: OpenBlock | ClosedBlock, functions: Int64) -> bool:
-    """Whether any of these functions stands in the cells but is not among those that are known; they ascend."""
+    """Whether any of these functions is in the cells but not among the known ones; `functions` ascend."""
     return bool((within(functions, block.function) & ~within(functions, block.known)).any())
 
 
 def within(ids: Int64, ascending: Narrow) -> Bool:
-    """Which of these ids are among others, which ascend."""
+    """Which of these ids are in `ascending`."""
     if not len(ascending):
         return np.zeros(len(ids), np.bool_)
     place = np.minimum(np.searchsorted(ascending, ids.astype(ascending.dtype)), len(ascending) - 1)
@@ -147,7 +147,7 @@ def within(ids: Int64, ascending: Narrow) -> Bool:
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """What cells have of functions; a function may stand in a cell more than once."""
+    """Amounts of functions in cells; a function may occur in a cell more than once."""
 
     cell: Int64
     function: Int64
@@ -156,11 +156,11 @@ class Entries:
     total: Int64
 
     def of(self, keep: slice | Int64) -> "Entries":
-        """Some of them."""
+        """The selected entries."""
         return Entries(self.cell[keep], self.function[keep], self.own[keep], self.total[keep])
 
     def by_function(self) -> "Entries":
-        """In the order of functions and then of cells, each pair once."""
+        """Sorted by function, then by cell, each pair once."""
         order, first = by_pair(self.function, self.cell)
         if not len(order):
             return self
@@ -172,7 +172,7 @@ class Entries:
 def open_block(
     rows: Int64, heads: Sums, entries: Entries, *, stored: int = 0, unpacked: int = 0
 ) -> OpenBlock:
-    """A block of these entries, whose cells are counted from 0; squares of none of its functions are known."""
+    """A block of these entries, whose cells are counted from 0, without squares of functions."""
     e = entries.by_function()
     divisor = int(np.gcd.reduce(np.concatenate((e.own, e.total)), initial=0)) or 1
     e = Entries(e.cell, e.function, e.own // divisor, e.total // divisor)
@@ -206,9 +206,9 @@ def open_block(
 def closed_block(
     rows: Int64, heads: Parts, amounts: WeightedAmounts, *, stored: int = 0, unpacked: int = 0
 ) -> ClosedBlock:
-    """A block of what its one cell has of functions; squares of none are known."""
+    """A block of the amounts in its one cell, without squares of functions."""
     a = amounts
-    # What is kept for days must not hold columns of what was unpacked beside it.
+    # Copies, so that a block cached for days does not keep the other unpacked columns alive.
     sums = FunctionSums(
         a.function.copy(), a.own_units.copy(), a.total_units.copy(), a.own.copy(), a.total.copy()
     )

@@ -1,4 +1,4 @@
-"""What merged cells know of rows besides their sums: as `storage.query.estimation.visit_evidence.Visits`, without visits."""
+"""Moments and details of rows from merged cells; compare `storage.query.estimation.visit_evidence.Visits`."""
 
 import math
 from dataclasses import dataclass, replace
@@ -19,17 +19,17 @@ from storage.rollup.moments import Sums, machine_bit
 
 @dataclass(frozen=True, slots=True)
 class CellRows:
-    """The rows of cells: applications with their sums, or functions, whose sums the tree has."""
+    """The rows of cells: applications with their sums, or functions, whose sums are in the tree."""
 
     application: Int64
-    """Ascending; none where rows are functions."""
+    """Ascending; empty if rows are functions."""
     units: Int64
     weighted: Float
 
 
 @dataclass(frozen=True, slots=True)
 class _OfFunctions:
-    """The sums of some functions, and the row that each is of."""
+    """The sums of some functions, and the row of each."""
 
     sums: Sums
     row: Int64
@@ -39,39 +39,39 @@ class _OfFunctions:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """Everything cells and loose visits know of a selection."""
+    """All data of a selection from cells and delta visits."""
 
     design: Design
     open: OpenCells
     closed: ClosedCells
     whole_open: OpenCells
-    """Those whose x is the whole selection's: the same ones, unless rows are applications among others."""
+    """Cells whose x is the whole selection's: the same object, unless rows are applications among others."""
     whole_closed: ClosedCells
     visits: DeltaMoments
     rows: CellRows
     canonical: Int64
-    """By function id: what readers take instead; 0 for one that is not loaded."""
+    """Canonical function by function id; 0 for one that is not loaded."""
     samples: int
     profiles: int
     visits_seen: int
     """Visits with a sample of the selection."""
     fresh: bool
-    """Some of it came from chunks."""
+    """Whether some of it came from chunks."""
     known_machines: Int64
-    """Of `read_known_machines`."""
+    """From `read_known_machines`."""
     unseen: float = math.nan
     """As `Moments.unseen`."""
 
     @property
     def whole(self) -> float:
-        """Units of the fleet in the whole selection."""
+        """Estimated units of the fleet in the whole selection."""
         found = float((self.whole_open.weight * self.whole_open.sums.x).sum())
         found += float((self.visits.weight * self.visits.sign * self.visits.selected).sum())
         return found + float(self.whole_closed.parts.x.sum())
 
     @property
     def machines(self) -> int | None:
-        """About how many machines have a sample of the selection; None: too many to tell."""
+        """Estimated number of machines with a sample of the selection; None if there are too many to count."""
         bits = np.bitwise_or.reduce(self.whole_open.sums.machines, initial=0)
         bits |= np.bitwise_or.reduce(self.whole_closed.parts.machines, initial=0)
         seen = (self.visits.sign > 0) & (self.visits.selected > 0)
@@ -80,7 +80,7 @@ class Merged:
 
     @property
     def total(self) -> Interval | None:
-        """Units of the fleet in the whole selection, with their interval; None: how many there are at most is not known."""
+        """Estimated units of the fleet in the whole selection, with interval; None if the upper limit is unknown."""
         sums, parts = self.whole_open.sums, self.whole_closed.parts
         seen = np.flatnonzero(self.visits.selected)
         row = np.zeros(max(len(sums), len(parts), len(seen)), np.int64)
@@ -121,25 +121,25 @@ class Merged:
         return replace(sources.moments(open_, delta, closed, rows, of_whole=of_whole), unseen=self.unseen)
 
     def nothing(self) -> Moments:
-        """The moments of one row that nobody saw."""
+        """The moments of one row without samples."""
         none = Pairs(*(np.zeros(0, np.int64),) * 2, *(np.zeros(0),) * 5)
         return self._moments_of(none, nobody(1), none, 1)
 
     def __len__(self) -> int:
-        """Delta visits."""
+        """The number of delta visits."""
         return len(self.visits)
 
     @property
     def of_profile(self) -> Int64:
-        """The loose visit of each of their profiles."""
+        """The delta visit of each of their profiles."""
         return self.visits.of_profile
 
     def of_functions(self, functions: Int64, found: PerVisit, *, own: bool) -> Moments:
-        """The moments of functions, `found` being what loose visits brought to them."""
+        """The moments of functions; `found` are their amounts in delta visits."""
         return self._moments(self._sums_of(functions), found, own=own)
 
     def details(self, contributions: Contributions, functions: Int64 | None) -> Details:
-        """Details of functions; `contributions` is what loose visits brought to them. Cells do not count samples."""
+        """Details of functions; `contributions` are their amounts in delta visits. Cells do not count samples."""
         if functions is None:
             raise TypeError("rows of cells are functions")
         rows = len(functions)
@@ -184,16 +184,16 @@ class Merged:
         return self._moments_of(open_, found, closed, found.rows)
 
     def _sums_of(self, functions: Int64) -> "_OfFunctions":
-        """What cells have of these functions, and of all that are called so now."""
+        """The sums in cells of these functions, and of all that have them as canonical function."""
         row_of = np.full(len(self.canonical) + 1, -1, np.int64)
         row_of[functions] = np.arange(len(functions))
-        row = row_of[self.canonical]  # of each function as the cells know it
+        row = row_of[self.canonical]  # by the functions of the cells
         wanted = row >= 0
         sums, parts = self.open.of_functions(wanted), self.closed.of_functions(wanted)
         return _OfFunctions(sums, row[sums.function], parts, row[parts.function])
 
     def of_applications(self, places: Int64, delta: PerVisit) -> Details:
-        """Details of some rows that are applications; `delta` is what loose visits brought to them."""
+        """Details of rows that are applications; `delta` are their amounts in delta visits."""
         rows = len(places)
         wanted = np.full(len(self.rows.application) + 1, -1, np.int64)
         wanted[places] = np.arange(rows)

@@ -1,4 +1,4 @@
-"""The samples of a selection out of merged cells, as exact and fresh as out of the visits' own chunks."""
+"""The samples of a selection from merged cells, as exact and fresh as from the visits' chunks."""
 
 from dataclasses import dataclass, replace
 
@@ -17,31 +17,31 @@ from storage.rollup.time_cover import Cover
 
 @dataclass(frozen=True, slots=True)
 class CellSamples:
-    """Sums by stack, and what they were made of."""
+    """Sums by stack, and the scan they come from."""
 
     stack: Int64
     """Ascending, each once."""
     units: Int64
     weighted: Float
-    """Units of the fleet."""
+    """Estimated units of the fleet."""
     delta: Int64
-    """Place among the stacks of each fact of the loose visits."""
+    """For each fact of the delta visits the index of its stack."""
     of: RollupScan
 
     def evidence(self, canonical: Int64) -> Merged:
-        """What the cells know besides, given for each function id what readers take instead."""
+        """Moments and details; `canonical` has the canonical function by function id."""
         if not self.of.plan.by_application:
             return self.of.evidence(canonical)
         return by_application(self.of, canonical)
 
 
 def samples_of(scanned: RollupScan) -> CellSamples:
-    """The sums by stack of what was gathered with stacks."""
+    """The sums by stack of a scan with stacks."""
     return CellSamples(*_by_stack(scanned.cells, scanned.open, scanned.closed, scanned.delta), scanned)
 
 
 def by_application(of: RollupScan, canonical: Int64) -> Merged:
-    """The evidence of rows that are applications, given for each function id what readers take instead."""
+    """The evidence of rows that are applications; `canonical` has the canonical function by function id."""
     if of.plan.cube is APPLICATION:
         rows = _applications(of.cells, of.open, of.closed, of.delta)
         return of.evidence(canonical, rows, of.open, of.closed_cells)
@@ -51,7 +51,7 @@ def by_application(of: RollupScan, canonical: Int64) -> Merged:
     row_cells, row_closed = of.weighing.open(more), closed_of(more_closed)
     whole = None
     if covered != of.covered:
-        # Covariances are between cells of the same time.
+        # Covariances need cells of the same time.
         cells, closed = _heads(of, of.source, covered)
         whole = of.weighing.open(cells), closed_of(closed)
     rows = _applications(more, row_cells, more_closed, of.delta)
@@ -59,7 +59,7 @@ def by_application(of: RollupScan, canonical: Int64) -> Merged:
 
 
 def _heads(of: RollupScan, source: Source, covered: Cover) -> tuple[Cells, WeightedCells]:
-    """Cells without what they have of stacks and functions."""
+    """Cells without stacks and functions."""
     only = Functions.NONE
     cells = read_cells.read_cells(
         of.connection, source, covered, facts=False, functions=only, limit=ANSWER_BYTES
@@ -73,7 +73,7 @@ def _heads(of: RollupScan, source: Source, covered: Cover) -> tuple[Cells, Weigh
 def _by_stack(
     cells: Cells, open_: OpenCells, closed: WeightedCells, delta: Delta
 ) -> tuple[Int64, Int64, Float, Int64]:
-    """Stacks, units observed and of the fleet by stack, and which of the stacks each loose fact has."""
+    """Stacks, observed units and fleet units by stack, and the stack index of each delta fact."""
     facts = delta.facts
     own = facts.units * delta.sign[facts.profile]
     stack, place = distinct(np.concatenate((cells.stack, closed.stack, facts.stack)))
@@ -83,13 +83,13 @@ def _by_stack(
         observed -= sum_at(place, np.maximum(-units, 0), len(stack))
     weights = (cells.units * open_.weight[cells.cell], closed.weighted, own * delta.of_visit[facts.profile])
     weighted = weight_at(place, np.concatenate(weights), len(stack))
-    # A stack that was taken out wholly stays, without units: its functions are still in the cells' moments.
+    # A stack that is subtracted completely stays, without units: its functions are still in the cells' moments.
     of_loose = place[len(place) - len(own) :]
     return stack, observed, np.where(observed > 0, np.maximum(weighted, 0.0), 0.0), of_loose
 
 
 def _applications(cells: Cells, open_: OpenCells, closed: WeightedCells, delta: Delta) -> CellRows:
-    """Units observed and of the fleet by application."""
+    """Observed units and fleet units by application."""
     facts = delta.facts
     own = facts.samples * facts.period * delta.sign
     of, place = np.unique(np.concatenate((cells.k1, closed.k1, facts.application)), return_inverse=True)

@@ -1,7 +1,7 @@
-"""The cells of hours and days of which only a few functions are asked for, one after the other: what a series is made of.
+"""Cells of hours and days for queries of a few functions, one after the other: the input of series.
 
-As `OpenBlocks`, without what the other functions have: months of days are a few numbers a cell, and what is stored of them is
-unpacked some days at a time.
+They are like `OpenBlocks`, without the amounts of other functions. Months of days are then a few numbers per cell, and
+stored cells are unpacked some days at a time.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,9 +32,9 @@ from storage.snapshots import query_budget
 from storage.snapshots.decoded_cache import array_bytes
 
 AT_ONCE = 24
-"""Hours or days that are read at a time: to unpack each by itself cost a week of one application 300 CPU ms instead of 100."""
+"""Hours or days read at a time: unpacking each by itself took 300 ms of CPU for a week of one application, not 100."""
 MOST_KNOWN = 512
-"""Functions of a kept block at most, unless more are asked for at once."""
+"""Maximum number of functions of a cached block, unless more are requested at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +47,10 @@ class _Part:
 
 
 class ChosenCells:
-    """The cells of hours and days, in the order of their keys."""
+    """The cells of hours and days, sorted by key."""
 
     def __init__(self, of: BlockSource, cover: Cover) -> None:
-        """Reads them without functions. Raises `CorruptCell`, `TooMuch`, `BudgetExceeded`."""
+        """Read the cells without functions. Raises `CorruptCell`, `TooMuch`, `BudgetExceeded`."""
         self._of = of
         self._room = PeakReservation()
         keys = [*((HOUR, hour) for hour in cover.hours), *((DAY, day) for day in cover.days)]
@@ -81,7 +81,7 @@ class ChosenCells:
         return moments.concatenated([found[part.key] for part in self._parts])
 
     def _kept(self, part: _Part, ids: Int64) -> tuple[Sums | None, Int64]:
-        """What is kept of these functions; else None, and the functions to be read."""
+        """The cached sums of these functions; or None, and the functions to be read."""
         there = self._of.cached(OpenBlock, self._of.key(part.key), part.rows)
         if there is not None and not lacking(there, ids):
             query_budget.take(array_bytes(there.sums))
@@ -101,7 +101,7 @@ class ChosenCells:
         return replace(self._of.key(key), chosen=True)
 
     def _read(self, parts: Sequence[tuple[_Part, Int64]]) -> Iterator[tuple[Key, Sums]]:
-        """What the cells say of the functions given with each part."""
+        """The sums of the functions given with each part."""
         cells = self._of.open([part.key for part, _ in parts], Functions.LATER)
         order, rows = in_order(cells)
         functions = {part.key: ids for part, ids in parts}
@@ -128,7 +128,7 @@ class ChosenCells:
 
 
 def _at_once(parts: Sequence[_Part], functions: Int64) -> Iterator[list[_Part]]:
-    """Parts that are unpacked together; `functions` is how many each cell has."""
+    """Parts that are unpacked together; `functions` is the number of functions of each cell."""
     together: list[_Part] = []
     size = 0
     for part in parts:

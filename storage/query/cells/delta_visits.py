@@ -1,8 +1,8 @@
-"""Visits that a selection of cells needs besides them, read from their own chunks.
+"""Delta visits: visits that a query by cells needs besides the cells, read from their chunks.
 
-They are those drawn in the part of an hour before and after the cells', those of hours that have no
-cells, and those that the roller has still to merge; and, to be taken out, what a newer ingestion replaced
-while the cells still hold it. With the cells, in one snapshot, they are exactly what ingested.
+They are those drawn in the partial hours before and after the cells, those of hours without cells, and those that wait
+to be merged. Replaced generations that the cells still hold are read too, to be subtracted. In one snapshot, cells and
+delta visits are exactly what is ingested.
 """
 
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ _DRAWN = (
 
 @lru_cache(maxsize=16)
 def _queued(ranges: int) -> Select[Any]:
-    """Visits of a campaign that wait to be merged, of some days and of so many ranges of hours."""
+    """Visits of a campaign that wait to be merged, of some days and of `ranges` ranges of hours."""
     hour = visit.c.hour
     inside = (and_(hour >= bindparam(f"first{n}"), hour < bindparam(f"end{n}")) for n in range(ranges))
     return (
@@ -67,19 +67,19 @@ def _queued(ranges: int) -> Select[Any]:
 
 @dataclass(frozen=True, slots=True)
 class DeltaVisits:
-    """Columns over visits; one that reprocessed while the cells hold it is there twice."""
+    """Columns over visits. A visit that was reprocessed while the cells hold it occurs twice."""
 
     id: npt.NDArray[np.bytes_]
     sign: Int64
-    """+1: to be added to the cells; -1: to be taken out of them."""
+    """+1: added to the cells; -1: subtracted from them."""
     stratum: Int64
     hour: Int64
     """Hours since 1970 UTC."""
     utilisation_class: Int64
-    """0: not known, 1…4: its quarter."""
+    """0: unknown; 1…4: its quarter."""
     machine: Int64
     entry: Int64
-    """Of `rollup_retraction`, for those to be taken out."""
+    """Id in `rollup_retraction` of visits to be subtracted."""
 
     def __len__(self) -> int:
         return len(self.id)
@@ -92,7 +92,7 @@ class DeltaVisits:
 
 @dataclass(frozen=True, slots=True)
 class DeltaFacts:
-    """Columns over their profiles, and over the facts of those."""
+    """Columns over the visits' profiles, and over the facts of those."""
 
     visit: Int64
     """Index into `DeltaVisits`, of each profile."""
@@ -102,7 +102,7 @@ class DeltaFacts:
     period: Int64
     facts: Int64
     stack: Int64
-    """Of each fact, profile by profile; like the next one."""
+    """Stack of each fact, profile by profile, as are `values`."""
     values: Int64
 
     @property
@@ -112,11 +112,11 @@ class DeltaFacts:
 
     @property
     def units(self) -> Int64:
-        """Of each fact, ≥ 0 whatever its visit's sign."""
+        """Units of each fact, ≥ 0 whatever its visit's sign."""
         return self.values * np.repeat(self.period, self.facts)
 
     def of_depth(self, *, stacks: bool) -> "DeltaFacts":
-        """Those with stacks, or those without."""
+        """The profiles with stacks, or those without."""
         keep = self.stacks == stacks
         facts = np.repeat(keep, self.facts)
         return DeltaFacts(
@@ -144,7 +144,7 @@ def merged_hours(plan: CellPlan, cover: Cover) -> list[tuple[int, int]]:
 def read_visits(
     connection: Connection, selection: Selection, campaign_id: int, plan: CellPlan, cover: Cover
 ) -> DeltaVisits | None:
-    """The visits that cells of this cover lack or have too many; None: there are too many of them."""
+    """The visits to be added to or subtracted from the cells of this cover; None if there are too many."""
     hours = merged_hours(plan, cover)
     tables: list[tuple[Rows, Int64, Int64]] = []
     for low, high in _beside(selection, plan, cover):
@@ -181,7 +181,7 @@ def read_visits(
 
 
 def read_seconds(connection: Connection, visits: DeltaVisits, sample_type_id: int, *, stacks: bool) -> Float:
-    """How long each of the visits watched a sample type; 0: it has not ingested, or did not watch it."""
+    """Seconds for which each visit observed a sample type; 0 if it is not ingested, or did not observe it."""
     seconds = np.zeros(len(visits))
     if not len(visits):
         return seconds
@@ -210,7 +210,7 @@ def read_seconds(connection: Connection, visits: DeltaVisits, sample_type_id: in
 def read_facts(
     connection: Connection, visits: DeltaVisits, sample_type_id: int, applications: tuple[int, ...] | None
 ) -> DeltaFacts | None:
-    """What the visits brought, of some applications; None: too much."""
+    """The facts of the visits, of some applications; None if there are too many."""
     parts: list[tuple[Rows, Int64]] = []
     added = np.flatnonzero(visits.sign > 0)
     if len(added):
@@ -271,7 +271,7 @@ def _of(column: Any, applications: tuple[int, ...] | None) -> tuple[ColumnElemen
 
 
 def _beside(selection: Selection, plan: CellPlan, cover: Cover) -> list[tuple[datetime, datetime]]:
-    """Times of the selection that cells do not speak of."""
+    """Times of the selection that are not covered by cells."""
     hours = [(plan.first, plan.end), *cover.rest]
     first, end = (datetime.fromtimestamp(hour * HOUR_S, UTC) for hour in hours[0])
     edges = [(selection.start, first), (end, selection.end)]

@@ -1,7 +1,7 @@
-"""What cells have of every function, their stacks unread: tens of thousands of sums where there are a million stacks.
+"""Sums of cells by function, without reading stacks: tens of thousands of sums, not a million stacks.
 
-A cell's sums by function are those of its visits: a stack counts once in the total of each of its functions, however often the
-function stands in it.
+A cell's sums by function equal those of its visits: a stack counts once in the total of each of its functions, however
+often the function occurs in it.
 """
 
 from typing import TypeVar
@@ -17,14 +17,13 @@ from storage.snapshots import query_budget
 
 _Column = TypeVar("_Column", Int64, Float)
 _FUNCTION_BYTES = 64
-"""Of a function in the sums, and while those of a block are added to them."""
+"""Memory per function in the sums, and while those of a block are added to them."""
 
 
 def sums_of(scanned: RollupScan) -> FunctionSums | None:
-    """What the cells have of each function as it was called when they were merged.
+    """The sums of the cells by function, with the function ids at the time of merging.
 
-    None: a function is not known of some of their stacks.
-    Raises as `budget.take`.
+    Returns None if some of their stacks have an unknown function. Raises what `query_budget.take` raises.
     """
     blocks = scanned.blocks
     if blocks is None or not isinstance(blocks.open, OpenBlocks):
@@ -41,14 +40,14 @@ def sums_of(scanned: RollupScan) -> FunctionSums | None:
 
 
 class _Adding:
-    """Sums by function id, of as many ids as there were."""
+    """Sums by function id; grows to the largest id."""
 
     def __init__(self) -> None:
         self.own, self.total = np.zeros(1, np.int64), np.zeros(1, np.int64)
         self.own_weight, self.total_weight = np.zeros(1), np.zeros(1)
 
     def add(self, more: FunctionSums) -> None:
-        """`more` has each function once."""
+        """Add sums; `more` has each function once."""
         size, before = int(more.function.max(initial=0)) + 1, len(self.own)
         if size > before:
             query_budget.take(_FUNCTION_BYTES * (size - before))
@@ -64,17 +63,17 @@ class _Adding:
 
 
 def _wider(column: _Column, size: int) -> _Column:
-    """The column with zeros behind it."""
+    """The column, extended with zeros."""
     wide = np.zeros(size, column.dtype)
     wide[: len(column)] = column
     return wide
 
 
 def together(sums: FunctionSums, canonical: Int64, shape: Shape, delta: Delta) -> FunctionSums:
-    """The sums by what functions are called now, with what the loose visits brought, or without what is to be taken out.
+    """The sums by canonical function, with the delta visits added and subtracted.
 
-    `canonical` says what readers take instead of a function, and `shape` has the stack of each of the loose facts. Totals of
-    functions that have become one are added up: no stack may have two of them.
+    `canonical` has the canonical function by function id, `shape` the stack of each delta fact. Totals of functions
+    with the same canonical function are added; no stack may have two of them.
     """
     called = canonical[sums.function]
     if not len(delta.facts.stack) and np.array_equal(called, sums.function):
@@ -91,7 +90,7 @@ def together(sums: FunctionSums, canonical: Int64, shape: Shape, delta: Delta) -
         own_at = sum_at(leaf, contributions, len(shape))
         weight_own = weight_at(leaf, contributions * weights[here], len(shape))
         total_at, weight_total = shape.totals(own_at), shape.weight_totals(weight_own)
-        # Whatever has units has an outermost node with units.
+        # Any node with units has an outermost node with units.
         outer = np.flatnonzero(shape.outermost & (total_at > 0))
         of_outer = shape.function[outer]
         own += sign * sum_at(shape.function, own_at, size)
@@ -102,10 +101,10 @@ def together(sums: FunctionSums, canonical: Int64, shape: Shape, delta: Delta) -
 
 
 def _present(own: Int64, total: Int64, own_weight: Float, total_weight: Float) -> FunctionSums:
-    """Those that have units, from columns by id; id 0 is nobody's."""
+    """The functions with units, from columns by id; id 0 is unused."""
     function = np.flatnonzero(total[1:] > 0) + 1
     own, total = own[function], total[function]
-    # What was taken out wholly leaves a rounding error of its weight.
+    # A complete subtraction leaves a rounding error in the weight.
     return FunctionSums(
         function,
         own,

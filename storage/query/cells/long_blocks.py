@@ -1,4 +1,4 @@
-"""The cells of buckets of closed days as blocks: those that are kept already, and the others read and decoded."""
+"""The cells of buckets of closed days as blocks: cached, or read and decoded."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -27,17 +27,17 @@ from storage.snapshots import query_budget
 
 @dataclass(frozen=True, slots=True)
 class _Fresh:
-    """Cells that were read for this answer."""
+    """Cells that were read for this query."""
 
     cells: WeightedCells
     arranged: Arranged
 
 
 class ClosedBlocks:
-    """The cells of buckets of days, in the order of their keys."""
+    """The cells of buckets of days, sorted by key."""
 
     def __init__(self, of: BlockSource, cover: Cover) -> None:
-        """Reads what is not kept. Raises `CorruptCell`, `TooMuch`, `BudgetExceeded`."""
+        """Read the blocks that are not cached. Raises `CorruptCell`, `TooMuch`, `BudgetExceeded`."""
         self._of = of
         self._room = PeakReservation()
         self._fresh: _Fresh | None = None
@@ -51,7 +51,7 @@ class ClosedBlocks:
 
     @property
     def cells(self) -> WeightedCells:
-        """Their rows, and their moments without functions."""
+        """The rows, and moments without functions."""
         nothing, no_doubles = np.zeros(0, np.int64), np.zeros(0)
         blocks = self._blocks.values()
         rows = np.concatenate([np.zeros((len(CLOSED), 0), np.int64), *(b.rows for b in blocks)], axis=1)
@@ -68,12 +68,12 @@ class ClosedBlocks:
         )
 
     def amounts(self) -> Iterator[FunctionSums]:
-        """What the functions of each block have."""
+        """The sums by function of each block."""
         for block in self._blocks.values():
             yield block.sums
 
     def of_functions(self, wanted: Bool) -> Parts:
-        """The parts of all cells with those functions that are wanted by id. Raises `CorruptCell`, `BudgetExceeded`."""
+        """The parts of all cells for the wanted functions, by id. Raises `CorruptCell`, `BudgetExceeded`."""
         ids = np.flatnonzero(wanted)
         short = {key: block for key, block in self._blocks.items() if lacking(block, ids)}
         for key, unpacked in self._unpacked(short):
@@ -82,7 +82,7 @@ class ClosedBlocks:
         return long_moments.concatenated([long_moments.NO_PARTS, *found])
 
     def _unpacked(self, blocks: dict[Key, ClosedBlock]) -> Iterator[tuple[Key, WeightedMoments]]:
-        """What is stored of these blocks, read again if it is not held."""
+        """The stored moments of these blocks, read again if they are not in memory."""
         fresh = self._fresh
         held = {} if fresh is None else {key: blocks[key] for key in blocks if key in fresh.arranged.places}
         if fresh is not None:
@@ -95,7 +95,7 @@ class ClosedBlocks:
                 yield key, cells.unpacked.of(arranged.cells(key))
 
     def _learn(self, key: Key, unpacked: WeightedMoments, ids: Int64) -> None:
-        """Have what a block's cell says of these functions in it."""
+        """Decode the squares of these functions into a block."""
         block = self._blocks[key]
         known, keep = self._of.to_know(key, block, ids)
         squares = square_bytes(unpacked.rows, known)

@@ -1,4 +1,4 @@
-"""The cells of hours and days as blocks: those that are kept already, and the others read and decoded."""
+"""The cells of hours and days as blocks: cached, or read and decoded."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -29,19 +29,19 @@ from storage.snapshots import query_budget
 from storage.snapshots.decoded_cache import array_bytes
 
 _HELD_BYTES = 256 << 20
-"""Of what is unpacked for sums and needed again for squares; the rest is unpacked twice."""
+"""Limit of data unpacked for sums that is held for squares; the rest is unpacked twice."""
 _AT_ONCE = 1_000_000
-"""Functions of cells, or pairs of a function and a visit, that are unpacked at a time, unless a single cell has more."""
+"""Functions of cells, or (function, visit) pairs, unpacked at a time, unless a single cell has more."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Fresh:
-    """Cells that were read for this answer."""
+    """Cells that were read for this query."""
 
     cells: Cells
     arranged: Arranged
     held: dict[Key, Unpacked]
-    """What is unpacked of some blocks."""
+    """The unpacked moments of some blocks."""
 
     def of(self, key: Key) -> Unpacked:
         """The cells of a block."""
@@ -49,10 +49,10 @@ class _Fresh:
 
 
 class OpenBlocks:
-    """The cells of hours and days, in the order of their keys."""
+    """The cells of hours and days, sorted by key."""
 
     def __init__(self, of: BlockSource, cover: Cover) -> None:
-        """Reads what is not kept. Raises `CorruptCell`, `TooMuch`, `BudgetExceeded`."""
+        """Read the blocks that are not cached. Raises `CorruptCell`, `TooMuch`, `BudgetExceeded`."""
         self._of = of
         self._room = PeakReservation()
         self._fresh: _Fresh | None = None
@@ -68,13 +68,13 @@ class OpenBlocks:
 
     @property
     def cells(self) -> Cells:
-        """Their rows, and their moments without functions."""
+        """The rows, and moments without functions."""
         blocks = self._blocks.values()
         rows = np.concatenate([np.zeros((len(OPEN), 0), np.int64), *(b.rows for b in blocks)], axis=1)
         return open_cells(rows, moments.concatenated([moments.empty(0), *(block.heads for block in blocks)]))
 
     def amounts(self, weight: Float) -> Iterator[FunctionSums]:
-        """What the functions of each block have; `weight` is that of each cell."""
+        """The sums by function of each block; `weight` is that of each cell."""
         first = 0
         for block in self._blocks.values():
             last = first + block.rows.shape[1]
@@ -82,7 +82,7 @@ class OpenBlocks:
             first = last
 
     def of_functions(self, wanted: Bool) -> Sums:
-        """The sums of all cells with those functions that are wanted by id, in units. Raises `CorruptCell`, `BudgetExceeded`."""
+        """The sums of all cells for the wanted functions, in units. Raises `CorruptCell`, `BudgetExceeded`."""
         ids = np.flatnonzero(wanted)
         short = {key: block for key, block in self._blocks.items() if lacking(block, ids)}
         for key, unpacked in self._unpacked(short):
@@ -91,7 +91,7 @@ class OpenBlocks:
         return moments.concatenated([moments.empty(0), *parts])
 
     def _unpacked(self, blocks: dict[Key, OpenBlock]) -> Iterator[tuple[Key, Unpacked]]:
-        """What is stored of these blocks, read again if it is not held."""
+        """The stored moments of these blocks, read again if they are not in memory."""
         fresh = self._fresh
         held = {} if fresh is None else {key: blocks[key] for key in blocks if key in fresh.arranged.places}
         if fresh is not None:
@@ -104,7 +104,7 @@ class OpenBlocks:
                 yield key, cells.unpacked.of(arranged.cells(key))
 
     def _learn(self, key: Key, unpacked: Unpacked, ids: Int64) -> None:
-        """Have what a block's cells say of these functions in it."""
+        """Decode the squares of these functions into a block."""
         block = self._blocks[key]
         known, keep = self._of.to_know(key, block, ids)
         squares = square_bytes(unpacked.rows, known)
@@ -116,7 +116,10 @@ class OpenBlocks:
             self._keep(key, self._blocks[key])
 
     def _hold(self, size: int) -> bool:
-        """Whether so much more that is unpacked is held for squares; of a cached block it is charged alike, though nothing is held."""
+        """Whether `size` more bytes may be held for squares.
+
+        A cached block is charged alike, though nothing is held for it.
+        """
         if self._held + size > _HELD_BYTES:
             return False
         query_budget.take(size)
@@ -152,7 +155,10 @@ class OpenBlocks:
 
 
 def _entries(unpacked: Unpacked, room: PeakReservation) -> Entries:
-    """What the cells have of functions, in no order. Takes the room for it, and for making a block of it, beforehand."""
+    """The amounts of functions in the cells, unordered.
+
+    Reserves memory for them, and for building a block from them, beforehand.
+    """
     nothing = np.zeros(0, np.int64)
     parts = [Entries(nothing, nothing, nothing, nothing)]
     rows = int(unpacked.rows.sum())
@@ -165,7 +171,7 @@ def _entries(unpacked: Unpacked, room: PeakReservation) -> Entries:
         cell = np.repeat(part.cell, part.rows)
         entries = Entries(cell, part.function, part.own * divisor, part.total * divisor)
         if rows > at_once:
-            # Of a cell that keeps its visits a function stands there once for each of them; and a cell is in one part alone.
+            # A listed cell has a function once per visit; each cell is in one part only.
             entries = entries.by_function()
         parts.append(entries)
         added_up += len(entries.cell)

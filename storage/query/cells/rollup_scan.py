@@ -1,7 +1,7 @@
-"""What an answer takes of a selection's cells and of the visits beside them, and how all of it weighs.
+"""Scan a selection's cells and its delta visits, and weight them.
 
-Of cells there are sums by stack, from which everything follows, and sums by function, which are a tenth as many: what asks for
-functions alone leaves the stacks unread (`storage.query.cells.function_sums`).
+Cells have sums by stack, from which everything follows, and sums by function, which are a tenth as many. Queries of
+functions alone do not read the stacks (`storage.query.cells.function_sums`).
 """
 
 import itertools
@@ -53,7 +53,7 @@ from storage.snapshots.decoded_cache import DecodedCache
 
 
 class NotInRollup(Exception):
-    """Cells do not say it by function; by stack they may."""
+    """Cells cannot answer by function; by stack they may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +66,11 @@ class Blocks:
 
 @dataclass(frozen=True, slots=True)
 class RollupScan:
-    """Cells of a selection and the visits that are in none of them; together they are all of it."""
+    """Cells of a selection and its delta visits; together they are the whole selection."""
 
     connection: Connection
     selection: Selection
-    """As far as anything is kept of it."""
+    """Restricted to the time that is kept."""
     plan: CellPlan
     covered: Cover
     closed_in: "_Closed"
@@ -80,17 +80,17 @@ class RollupScan:
     cells: Cells
     closed: WeightedCells
     open: OpenCells
-    """Those cells with their weights."""
+    """`cells` with their weights."""
     closed_cells: ClosedCells
     delta: "Delta"
     group: Int64
-    """Variance stratum of each loose visit."""
+    """Variance stratum of each delta visit."""
     ingested: int
     blocks: "Blocks | None"
-    """The cells' sums by function; None: they were read by stack."""
+    """The cells' sums by function; None if they were read by stack."""
 
     def observed(self) -> tuple[Int64, Int64]:
-        """Stacks with the units that were observed of them, less than 0 where a visit is to be taken out; in any order."""
+        """Stacks with their observed units, negative for visits to be subtracted; unordered."""
         cells = read_cells.read_cells(
             self.connection, self.source, self.covered, k1=self.plan.k1, moments=False, limit=ANSWER_BYTES
         )
@@ -111,7 +111,7 @@ class RollupScan:
 
     @property
     def units(self) -> int:
-        """Observed."""
+        """Observed units."""
         return int(self.cells.total.sum() + self.closed.total.sum() + self.delta.signed_units.sum())
 
     def evidence(
@@ -122,10 +122,10 @@ class RollupScan:
         row_closed: ClosedCells | None = None,
         whole: tuple[OpenCells, ClosedCells] | None = None,
     ) -> Merged:
-        """What is known besides sums; `canonical`: by function id what readers take instead.
+        """Moments and details; `canonical` has the canonical function by function id.
 
-        Of rows that are applications these and their cells are given, and, if these cover time with other cells than
-        here, those of the `whole` event that cover it as they do; else rows are functions of the cells here.
+        If rows are applications, they are given with their cells. If these cover time with other cells than `self`,
+        `whole` has the whole event's cells with the same cover. Otherwise rows are functions of `self`'s cells.
         """
         cells, closed, visits, delta = self.cells, self.closed, self.delta.visits, self.delta.facts
         sign = self.delta.sign
@@ -157,11 +157,10 @@ def scan_rollup(  # noqa: PLR0917 - what a selection is, and what is kept
     plan: CellPlan,
     cache: DecodedCache,
 ) -> RollupScan | None:
-    """The selection by cells, with their sums by stack or by function, as the plan says; `cache` has blocks of the latter.
+    """Scan the selection by cells, by stack or by function as planned; `cache` has blocks by function.
 
-    In a plan with a `longest` time what is known of functions is what they are asked for one by one.
-
-    None: the campaign draws nobody at random, or too little is merged yet.
+    In a plan with a `longest` time, only functions that are requested one by one are read. Returns None if the campaign
+    does not draw at random, or if too little is merged yet.
     """
     kept = None if plan.stacks else cache
     if kind.id is None:
@@ -169,7 +168,7 @@ def scan_rollup(  # noqa: PLR0917 - what a selection is, and what is kept
     facts_kept = facts_horizon(connection)
     begins, asked_s = selection.start, (selection.end - selection.start).total_seconds()
     today: date = connection.execute(select(func.current_date())).scalar_one()
-    # A day less than are kept: who drops them may have another clock.
+    # One day less than the retention, because the process that drops hours may have another clock.
     hours_from = (day_number(today) - HOURS_KEPT_DAYS + 1) * HOURS_A_DAY
     state = read_state(
         connection, campaign_id, kind.id, first=plan.first, end=plan.end, hours_from=hours_from
@@ -239,7 +238,7 @@ def _covered(state: State, plan: CellPlan) -> Cover:
 
 @dataclass(frozen=True, slots=True)
 class _Closed:
-    """Which buckets of closed days may be taken."""
+    """Which buckets of closed days are usable."""
 
     connection: Connection
     state: State
@@ -247,7 +246,7 @@ class _Closed:
     plan: CellPlan
 
     def of(self, source: Source) -> frozenset[Bucket]:
-        """Those of a source, of whose days nothing has changed since."""
+        """The buckets of a source whose days have not changed since."""
         if self.plan.longest is not None:
             return frozenset()
         first, end = self.plan.first, self.plan.end
@@ -268,7 +267,7 @@ def _read_cells(
 
 
 def _lacks_facts(selection: Selection, cover: Cover, facts: datetime) -> bool:
-    """Whether a part of the time would be read from chunks that are gone."""
+    """Whether a part of the time would need chunks that are dropped."""
     edges = (selection.start, selection.end)
     return any(edge < facts and edge.timestamp() % HOUR_S for edge in edges) or any(
         low < facts.timestamp() // HOUR_S for low, _ in cover.rest
@@ -276,9 +275,9 @@ def _lacks_facts(selection: Selection, cover: Cover, facts: datetime) -> bool:
 
 
 def _whole_days(selection: Selection, plan: CellPlan, facts: datetime) -> tuple[Selection, CellPlan] | None:
-    """The selection and its plan without the parts of days before `facts`; None: nothing is left.
+    """The selection and its plan without partial days before `facts`; None if nothing is left.
 
-    A day that far back is asked for as a whole: it has cells of the day, or, if it never got a daily rollup, those of all its hours.
+    Such a day is only read as a whole: it has day cells, or all its hour cells if it never got a daily rollup.
     """
     start, end = selection.start, selection.end
     if start < facts and start != midnight(start):
@@ -296,7 +295,7 @@ def _whole_days(selection: Selection, plan: CellPlan, facts: datetime) -> tuple[
 
 @dataclass(frozen=True, slots=True)
 class _Exposed:
-    """Columns over strata, days and classes: what merged visits watched."""
+    """Columns over strata, days and classes: exposure of merged visits."""
 
     stratum: Int64
     day: Int64
@@ -306,7 +305,7 @@ class _Exposed:
 
     @classmethod
     def read(cls, connection: Connection, source: Source, hours: Sequence[tuple[int, int]]) -> "_Exposed":
-        """Of the hours that cells are read of."""
+        """Read the exposure of hours with cells."""
         parts = [read_cells.read_exposure(connection, source, *part) for part in _in_whole_days(hours)]
         columns = zip(
             *((p.stratum, p.day, p.utilisation_class, p.visits, p.seconds) for p in parts), strict=True
@@ -316,7 +315,7 @@ class _Exposed:
 
 
 def _in_whole_days(hours: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """These ranges of hours with their whole days apart: what these were observed in has been read to choose buckets by."""
+    """Split these ranges into whole days and edges: the exposure of whole days was read already, to choose buckets."""
     for low, high in hours:
         first, end = -(-low // HOURS_A_DAY) * HOURS_A_DAY, high // HOURS_A_DAY * HOURS_A_DAY
         edges = [low, first, end, high] if first < end else [low, high]
@@ -325,7 +324,7 @@ def _in_whole_days(hours: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """The cells of one depth, and how long their visits and the loose ones watched."""
+    """The cells of one depth, with the exposure of their visits and the seconds of the delta visits."""
 
     source: Source
     cells: Cells
@@ -372,7 +371,7 @@ class _Read:
 
 
 def _weights(strata: Strata, exposed: _Exposed, visits: DeltaVisits, seconds: Float) -> Weights:
-    """Weights of all strata and days from what merged and loose visits watched together."""
+    """Weights of all strata and days from the exposure of merged and delta visits together."""
     watched = seconds > 0
     row = strata.row(
         np.concatenate((exposed.stratum, visits.stratum[watched])),
@@ -394,14 +393,14 @@ class Weighing:
     weights: Weights
 
     def open(self, cells: Cells, blocks: Blocks | None = None) -> OpenCells:
-        """These cells with their weights; `blocks` are the same by function."""
+        """These cells with their weights; `blocks` are the same cells by function."""
         row = self.strata.row(cells.stratum, cells.day)
         weight, group = self._of(row, cells.utilisation_class + 1)
         of_functions = cells.of_functions if blocks is None else blocks.open.of_functions
         return OpenCells(cells.moments or empty(0), of_functions, weight, group, cells.k1)
 
     def of(self, visits: DeltaVisits) -> tuple[Float, Int64]:
-        """Weight and variance stratum of each visit; -1: it weighs nothing."""
+        """Weight and variance stratum of each visit; -1 if it has no weight."""
         return self._of(self.strata.row(visits.stratum, visits.day), visits.utilisation_class)
 
     def _of(self, row: Int64, utilisation_class: Int64) -> tuple[Float, Int64]:
@@ -413,7 +412,7 @@ class Weighing:
 
 
 def closed_of(cells: WeightedCells, blocks: Blocks | None = None) -> ClosedCells:
-    """These cells as moments are made of them; `blocks` are the same by function."""
+    """These cells as inputs of moments; `blocks` are the same cells by function."""
     if cells.moments is None:
         raise TypeError("closed cells are read with their moments")
     of_functions = cells.of_functions if blocks is None else blocks.closed.of_functions
@@ -422,7 +421,7 @@ def closed_of(cells: WeightedCells, blocks: Blocks | None = None) -> ClosedCells
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """Visits that are in no cell, what they brought, and how they weigh."""
+    """Visits that are in no cell, with their facts and weights."""
 
     visits: DeltaVisits
     facts: DeltaFacts
@@ -430,7 +429,7 @@ class Delta:
 
     @property
     def sign(self) -> Int64:
-        """Of each profile's visit."""
+        """Sign of each profile's visit."""
         return self.visits.sign[self.facts.visit]
 
     @property
@@ -440,5 +439,5 @@ class Delta:
 
     @property
     def signed_units(self) -> Int64:
-        """Of each fact, less than 0 where its visit is to be taken out."""
+        """Units of each fact, negative if its visit is to be subtracted."""
         return self.facts.units * np.repeat(self.sign, self.facts.facts)

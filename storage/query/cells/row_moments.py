@@ -1,8 +1,8 @@
 """Moments of rows from merged cells.
 
-Cells keep sums over their visits (`storage.rollup.moments`), closed days sums with weights in
-(`storage.rollup.long_moments`), and visits that are in no cell are cells of one visit each. Together they give
-the same moments as all visits one by one.
+Cells have sums over their visits (`storage.rollup.moments`), closed days have weighted sums
+(`storage.rollup.long_moments`), and a delta visit is a cell of one visit. Together they give the same moments as all
+visits one by one.
 """
 
 from collections.abc import Callable
@@ -21,30 +21,30 @@ from storage.rollup.moments import Sums
 
 @dataclass(frozen=True, slots=True)
 class OpenCells:
-    """Cells of hours and days, and how they weigh."""
+    """Cells of hours and days, and their weights."""
 
     sums: Sums
     """Without functions."""
     of_functions: Callable[[Bool], Sums]
-    """The sums with those functions that are wanted, by id."""
+    """The sums of the wanted functions, by id."""
     weight: Float
     group: Int64
-    """Variance stratum; -1: it weighs nothing."""
+    """Variance stratum; -1 if it has no weight."""
     application: Int64
     """0 in a cube without applications."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClosedCells:
-    """Cells of many closed days; weights are in."""
+    """Cells of many closed days, with weights applied."""
 
     parts: Parts
     """Without functions."""
     of_functions: Callable[[Bool], Parts]
-    """The parts with those functions that are wanted, by id."""
+    """The parts of the wanted functions, by id."""
     application: Int64
     visits: Int64
-    """With a sample in the cell."""
+    """Visits with a sample in the cell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class DeltaMoments:
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Sums of a row over the visits of a cell; of closed cells `yy` and `xy` are (co)variances."""
+    """Sums of a row over the visits of a cell; in closed cells `yy` and `xy` are (co)variances."""
 
     cell: Int64
     row: Int64
@@ -78,7 +78,10 @@ class Pairs:
 
     @classmethod
     def of_applications(cls, sums: Sums, row: Int64, *, alone: bool) -> "Pairs":
-        """Of cells that each have one application: `row` is that of each, -1 for none; `alone`: it is the whole selection."""
+        """From cells of one application each; `row` is that of each cell, -1 for none.
+
+        `alone`: the application is the whole selection.
+        """
         here = np.flatnonzero(row >= 0)
         return cls(
             here,
@@ -91,9 +94,9 @@ class Pairs:
         )
 
     def each_once(self, rows: int) -> "Pairs":
-        """With one entry for each cell and row, where functions were named since and became one row.
+        """One entry per cell and row, where functions that were named later became one row.
 
-        Which visits had both nobody knows any more: their squares add up at most as if all had.
+        Cells do not record which visits had both, so squares are added as if all visits had: their upper bound.
         """
         pair, place = np.unique(self.cell * np.int64(max(rows, 1)) + self.row, return_inverse=True)
         if len(pair) == len(self.cell):
@@ -117,24 +120,24 @@ class Pairs:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Everything that moments of a selection are made of."""
+    """All inputs of a selection's moments."""
 
     weights: Weights
-    """Of all strata and days, those of closed cells too."""
+    """Of all strata and days, including those of closed cells."""
     open: OpenCells
-    """What rows are made of."""
+    """The cells of the rows."""
     whole_open: OpenCells
-    """Those whose x is the whole selection's: the same ones, unless rows are applications among others."""
+    """Cells whose x is the whole selection's: the same object, unless rows are applications among others."""
     whole_closed: ClosedCells
     visits: DeltaMoments
 
     def moments(
         self, open_: "Pairs", delta: PerVisit, closed: "Pairs", rows: int, *, of_whole: bool = False
     ) -> Moments:
-        """Moments of rows, from their sums over open cells, loose visits and closed cells.
+        """Moments of rows, from their sums over open cells, delta visits and closed cells.
 
-        The variance strata of open cells and loose visits are the same ones. `of_whole`: the pairs are of
-        the cells of the whole, not of those of the rows.
+        Open cells and delta visits share their variance strata. `of_whole`: the pairs refer to the cells of the whole,
+        not to those of the rows.
         """
         first = (
             np.zeros(len(of), np.int64) for of in (self.whole_open.weight, self.open.weight, self.visits)
@@ -147,7 +150,7 @@ class Sources:
     def moments_in_parts(
         self, open_: "Pairs", delta: PerVisit, rows: int, *, parts: "Parted", of_whole: bool = False
     ) -> list[Moments]:
-        """As `moments`, of each of several parts of the open cells and loose visits, without closed cells."""
+        """As `moments`, for each of several parts of the open cells and delta visits, without closed cells."""
         whole, visits = self.whole_open, self.visits
         apart = self.whole_open is not self.open
         sign, x = visits.sign.astype(np.float64), visits.selected.astype(np.float64)
@@ -189,22 +192,22 @@ class Sources:
             fourth=weight_at(pairs.row, pairs.yyyy, rows),
             x_second=float(parts.x_second.sum()),
             visits=np.rint(weight_at(pairs.row, pairs.visits, rows)).astype(np.int64),
-            ingested=0.0,  # the weights of the open cells are those of all days: these visits are in them
+            ingested=0.0,  # included in the weights of the open cells, which are those of all days
             df=0.0,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Parted:
-    """Which part, 0…number−1, each of the sources is of."""
+    """The part, 0…number−1, of each source."""
 
     number: int
     whole: Int64
     """Of each open cell of the whole."""
     rows: Int64
-    """Of each that rows are made of."""
+    """Of each open cell of the rows."""
     visits: Int64
-    """Of each loose visit."""
+    """Of each delta visit."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,11 +1,12 @@
-"""The moments of rows step by step, out of cells none of which is of more than one step.
+"""The moments of rows by step, from cells that each belong to one step.
 
-Cells weigh as in the whole selection, by stratum, UTC day and class; a step has those of its cells and loose visits, and all
-visits of its days that are not among them brought nothing to it. So visits one by one are narrowed to a step as well.
+Cells have the weights of the whole selection, by stratum, UTC day and class. A step has its own cells and delta visits;
+all other visits of its days contribute 0 to it. Scans by visit restrict a selection to a step in the same way.
 
-Of what rows leave of the whole only moments of both are known: every visit brings to the remainder what it brings to the whole less
-what it brings to the rows. Which visits two rows have in common moments do not say, so that of the remainder's spread and of the
-visits that contribute to it there are bounds, both on the side of wide intervals. Told in docs/api.md, "Over time".
+For the remainder, the part of the whole that is in no row, only the moments of the whole and of the rows are known:
+every visit's amount in the remainder is its amount in the whole minus that in the rows. Moments do not show which
+visits two rows share, so the remainder's spread and its contributing visits have bounds only. Both err towards wide
+intervals. See docs/api.md, "Over time".
 """
 
 from dataclasses import dataclass, replace
@@ -23,7 +24,7 @@ from storage.rollup.long_moments import Parts
 
 @dataclass(frozen=True, slots=True)
 class SteppedCells:
-    """Cells, and the step that each is of."""
+    """Cells, and the step of each."""
 
     cells: OpenCells
     step: Int64
@@ -31,7 +32,7 @@ class SteppedCells:
 
 @dataclass(frozen=True, slots=True)
 class SteppedVisits:
-    """Visits that are in no cell, and the step that each is of."""
+    """Visits that are in no cell, and the step of each."""
 
     visits: DeltaMoments
     step: Int64
@@ -39,20 +40,20 @@ class SteppedVisits:
 
 @dataclass(frozen=True, slots=True)
 class InSteps:
-    """What rows have in cells and loose visits."""
+    """Amounts of rows in cells and delta visits."""
 
     weights: Weights
     whole: SteppedCells
     rows: SteppedCells
-    """Those that rows are made of: the same object, unless rows are applications among others."""
+    """The cells of the rows: the same object as `whole`, unless rows are applications among others."""
     pairs: Pairs
-    """Of rows with these."""
+    """Sums of rows over these cells."""
     delta: SteppedVisits
     contributions: PerVisit
-    """By the loose visits to rows."""
+    """Amounts of rows in the delta visits."""
 
     def moments(self, count: int) -> list[tuple[Moments, Moments]]:
-        """Those of the whole, as one row, and those of the rows, in each of so many steps."""
+        """The moments of the whole, as one row, and those of the rows, in each of `count` steps."""
         sources = Sources(self.weights, self.rows.cells, self.whole.cells, _NO_CLOSED, self.delta.visits)
         parts = Parted(count, self.whole.step, self.rows.step, self.delta.step)
         rows = sources.moments_in_parts(self.pairs, self.contributions, self.contributions.rows, parts=parts)
@@ -80,12 +81,12 @@ _NO_CLOSED = ClosedCells(long_moments.NO_PARTS, _nothing_closed, np.zeros(0, np.
 
 
 def remainder(whole: Moments, rows: Moments) -> Moments:
-    """The moments of what is in none of these rows, as one row; `whole` is one row too, and a sample is in one row at most.
+    """The moments of the part that is in none of these rows, as one row.
 
-    y and vxy are exact. vyy is the largest that it can be: Σ y of the rows has at most the deviation that the rows' own add up to.
-    second²/fourth is the least number of contributing visits that there can be, and at least 1. With z of the whole, l of row
-    i and r of the remainder, 0 ≤ r ≤ z for each visit, so that Σr⁴ ≤ Σz⁴; ‖r‖ ≥ ‖z‖ - Σᵢ‖lᵢ‖; and Σr² ≥ (Σr)²/n for n visits.
-    `visits` are those of the whole.
+    `whole` is one row too, and a sample is in at most one row. y and vxy are exact. vyy is its largest possible value:
+    Σ y of the rows deviates by at most the sum of the rows' deviations. second²/fourth is the least possible number of
+    contributing visits, and at least 1. With z of the whole, l of row i and r of the remainder, 0 ≤ r ≤ z for each
+    visit, so that Σr⁴ ≤ Σz⁴; ‖r‖ ≥ ‖z‖ - Σᵢ‖lᵢ‖; and Σr² ≥ (Σr)²/n for n visits. `visits` are those of the whole.
     """
     together = np.sqrt(rows.vyy).sum() ** 2
     y = np.maximum(whole.y - rows.y.sum(), 0.0)

@@ -1,1 +1,1 @@
-"""What visits stand for: the design they were drawn by, their weights, and what they brought to each row."""
+"""The sampling design of visits, their weights, and their amounts in each row."""

@@ -1,7 +1,8 @@
-"""When a campaign drew visits, and since when there are facts: the covered time that visits are weighed with and means are taken over.
+"""Covered time: when a campaign drew visits and facts exist, the time over which estimates are weighted and averaged.
 
-A round covers the time that its visits are scattered over, and `covered_time` has the runs of rounds that follow each
-other, so a collector that was down for twenty minutes of an hour leaves them out. Cells, visits and coverage are kept longer than chunks (storage/retention/README.md). Source: docs/numbers.md.
+A round covers the time over which its visits are scattered. `covered_time` has the runs of consecutive rounds, so if a
+collector was down for twenty minutes of an hour, these are not covered. Cells, visits and coverage are kept longer than
+chunks (storage/retention/README.md). Source: docs/numbers.md.
 """
 
 from collections.abc import Mapping
@@ -30,7 +31,7 @@ _BEGIN, _UNTIL = (bindparam(name, type_=DateTime(timezone=True)) for name in ("b
 
 
 def _seconds_of(moments: Column[datetime]) -> ColumnElement[Any]:
-    """Those of the campaign's runs that touch [begin, until), as an array; NULL: of none."""
+    """Begins or ends of the campaign's runs that overlap [begin, until), as an array; NULL if there are none."""
     c = covered_time.c
     seconds = func.array_agg(func.date_part("epoch", moments), type_=NullType())
     return (
@@ -40,7 +41,7 @@ def _seconds_of(moments: Column[datetime]) -> ColumnElement[Any]:
     )
 
 
-# Made once: a question has a dozen statements, and to make one anew costs more than its rows.
+# Built once: a query has a dozen statements, and building one costs more than reading its rows.
 _KNOWN = select(
     func.now(),
     _seconds_of(covered_time.c.begins),
@@ -60,40 +61,40 @@ _ACTIVE = (
 
 
 class Runs(NamedTuple):
-    """Stretches of time in which round followed round; they may overlap."""
+    """Times of consecutive rounds; they may overlap."""
 
     begins: Float
     """Seconds since 1970, in any order."""
     ends: Float
-    """Likewise: not always in the order of what began."""
+    """Seconds since 1970, not always in the order of `begins`."""
 
 
 @dataclass(frozen=True, slots=True)
 class CoveredTime:
-    """The part of a selection in which a campaign drew visits: pieces of hours, ascending and apart."""
+    """The part of a selection in which a campaign drew visits: disjoint pieces of hours, ascending."""
 
     hour: Int64
-    """The hours since 1970 in which it drew anyone, ascending; of some the selection may have nothing."""
+    """The hours since 1970 in which it drew visits, ascending; some may be outside the selection's pieces."""
     low: Float
-    """Seconds since 1970 at which each piece begins; it lies in one of the hours."""
+    """Start of each piece in seconds since 1970; it lies in one of the hours."""
     high: Float
-    """At which it ends."""
+    """End of each piece."""
     until: float
     """End of the selection, but not after now."""
 
     @property
     def begin(self) -> float:
-        """The first covered moment; `until` where there is none."""
+        """The first covered moment; `until` if there is none."""
         return float(self.low[0]) if len(self.low) else self.until
 
     @property
     def seconds(self) -> Float:
-        """Those of each hour."""
+        """Covered seconds of each hour."""
         place = np.searchsorted(self.hour, self._hour_of_piece)
         return np.bincount(place, self.high - self.low, len(self.hour)).astype(np.float64)
 
     def of_days(self, days: Int64) -> "CoveredTime":
-        """That of some days since 1970 UTC."""
+        """The covered time of some days since 1970 UTC."""
         kept = np.isin(self._hour_of_piece // HOURS, days)
         hour = self.hour[np.isin(self.hour // HOURS, days)]
         return replace(self, hour=hour, low=self.low[kept], high=self.high[kept])
@@ -103,7 +104,7 @@ class CoveredTime:
         if not len(self.low):
             return np.zeros(len(starts))
         until = np.cumsum(self.high - self.low)
-        # Covered time up to a moment rises within pieces and stays level between them.
+        # Cumulative covered time rises within pieces and is constant between them.
         moments = np.stack((self.low, self.high), axis=1).ravel()
         risen = np.stack((until - (self.high - self.low), until), axis=1).ravel()
         return np.asarray(np.interp(ends, moments, risen) - np.interp(starts, moments, risen), np.float64)
@@ -114,10 +115,11 @@ class CoveredTime:
 
 
 def covered_in(active: Int64, runs: Runs, begin: float, until: float) -> CoveredTime:
-    """What of [begin, until) runs cover, in the hours in which anyone was drawn (`active`, ascending).
+    """The part of [begin, until) that runs cover, in the hours in which visits were drawn (`active`, ascending).
 
-    `runs` are those that touch the whole hours at the edges, too. An hour that none of them touches counts whole: days
-    exported before rounds' times were kept have none, and what is copied into a store by other means.
+    `runs` are all that overlap these hours, which are whole at the edges. An hour that overlaps no run counts whole:
+    days exported before rounds' times were stored have no runs, nor has data that was copied into a store by other
+    means.
     """
     hour_s = float(HOUR_S)
     edges = np.unique(np.concatenate((runs.begins, runs.ends, active * hour_s, (active + 1) * hour_s)))
@@ -133,21 +135,21 @@ def covered_in(active: Int64, runs: Runs, begin: float, until: float) -> Covered
 
 
 class Known(NamedTuple):
-    """What the time of a selection is reckoned from, besides the hours in which anyone was drawn."""
+    """Inputs of a selection's covered time, besides the hours in which visits were drawn."""
 
     now: float
     """Seconds since 1970."""
     runs: Runs
-    """Those that touch any of its hours, whole ones at its edges too."""
+    """Runs that overlap any of its hours, which are whole at the edges."""
     some_wait: bool
-    """Some visit of any campaign has not come to an end."""
+    """Whether any visit of any campaign is unfinished."""
 
 
 @cached_per_snapshot
 def read_covered(
     connection: Connection, campaign_id: int, start: datetime, end: datetime
 ) -> CoveredTime | None:
-    """The covered time of [start, end), by the snapshot; None: the campaign has never drawn anyone."""
+    """The covered time of [start, end) in this snapshot; None if the campaign has never drawn a visit."""
     asked = np.array([start.timestamp(), end.timestamp()])
     active = connection.scalars(_ACTIVE, _given(campaign_id, asked)).all()
     known = read_known(connection, campaign_id, asked)
@@ -157,7 +159,7 @@ def read_covered(
 def covered_of(
     connection: Connection, campaign_id: int, active: Int64, asked: Float, known: Known
 ) -> CoveredTime | None:
-    """The same, of the hours that the selection has a part of and in which the campaign drew (`active`, ascending)."""
+    """As `read_covered`, given the selection's hours in which the campaign drew visits (`active`, ascending)."""
     if not len(active) and not draws(connection, campaign_id):
         return None
     begin, end = map(float, asked)
@@ -165,7 +167,7 @@ def covered_of(
 
 
 def read_known(connection: Connection, campaign_id: int, asked: Float) -> Known:
-    """What is to be known at first, by one statement: each costs a small question more than its rows do."""
+    """Read the first inputs by one statement: each statement costs a small query more than its rows."""
     given = _given(campaign_id, asked)
     now, begins, ends, some_wait = connection.execute(_KNOWN, given).one()
     runs = Runs(np.array(begins or [], np.float64), np.array(ends or [], np.float64))
@@ -173,7 +175,7 @@ def read_known(connection: Connection, campaign_id: int, asked: Float) -> Known:
 
 
 def draws(connection: Connection, campaign_id: int) -> bool:
-    """Whether the campaign has ever drawn anyone at random."""
+    """Whether the campaign has ever drawn a visit at random."""
     c = coverage.c
     statement = select(c.hour).where(c.campaign_id == campaign_id, c.drawn > 0)
     return connection.execute(statement.limit(1)).first() is not None
@@ -186,21 +188,21 @@ def _given(campaign_id: int, asked: Float) -> Mapping[str, Any]:
 
 
 Span = tuple[datetime, datetime]
-"""Beginning and end of a stretch of time."""
+"""Start and end of a time."""
 
 _ALWAYS = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @cached_per_snapshot
 def facts_horizon(connection: Connection) -> datetime:
-    """The midnight from which on there are chunks, by the snapshot; before it there are cells at most."""
+    """The midnight from which chunks exist, in this snapshot; before it there are cells at most."""
     oldest = partitions.oldest(connection)
     return _ALWAYS if oldest is None else datetime.combine(oldest, time(), UTC)
 
 
 @cached_per_snapshot
 def cells_horizon(connection: Connection) -> datetime:
-    """The midnight from which on there are cells and coverage, by the snapshot."""
+    """The midnight from which cells and coverage exist, in this snapshot."""
     oldest: date | None = connection.scalar(select(func.min(coverage.c.day)))
     return _ALWAYS if oldest is None else datetime.combine(oldest, time(), UTC)
 
@@ -211,5 +213,5 @@ def not_kept(start: datetime, end: datetime, kept: datetime) -> tuple[Span, ...]
 
 
 def midnight(moment: datetime) -> datetime:
-    """The beginning of a moment's UTC day."""
+    """The start of a moment's UTC day."""
     return datetime.combine(moment.astimezone(UTC).date(), time(), UTC)

@@ -1,4 +1,4 @@
-"""From moments to what answers show: shares and totals of the fleet with their intervals (docs/numbers.md)."""
+"""Shares and totals of the fleet with their intervals, from moments (docs/numbers.md)."""
 
 import itertools
 import math
@@ -13,7 +13,7 @@ from analysis.moments import Moments
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """An estimate and where 95 of 100 such intervals have the truth."""
+    """An estimate and its 95 % confidence interval."""
 
     value: float
     lo: float
@@ -26,26 +26,27 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What one row is of the fleet."""
+    """A row's estimates for the fleet."""
 
     share: Interval
     """Of the whole selection, 0…1."""
     units: Interval
-    """In units of the sample type: all of the covered time's, or a gauge's mean level."""
+    """In units of the sample type: over all covered time, or a gauge's mean level."""
     low_confidence: bool
-    """Too few visits contribute for a narrow interval to be honest; it was widened."""
+    """Whether too few visits contribute for a narrow interval to be correct; it is widened."""
 
 
 def estimates(found: Moments | None, rows: int) -> Sequence[Estimate | None]:
-    """The estimates of all rows of these moments; Nones without moments: the visits are no random sample.
+    """The estimates of all rows of these moments; Nones without moments, when the visits are no random sample.
 
-    None also of a row of which nothing is known, since nobody saw anything of the selection, nor of what it is a part of.
+    A row is also None if no upper limit is known, because no visit observed the selection or the event that contains
+    it.
     """
     return [None] * rows if found is None else estimates_of_all([found])[0]
 
 
 def estimates_of_all(parts: Sequence[Moments]) -> list[Sequence[Estimate | None]]:
-    """As `estimates`, of each of several moments: a thousand steps of a series together cost hardly more than one."""
+    """As `estimates`, for each of several moments: a thousand steps of a series cost hardly more than one."""
     shares, totals = estimate.shares_of_all(parts), estimate.totals_of_all(parts)
     low_confidence = shares.low_confidence & (totals.value > 0)
     rows = [
@@ -57,7 +58,7 @@ def estimates_of_all(parts: Sequence[Moments]) -> list[Sequence[Estimate | None]
 
 
 def total_of(one: Moments) -> Interval | None:
-    """The total of the only row of these moments; None: how much there is at most is not known."""
+    """The total of the only row of these moments; None if its upper limit is unknown."""
     ((value, lo, hi),) = _rows(estimate.totals(one))
     return None if math.isnan(hi) else Interval(value, lo, hi)
 

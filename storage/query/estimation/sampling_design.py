@@ -1,7 +1,7 @@
-"""What a selection's samples stand for: the weight of each visit, and which visits vary together.
+"""The sampling design of a selection: the weight of each visit, and which visits share a variance stratum.
 
-Every ingested visit that watched the event counts, also one that brought no sample: machines that were
-idle are part of the fleet. Source: docs/numbers.md; DIGEST G1, G2.
+Every ingested visit that observed the event counts, also one without samples: idle machines are part of the fleet.
+Source: docs/numbers.md; DIGEST G1, G2.
 """
 
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ from storage.query.selections.selection import Selection
 from storage.schema import BY_HAND, capture_segment, visit
 from storage.snapshots.copy_binary import Rows, read_fixed
 
-# All columns shown are grouped by, though the id says them all: not every database knows that.
+# All selected columns are grouped by, though the id determines them: not every database infers that.
 _OF_VISITS = (
     visit.c.visit_id,
     visit.c.stratum_id,
@@ -56,20 +56,20 @@ _MAX_BYTES = 256 << 20
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """Columns over the ingested visits of a selection's time that watched its event, by ascending id."""
+    """Columns over the ingested visits of a selection's time that observed its event, by ascending id."""
 
     id: Ids
     stratum: Int64
     day: Int64
     utilisation_class: Int64
-    """0: not known, 1…4: its quarter."""
+    """0: unknown; 1…4: its quarter."""
     seconds: Float
 
     def __len__(self) -> int:
         return len(self.id)
 
     def of(self, keep: Bool) -> "Watched":
-        """Those of them where `keep` is set."""
+        """The visits where `keep` is set."""
         return Watched(
             self.id[keep],
             self.stratum[keep],
@@ -81,46 +81,46 @@ class Watched:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """How much of what was asked the campaign saw."""
+    """How much of the requested time the campaign covered."""
 
     random: bool
-    """Visits were drawn at random, so there are estimates; else observations only, each of weight 1."""
+    """Whether visits were drawn at random, so that there are estimates; otherwise only observations of weight 1."""
     asked_s: float
     covered_s: float = 0.0
     """Seconds in which the campaign drew visits; 0 for one that never draws."""
     weighed_s: float = 0.0
-    """Of those, seconds of days on which something ingested: what estimates are sums over, and a mean divides by."""
+    """Those seconds of days with ingested visits: estimates are sums over them, and means divide by them."""
     population: float = 0.0
-    """Machines, a mean over the covered seconds."""
+    """Machines, as a mean over the covered seconds."""
     uncovered: float = 0.0
-    """Share of the covered machine-time in days on which nothing ingested, 0…1."""
+    """Share of the covered machine-time in days without ingested visits, 0…1."""
     drawn: int = 0
     ingested: int = 0
-    """Visits that watched the event, idle machines too."""
+    """Visits that observed the event, including those of idle machines."""
     waiting: int = 0
-    """Drawn visits that have not come to an end: under way, or archived and not ingested yet."""
+    """Drawn visits that are unfinished: under way, or archived and not ingested yet."""
     approximate: bool = False
-    """There was more than is read for one answer: these are a random part of the visits."""
+    """Whether only a random part of the visits was read, because there are too many for one query."""
     missing: tuple[Span, ...] = ()
-    """Parts of the time asked of which nothing is kept, ascending: they are not covered."""
+    """Parts of the requested time whose data are dropped, ascending: they are not covered."""
 
 
 @dataclass(frozen=True, slots=True)
 class Design:
-    """How the visits behind an answer were chosen, and what they stand for."""
+    """How the visits behind an answer were chosen, and their weights."""
 
     coverage: Coverage
     weights: Weights | None
-    """None: visits were not drawn at random; each weighs 1 and there is no variance."""
+    """None if visits were not drawn at random; then each has weight 1 and there is no variance."""
     days: Int64
-    """Since 1970 UTC, ascending: those on which something ingested, whose seconds are `coverage.weighed_s`."""
+    """Days since 1970 UTC with ingested visits, ascending; their seconds are `coverage.weighed_s`."""
     behind: "Behind | None" = None
-    """None: cells were read, or visits were not drawn at random."""
+    """None if cells were read, or if visits were not drawn at random."""
 
 
 @dataclass(frozen=True, slots=True)
 class Behind:
-    """What the weights of visits were made of, for who weighs them by shorter times than days."""
+    """The inputs of visits' weights, for weighting them by shorter times than days."""
 
     strata: Strata
     watched: Watched
@@ -133,11 +133,11 @@ class VisitWeights:
 
     id: Ids
     weight: Float
-    """Units of the fleet for each unit observed; of a gauge, its mean level."""
+    """Fleet units per observed unit; for a gauge, its mean level."""
     group: Int64
-    """Group of `analysis.weights.Weights`; -1: it weighs nothing."""
+    """Group of `analysis.weights.Weights`; -1 if it has no weight."""
     stratum: Int64
-    """Of machines that are alike: the same for hours whose visits were thinned."""
+    """Stratum of equal machines: the same for hours whose visits were thinned."""
 
     def of(self, visits: Ids) -> tuple[Float, Int64, Int64]:
         """Weight, group and stratum of these visits; 0, -1 and -1 for others."""
@@ -163,9 +163,9 @@ def read_design(
     gauge: bool,
     only: ColumnElement[bool] | None = None,
 ) -> tuple[Design, VisitWeights | None]:
-    """The design behind a selection's samples of one depth; `stacks` None: the depth that was watched.
+    """The design behind a selection's samples of one depth; `stacks` None: the depth that was observed.
 
-    `only` leaves a random part of the visits, which then stand for all of them.
+    `only` selects a random part of the visits, which then represent all of them.
     """
     strata = None
     asked = (selection.end - selection.start).total_seconds()
@@ -174,7 +174,7 @@ def read_design(
         strata = read_strata(connection, campaign_id, start, selection.end)
     if strata is None or campaign_id is None:
         return Design(Coverage(random=False, asked_s=asked), None, np.zeros(0, np.int64)), None
-    # Facts are gone before the visits that brought them: these would look like idle machines.
+    # Facts are dropped before their visits, which would then look like idle machines.
     missing = not_kept(selection.start, selection.end, start)
     strata = replace(strata, asked_s=asked, missing=missing)
     watched = read_watched(
@@ -186,7 +186,7 @@ def read_design(
 def random_design(
     strata: Strata, watched: Watched, *, approximate: bool, gauge: bool
 ) -> tuple[Design, VisitWeights]:
-    """The design of visits drawn at random from these strata; `approximate`: `watched` are a random part of them."""
+    """The design of visits drawn at random from these strata; `approximate`: `watched` is a random part of them."""
     row = strata.row(watched.stratum, watched.day)
     inside = row >= 0
     at, klass = row[inside], watched.utilisation_class[inside]
@@ -196,7 +196,7 @@ def random_design(
     group = np.full(len(watched), -1, np.int64)
     group[inside] = weights.group[at, klass]
     design = design_of(strata, weights, ingested=len(watched), approximate=approximate)
-    if gauge:  # a level is not accumulated over the time it stands for
+    if gauge:  # a level does not accumulate over the time it represents
         weighed_s = design.coverage.weighed_s
         weight *= watched.seconds / weighed_s if weighed_s > 0 else 0.0
     alike = watched.stratum.copy()
@@ -206,7 +206,7 @@ def random_design(
 
 
 def design_of(strata: Strata, weights: Weights, *, ingested: int, approximate: bool = False) -> Design:
-    """The random design of these strata, weighed."""
+    """The random design of these strata, with weights."""
     days = np.unique(strata.day[(weights.group >= 0).any(axis=1)])
     coverage = Coverage(
         random=True,
@@ -233,7 +233,7 @@ def read_watched(
     stacks: bool | None,
     only: ColumnElement[bool] | None = None,
 ) -> Watched:
-    """The ingested visits of [start, end) and how long each watched the sample type."""
+    """The ingested visits of [start, end) and how long each observed the sample type."""
     rows = read_fixed(
         connection,
         _WATCHED if only is None else _WATCHED.where(only),

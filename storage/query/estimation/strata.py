@@ -1,7 +1,7 @@
-"""The machine-moments a selection stands for: strata by day, how many machines, how many seconds.
+"""The machine-time that a selection represents: strata by day, their machines and seconds.
 
-A campaign covers the time of its rounds, up to now, in hours in which they drew anyone (`covered`); what a selection asks
-beyond it is not extrapolated over, only told. Source: docs/numbers.md; DIGEST G1, G2.
+A campaign covers the time of its rounds, up to now, in hours in which they drew visits (`covered_time`). Requested time
+beyond that is reported, not extrapolated over. Source: docs/numbers.md; DIGEST G1, G2.
 """
 
 from collections.abc import Sequence
@@ -23,9 +23,9 @@ from storage.snapshots.snapshot_cache import cached_per_snapshot
 
 _MAX_BYTES = 256 << 20
 NOT_KNOWN = -1.0
-"""Utilisation of a visit that could not say."""
+"""Utilisation of a visit that did not report it."""
 
-# Made once: a question has a dozen statements, and to make one anew costs more than its rows.
+# Built once: a query has a dozen statements, and building one costs more than reading its rows.
 _CAMPAIGN, _FIRST = coverage.c.campaign_id == bindparam("campaign"), bindparam("first", type_=Integer)
 _WHOLE = table.alias("whole")
 _ALIKE = (
@@ -34,7 +34,7 @@ _ALIKE = (
     .group_by(table.c.stratum_id)
     .subquery()
 )
-"""For each stratum the first of those that differ from it in their density alone."""
+"""For each stratum the first of those that differ only in their density."""
 _COVERAGE = (
     select(
         coverage.c.stratum_id,
@@ -60,16 +60,16 @@ _AT_EDGE = select(
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """Columns over what the rows of `coverage` say of a selection: visits by hour, stratum and class."""
+    """Columns over the `coverage` rows of a selection: visits by hour, stratum and class."""
 
     hour: Int64
-    """Since 1970."""
+    """Hours since 1970."""
     cell: Int64
     """A number for each stratum and class."""
     visits: Int64
 
     def within(self, hours: Int64) -> "Drawn":
-        """Those of some hours."""
+        """The rows of some hours."""
         keep = np.isin(self.hour, hours)
         return Drawn(self.hour[keep], self.cell[keep], self.visits[keep])
 
@@ -86,26 +86,26 @@ class Strata:
     day: Int64
     """Days since 1970 UTC."""
     population: Float
-    """Machines, a mean over the day's covered seconds."""
+    """Machines, as a mean over the day's covered seconds."""
     covered_s: Float
     """Seconds of the selection that the campaign covered; the same for all strata of a day."""
     drawn: Float
-    """Visits drawn by utilisation class (0: not known, then the four quarters); shape (k, CLASSES)."""
+    """Visits drawn by utilisation class (0: unknown, then the four quarters); shape (k, CLASSES)."""
     asked_s: float
     total_covered_s: float
     machines: float
-    """Machines of all strata, a mean over the covered seconds; 0 when there are none."""
+    """Machines of all strata, as a mean over the covered seconds; 0 if there are none."""
     alike: Int64
-    """Stratum whose number stands for all that differ in their density alone."""
+    """The stratum that represents all that differ only in their density."""
     in_hours: Drawn = _NOT_DRAWN
-    """The same visits by hour, those of whole hours at the edges included."""
+    """The same visits by hour, including whole hours at the edges."""
     waiting: int = 0
-    """Of the drawn visits, how many have not come to an end."""
+    """Unfinished visits among the drawn ones."""
     missing: tuple[Span, ...] = ()
-    """As of `storage.query.estimation.sampling_design.Coverage`."""
+    """As in `storage.query.estimation.sampling_design.Coverage`."""
 
     def row(self, stratum: Int64, day: Int64) -> Int64:
-        """The row of each (stratum, day); -1 for one the campaign did not cover."""
+        """The row of each (stratum, day); -1 if the campaign did not cover it."""
         if not len(self.stratum):
             return np.full(len(stratum), -1, np.int64)
         keys = _key(self.stratum, self.day)
@@ -114,16 +114,16 @@ class Strata:
         return np.where(keys[place] == wanted, place, -1)
 
     def seconds_of(self, days: Int64) -> float:
-        """Covered seconds of these days since 1970 UTC: all of them exactly where these are all there are."""
+        """Covered seconds of these days since 1970 UTC; exactly the total if these are all days."""
         every, first = np.unique(self.day, return_index=True)
         kept = np.isin(every, days)
         return self.total_covered_s if kept.all() else float(self.covered_s[first[kept]].sum())
 
     def frame(self, row: Int64, utilisation_class: Int64, visits: Float, seconds: Float) -> Frame:
-        """What `analysis.weights` weighs: these strata, and what ingested in them.
+        """The input of `analysis.weights`: these strata, and the visits ingested in them.
 
-        The arguments are columns over any partition of the ingested visits: their row, their class as in
-        `drawn`, how many they are and how long they watched.
+        The arguments are columns over any partition of the ingested visits: their row, their class as in `drawn`, their
+        number and their observed seconds.
         """
         size = len(self.stratum) * CLASSES
         cell = row * CLASSES + utilisation_class
@@ -141,14 +141,14 @@ class Strata:
 
 
 def class_of(utilisation: Float) -> Int64:
-    """Column of a frame for each busy share; `NOT_KNOWN` and NaN are 0. As `storage.coverage` counts."""
+    """Column of a frame for each busy share; `NOT_KNOWN` and NaN are 0. As in `storage.coverage`."""
     quarter = np.minimum(np.floor(np.clip(utilisation, 0.0, 1.0) * (CLASSES - 1)), CLASSES - 2)
     return np.where(utilisation >= 0, 1 + np.nan_to_num(quarter), 0).astype(np.int64)
 
 
 @cached_per_snapshot
 def read_strata(connection: Connection, campaign_id: int, start: datetime, end: datetime) -> Strata | None:
-    """The strata of [start, end), by the snapshot; None: the campaign has never drawn anyone."""
+    """The strata of [start, end) in this snapshot; None if the campaign has never drawn a visit."""
     asked = np.array([start.timestamp(), end.timestamp()])
     first, last = int(asked[0] // HOUR_S), ceil(asked[1] / HOUR_S)
     rows = read_fixed(
@@ -166,7 +166,7 @@ def read_strata(connection: Connection, campaign_id: int, start: datetime, end: 
 
 
 def strata_of(rows: Rows, time: CoveredTime, asked: Float, edges: Sequence[Rows]) -> Strata:
-    """The strata of a time out of its rows of coverage, `edges` being the visits of each of `parts_of_hours`.
+    """The strata of a time from its rows of coverage; `edges` are the visits of each of `parts_of_hours`.
 
     `rows` has the columns of `_COVERAGE`, `edges` those of `_AT_EDGE`.
     """
@@ -194,10 +194,10 @@ def strata_of(rows: Rows, time: CoveredTime, asked: Float, edges: Sequence[Rows]
 
 
 def _alike(strata: Int64, stratum: Int64, first: Int64) -> Int64:
-    """The strata with those that differ in their density alone as one; `first` is that of each `stratum`, which has all of them.
+    """The strata, with those that differ only in their density as one; `first` belongs to each `stratum`.
 
-    They weigh differently, but a comparison deals visits out among machines that are alike, and an hour that
-    was thinned has a counterpart in one that was not.
+    They have different weights. But a comparison permutes visits among equal machines, so an hour that was thinned
+    has a counterpart in one that was not.
     """
     known, place = np.unique(stratum, return_index=True)
     return first[place[np.searchsorted(known, strata)]]
@@ -211,7 +211,7 @@ def _strata(
     asked_s: float,
 ) -> Strata:
     stratum, hour, machines = populations
-    # The rows of one hour differ by class: each has the largest population its visits met.
+    # The rows of one hour differ by class: each has the largest population that its visits saw.
     pairs, which = np.unique((hour << 32) | stratum, return_inverse=True)
     largest = np.zeros(len(pairs), np.int64)
     np.maximum.at(largest, which, machines)
@@ -243,7 +243,7 @@ def _strata(
 
 
 def parts_of_hours(start: datetime, end: datetime) -> list[tuple[datetime, datetime]]:
-    """The parts of hours at the edges of [start, end), which has the hours between them whole."""
+    """The partial hours at the edges of [start, end), which contains the hours between them whole."""
     begin, until = start.timestamp(), end.timestamp()
     parts = []
     first, last = int(begin // HOUR_S), int(until // HOUR_S)

@@ -1,6 +1,6 @@
-"""Visits that have not come to an end: under way, or in the archive and not ingested yet.
+"""Unfinished visits: under way, or in the archive and not ingested yet.
 
-One that failed has, and so has one whose capture was quarantined: nobody tries to ingest it any more.
+A failed visit is finished, and so is one whose capture was quarantined: it is not tried again.
 """
 
 from datetime import datetime
@@ -14,7 +14,7 @@ from storage.snapshots.copy_binary import read_fixed
 
 _MAX_BYTES = 256 << 20
 _UNDER_WAY = visit.c.outcome == Outcome.DRAWN
-_ARCHIVED = and_(  # in the words of the index: they are few among all captures
+_ARCHIVED = and_(  # as in the partial index: there are few among all captures
     capture.c.ingested == 0,
     capture.c.ingested < capture.c.wanted,
     capture.c.quarantined.is_(None),
@@ -23,7 +23,7 @@ _ARCHIVED = and_(  # in the words of the index: they are few among all captures
 SOME_WAIT = or_(
     exists(select(visit.c.visit_id).where(_UNDER_WAY)), exists(select(capture.c.visit_id).where(_ARCHIVED))
 )
-"""Whether any visit waits, of whatever campaign and time."""
+"""Whether any visit waits, of any campaign and time."""
 _OPEN = union_all(
     select(visit.c.visit_id).where(_UNDER_WAY), select(capture.c.visit_id).where(_ARCHIVED)
 ).subquery()
@@ -40,12 +40,12 @@ _COUNT = select(func.count()).select_from(_WAITING.subquery())
 def read_waiting(
     connection: Connection, campaign_id: int, start: datetime, end: datetime
 ) -> npt.NDArray[np.bytes_]:
-    """The visits drawn at random in [start, end) that wait, by the snapshot, ascending."""
+    """The waiting visits drawn at random in [start, end), in this snapshot, ascending."""
     asked = {"campaign": campaign_id, "start": start, "end": end}
     return np.sort(read_fixed(connection, _WAITING, asked, limit=_MAX_BYTES).uuids("visit_id"))
 
 
 def count_waiting(connection: Connection, campaign_id: int, start: datetime, end: datetime) -> int:
-    """How many `read_waiting` would read."""
+    """The number of visits that `read_waiting` would read."""
     asked = {"campaign": campaign_id, "start": start, "end": end}
     return int(connection.execute(_COUNT, asked).scalar_one())

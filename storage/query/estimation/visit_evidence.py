@@ -1,7 +1,6 @@
-"""What is known of rows besides their sums: moments for intervals, and how many visits and machines.
+"""Moments of rows for intervals, and their numbers of visits and machines.
 
-Two kinds say it: the visits themselves (`Visits`), and sums that merged cells keep
-(`storage.query.cells.cell_evidence`).
+They come from the visits themselves (`Visits`), or from sums in merged cells (`storage.query.cells.cell_evidence`).
 """
 
 import math
@@ -25,23 +24,23 @@ Counts = Sequence[int | None]
 
 @dataclass(frozen=True, slots=True)
 class Details:
-    """What only shown rows need, by row; None where it is not known."""
+    """Details that only shown rows need, by row; None if unknown."""
 
     self_samples: Counts
     total_samples: Counts
     visits: Counts
-    """With a sample in the row's total."""
+    """Visits with a sample in the row's total."""
     machines: Counts
     own: Moments | None
-    """None like `total`: the visits are no random sample."""
+    """None, as is `total`, if the visits are no random sample."""
     total: Moments | None
 
 
 class VisitFacts(Protocol):
-    """Facts visit by visit, as far as an answer has them: all, or those that cells do not have."""
+    """Facts by visit, as far as an answer has them: all, or those that cells do not have."""
 
     def __len__(self) -> int:
-        """Facts."""
+        """The number of facts."""
         ...
 
     def contributions(
@@ -54,24 +53,25 @@ class VisitFacts(Protocol):
         visits: int,
         totals: bool = True,
     ) -> Contributions:
-        """What each visit brought to rows 0…rows−1 of a table; without `totals`, which cost more, those may be missing.
+        """The amounts of each visit in rows 0…rows−1; without `totals`, which cost more, those may be missing.
 
-        `own_row` is the row of each node of the tree as the innermost of a stack, `total_row` its row as a node that counts, with
-        all below it, for the row's total; -1: none. Of nodes of one row in `total_row` none is below another.
+        `own_row` is the row of each node of the tree as the leaf of a stack. `total_row` is its row as a node that
+        counts, with all below it, for the row's total; -1 for none. Among nodes of one row in `total_row` none is below
+        another.
         """
         ...
 
 
 class SummedFacts(VisitFacts, Protocol):
-    """Facts that are added up over visits by group of profiles and stack."""
+    """Facts that are summed over visits by group of profiles and stack."""
 
     @property
     def profiles(self) -> int:
-        """How many profiles the facts are of."""
+        """The number of profiles of the facts."""
         ...
 
     def of_groups(self, row: Int64, *, rows: int, visits: int) -> PerVisit:
-        """What each visit brought to rows 0…rows−1 of groups; `row` is the row of each group, -1: none."""
+        """The amounts of each visit in rows 0…rows−1 of groups; `row` is the row of each group, -1 for none."""
         ...
 
 
@@ -85,7 +85,7 @@ class Seen:
     samples: Int64
     units: Int64
     application: Int64
-    """Ids; empty where no row asks for them."""
+    """Ids; empty if no row needs them."""
 
     def __len__(self) -> int:
         return len(self.leaf)
@@ -100,7 +100,7 @@ class Seen:
         visits: int,
         totals: bool = True,
     ) -> Contributions:
-        """As `VisitFacts.contributions`: with the facts sorted by node, those of a row are a few slices of them."""
+        """As `VisitFacts.contributions`: when facts are sorted by node, those of a row are a few slices."""
         order, below = shape.by_node(self.leaf)
         counts, units, visit = self.samples[order], self.units[order], self.visit[order]
         own_of = own_row[self.leaf[order]]
@@ -109,7 +109,7 @@ class Seen:
         own_samples = sum_at(own_of[there], counts[there], rows)
         if not totals:
             return Contributions(own_samples, own_samples, own, own)
-        # Of nodes without units too: visits may add there and take away as much.
+        # Includes nodes without units: visits may add and subtract equal amounts there.
         nodes = np.flatnonzero(total_row >= 0)
         of = total_row[nodes]
         nodes = nodes[sorting(of)]
@@ -137,11 +137,11 @@ class Visits:
     """-1 without a design."""
     machine: Int64
     weight: Float
-    """Units of the fleet for each unit observed; all 1 without a design."""
+    """Fleet units per observed unit; all 1 without a design."""
     group: Int64
-    """Variance stratum; -1: it weighs nothing."""
+    """Variance stratum; -1 if it has no weight."""
     selected: Int64
-    """Units of all that the labels choose: what shares are of."""
+    """Units of all that the labels choose: the denominator of shares."""
     unseen: float = math.nan
     """As `Moments.unseen`."""
 
@@ -150,11 +150,11 @@ class Visits:
 
     @property
     def whole(self) -> float:
-        """Units of the fleet in the whole selection."""
+        """Estimated units of the fleet in the whole selection."""
         return float((self.weight * self.selected).sum())
 
     def moments(self, found: PerVisit) -> Moments | None:
-        """The moments of rows; None: the visits are no random sample."""
+        """The moments of rows; None if the visits are no random sample."""
         weights = self.design.weights
         if weights is None:
             return None
@@ -162,7 +162,7 @@ class Visits:
         return made
 
     def moments_in_parts(self, found: PerVisit, part: Int64, parts: int) -> list[Moments] | None:
-        """As `moments`, of each of so many parts; `part` is that of each visit."""
+        """As `moments`, for each of `parts` parts; `part` is that of each visit."""
         return None if self.design.weights is None else self._moments(self.design.weights, found, part, parts)
 
     def _moments(self, weights: Weights, found: PerVisit, part: Int64, parts: int) -> list[Moments]:
@@ -184,15 +184,15 @@ class Visits:
         return [replace(of, unseen=self.unseen) for of in made]
 
     def nothing(self) -> Moments | None:
-        """The moments of one row that nobody saw; None as for others."""
+        """The moments of one row without samples; None as for others."""
         return self.moments(nobody(1))
 
     def of_functions(self, functions: Int64, found: PerVisit, *, own: bool) -> Moments | None:  # noqa: ARG002 - as `Merged`
-        """The moments of functions, from what each visit brought to them."""
+        """The moments of functions, from the amounts of each visit."""
         return self.moments(found)
 
     def details(self, contributions: Contributions, functions: Int64 | None) -> Details:  # noqa: ARG002 - as `Merged`
-        """Details of rows, from what each visit brought to them."""
+        """Details of rows, from the amounts of each visit."""
         return Details(
             self_samples=contributions.self_samples.tolist(),
             total_samples=contributions.total_samples.tolist(),

@@ -1,4 +1,4 @@
-"""Rows of tables as `analysis` compares them: what each visit saw of each row."""
+"""Tables of amounts by visit and row, as `analysis` compares them."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ def counted(visits: Visits) -> Int64:
 
 
 def visit_table(visits: Visits, found: PerVisit, key: Int64) -> VisitTable:
-    """What the counted visits brought; `key` is a number for each of all visits, the same in every table."""
+    """The table of the counted visits; `key` has a number for each of all visits, the same in every table."""
     of = counted(visits)
     number = np.full(len(visits), -1, np.int64)
     number[of] = np.arange(len(of))

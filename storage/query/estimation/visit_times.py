@@ -17,32 +17,32 @@ from storage.snapshots.copy_binary import among_uuids, read_fixed
 
 _MAX_BYTES = 256 << 20
 _VISIT_BYTES = 17
-"""Of a visit that is known by its hour: two numbers at most and a flag."""
+"""Bytes of a visit that is known by its hour: two numbers at most and a flag."""
 
 
 @dataclass(frozen=True, slots=True)
 class VisitTimes:
-    """Columns over all visits of a selection's time and campaign, whatever came of them, by ascending id."""
+    """Columns over all visits of a selection's time and campaign, whatever their outcome, by ascending id."""
 
     id: Ids
     drawn_at: Float
     """Seconds since 1970."""
     at_random: Bool
-    """Else by hand."""
+    """Otherwise by hand."""
     waits: Bool
-    """Drawn at random, and it has not come to an end: it is under way, or archived and not ingested yet."""
+    """Drawn at random and unfinished: under way, or archived and not ingested yet."""
     covered: CoveredTime | None
-    """None: the campaign has never drawn anyone at random."""
+    """None if the campaign has never drawn a visit at random."""
 
     def of(self, visits: Ids) -> Float:
-        """When these, all among them, were drawn."""
+        """When these visits, which must be among them, were drawn."""
         return self.drawn_at[np.searchsorted(self.id, visits)]
 
 
 def read_visit_times(
     connection: Connection, campaign_id: int | None, start: datetime, end: datetime
 ) -> VisitTimes:
-    """The visits drawn in [start, end), by the snapshot; `campaign_id` None: a campaign that has not begun."""
+    """The visits drawn in [start, end), in this snapshot; `campaign_id` None: the campaign has not begun."""
     if campaign_id is None:
         nobody = np.zeros(0, np.bool_)
         return VisitTimes(np.zeros(0, "S16"), np.zeros(0), nobody, nobody, None)
@@ -63,14 +63,14 @@ def read_visit_times(
         rows.floats("drawn_at")[order],
         np.array(rows.values("at_random"), np.bool_)[order],
         np.isin(ids[order], read_waiting(connection, campaign_id, start, end)),
-        # Time whose facts are gone is not covered: its visits would look like idle machines.
+        # Time with dropped facts is not covered: its visits would look like idle machines.
         read_covered(connection, campaign_id, min(max(start, facts_horizon(connection)), end), end),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class DrawnVisits:
-    """Columns over visits drawn at random, whatever came of them."""
+    """Columns over visits drawn at random, whatever their outcome."""
 
     id: Ids
     drawn_at: Float
@@ -79,11 +79,11 @@ class DrawnVisits:
     day: Int64
     """Days since 1970 UTC."""
     utilisation_class: Int64
-    """0: not known, 1…4: its quarter."""
+    """0: unknown; 1…4: its quarter."""
 
 
 def read_drawn(connection: Connection, campaign_id: int, start: datetime, end: datetime) -> DrawnVisits:
-    """The visits drawn at random in [start, end), by the snapshot."""
+    """The visits drawn at random in [start, end), in this snapshot."""
     c = visit.c
     rows = read_fixed(
         connection,
@@ -108,10 +108,10 @@ def read_drawn(connection: Connection, campaign_id: int, start: datetime, end: d
 def read_hourly_times(
     connection: Connection, campaign_id: int, start: datetime, end: datetime, in_hours: Drawn
 ) -> VisitTimes:
-    """The visits drawn at random in [start, end), as if each had been drawn when its hour began, and no ids.
+    """The visits drawn at random in [start, end), each dated at the start of its hour, without ids.
 
-    `in_hours` are those of all its hours, the whole ones at the edges too. Hours are covered as long as their cells
-    are kept, whether or not there are facts.
+    `in_hours` are those of all its hours, whole ones at the edges. Hours are covered as long as their cells are kept,
+    whether or not facts exist.
     """
     hour, number = _by_hour(connection, campaign_id, start, end, in_hours)
     query_budget.take(_VISIT_BYTES * int(number.sum()))
@@ -137,7 +137,7 @@ def read_hourly_times(
 def _by_hour(
     connection: Connection, campaign_id: int, start: datetime, end: datetime, in_hours: Drawn
 ) -> tuple[Int64, Int64]:
-    """Hours since 1970, ascending, and how many visits were drawn in the part of each that is asked for."""
+    """Hours since 1970, ascending, and the number of visits drawn in the requested part of each."""
     hour, place = np.unique(in_hours.hour, return_inverse=True)
     number = np.bincount(place, in_hours.visits, len(hour)).astype(np.int64)
     for at, edge in enumerate(hour.tolist()):

@@ -1,4 +1,4 @@
-"""What each visit brought to each row: what intervals, and counts of visits and machines, are made of."""
+"""The amounts of each visit in each row: the input of intervals, and of counts of visits and machines."""
 
 import itertools
 from collections.abc import Sequence
@@ -12,21 +12,22 @@ from storage.arrays import Int64, group_starts, in_doubles, ranges, sum_at, weig
 from storage.snapshots import query_budget
 
 _DENSE = 4_000_000
-"""Pairs of a row and a visit that are summed in a table of all of them."""
+"""(row, visit) pairs up to which sums use a dense table."""
 
 _AT_ONCE = 300_000
-"""Facts of all rows together, some of several rows, that are gathered at once."""
+"""Facts gathered at once, counted once per row."""
 _BLOCK = 64
-"""Facts of a block at least; there are as many as visits in it if these are more, so that its sums take no more room than they."""
+"""Minimum number of facts of a block. A block has as many facts as there are visits, if these are more, so that its
+sums take no more memory than its facts."""
 
 
 _Amounts = npt.NDArray[Any]
-"""Whole numbers, as such or as doubles."""
+"""Integers, as such or as doubles."""
 
 
 @dataclass(frozen=True, slots=True)
 class PerVisit:
-    """Units by (row, visit), sparse: no pair twice, none without a unit."""
+    """Units by (row, visit), sparse: each pair once, with at least one unit."""
 
     row: Int64
     visit: Int64
@@ -39,24 +40,24 @@ class PerVisit:
         return np.bincount(self.row, minlength=self.rows)
 
     def machines(self, machine: Int64) -> Int64:
-        """Number of different machines of each row; `machine` has that of every visit."""
+        """Number of distinct machines of each row; `machine` has that of every visit."""
         pairs = np.unique((self.row << 32) | machine[self.visit])
         return np.bincount(pairs >> 32, minlength=self.rows)
 
 
 @dataclass(frozen=True, slots=True)
 class Contributions:
-    """What visits brought to some rows, as their self and as their total."""
+    """The amounts of visits in some rows, as self and as total."""
 
     self_samples: Int64
-    """By row, like the next one."""
+    """By row, as is `total_samples`."""
     total_samples: Int64
     own: PerVisit
     total: PerVisit
 
 
 def of_pairs(row: Int64, visit: Int64, units: Int64, *, rows: int, visits: int) -> PerVisit:
-    """From facts, each with its row (-1: none) and its visit."""
+    """Sum facts, each with its row (-1 for none) and its visit."""
     there = row >= 0
     pair = row[there] * visits + visit[there]
     if rows * visits <= _DENSE:
@@ -70,7 +71,7 @@ def of_pairs(row: Int64, visit: Int64, units: Int64, *, rows: int, visits: int) 
 def of_slices(
     first: Int64, starts: Int64, ends: Int64, visit: Int64, units: Int64, *, visits: int
 ) -> PerVisit:
-    """From facts in an order where each row's are a few slices [start, end).
+    """Sum facts that are ordered so that each row's are a few slices [start, end).
 
     Row i has the slices first[i]…first[i+1]−1; rows may share facts.
     """
@@ -102,13 +103,13 @@ def _in_blocks(
 ) -> Int64:
     """Sums of slices by (row, visit), one row after the other; `row` is that of each slice, ascending.
 
-    Rows that are nearly everything, such as a program's `main`, share most of their facts: the whole blocks of a
-    slice are the difference of two running sums, and only its two ends are added up fact by fact.
+    Rows that contain nearly everything, such as a program's `main`, share most of their facts. So the whole blocks of a
+    slice are the difference of two running sums, and only its two ends are summed fact by fact.
     """
     size = max(_BLOCK, visits)
     low, high = -(-starts // size), ends // size
     whole = np.flatnonzero(high > low)
-    # In doubles, which is how `bincount` adds, as long as they hold every sum: then nothing is converted on the way.
+    # In doubles, in which `bincount` adds, while they hold every sum: this avoids conversions.
     amounts: _Amounts = units.astype(np.float64) if in_doubles(units) else units
     sums: _Amounts = np.zeros((rows, visits), amounts.dtype)
     if len(whole):
@@ -120,7 +121,9 @@ def _in_blocks(
             axis=0,
             out=running[1:],
         )
-        piece = max(_DENSE // visits, 1)  # of slices: many of a few rows are more than these rows by visit
+        piece = max(
+            _DENSE // visits, 1
+        )  # in slices: many of a few rows take more memory than these rows by visit
         for begun in range(0, len(whole), piece):
             query_budget.checkpoint()
             these = whole[begun : begun + piece]
@@ -151,12 +154,12 @@ def _added(of: Int64, amounts: _Amounts, size: int) -> _Amounts:
 
 
 def nobody(rows: int) -> PerVisit:
-    """Rows that no visit brought anything to."""
+    """Rows without any visit's amounts."""
     return PerVisit(*(np.zeros(0, np.int64),) * 3, rows)
 
 
 def joined(parts: Sequence[PerVisit], rows: int) -> PerVisit:
-    """Parts that have no row in common."""
+    """Concatenate parts that have no row in common."""
     nothing = np.zeros(0, np.int64)
     return PerVisit(
         row=np.concatenate([nothing, *(part.row for part in parts)]),
@@ -167,7 +170,7 @@ def joined(parts: Sequence[PerVisit], rows: int) -> PerVisit:
 
 
 def in_order(parts: Sequence[Contributions], places: Int64) -> Contributions:
-    """The rows of all parts together, row i of them at place `places[i]`."""
+    """The rows of all parts together, row i at position `places[i]`."""
     rows = len(places)
     first = np.cumsum([0, *(part.own.rows for part in parts)])
 

@@ -1,1 +1,1 @@
-"""Reading a selection's profiles and facts out of the chunks of its visits."""
+"""Read a selection's profiles and facts from the chunks of its visits."""

@@ -1,7 +1,7 @@
-"""The facts of one application's profiles: those that are cached, and the others read and cached.
+"""Read and cache the facts of one application's profiles.
 
-What a profile has never changes: whoever ingests a visit anew writes its profiles anew. So a profile that a question's own snapshot
-has, written by the same transaction, has the facts that were decoded before.
+A stored profile never changes: reprocessing a visit writes new profiles. So a profile that is in a query's snapshot,
+written by the same transaction as a cached one, has the cached facts.
 """
 
 import itertools
@@ -22,7 +22,7 @@ from storage.snapshots.decoded_cache import DecodedCache
 
 @dataclass(frozen=True, slots=True)
 class ChunkKey:
-    """Whose chunks: of one application, on one day since 1970 UTC."""
+    """Identifies the chunks of one application on one day since 1970 UTC."""
 
     day: int
     application: int
@@ -36,16 +36,16 @@ class Decoded:
     profile: Int64
     """Ids, ascending."""
     version: Int64
-    """The transaction that wrote each."""
+    """The transaction that wrote each profile."""
     stored: Int64
-    """Bytes of the chunk of each."""
+    """Bytes of each profile's chunk."""
     first: Int64
-    """Where the facts of each begin, and where those of the last end."""
+    """Start of each profile's facts, and the end of the last one's."""
     stack: Int32
     samples: Narrow
 
     def has(self, profile: Int64, version: Int64) -> Bool:
-        """Which of these profiles it has as they were written then."""
+        """Which of these profiles are cached with this version."""
         if not len(self.profile):
             return np.zeros(len(profile), np.bool_)
         place = np.minimum(np.searchsorted(self.profile, profile), len(self.profile) - 1)
@@ -53,19 +53,19 @@ class Decoded:
         return found
 
     def facts(self, profile: Int64) -> tuple[Int64, Int64]:
-        """Stacks and samples of profiles it has, in their order."""
-        if np.array_equal(profile, self.profile):  # a whole day, as a rule
+        """Stacks and samples of cached profiles, in the given order."""
+        if np.array_equal(profile, self.profile):  # usually a whole day
             return self.stack.astype(np.int64), self.samples.astype(np.int64)
         place = np.searchsorted(self.profile, profile)
         at = ranges(self.first[place], self.first[place + 1])
         return self.stack[at].astype(np.int64), self.samples[at].astype(np.int64)
 
     def bytes_of(self, profile: Int64) -> int:
-        """Bytes of the chunks of those of these profiles that it has."""
+        """Bytes of the chunks of those of these profiles that are cached."""
         return int(self.stored[np.isin(self.profile, profile)].sum())
 
     def joined(self, newer: "Decoded") -> "Decoded":
-        """With other profiles; those that both have are the newer ones."""
+        """Add other profiles; if both have one, the newer is used."""
         keep = np.flatnonzero(~np.isin(self.profile, newer.profile))
         profile = np.concatenate((self.profile[keep], newer.profile))
         order = np.argsort(profile)
@@ -90,7 +90,7 @@ NOTHING = Decoded(
 def decoded(  # noqa: PLR0917 - its columns
     profile: Int64, version: Int64, stored: Int64, counts: Int64, stack: Int64, samples: Int64
 ) -> Decoded:
-    """What these profiles have; they ascend, and so many facts are of each."""
+    """The facts of these profiles, which ascend; `counts` are the facts of each."""
     first = np.concatenate(([0], np.cumsum(counts)))
     return Decoded(profile, version, stored, first, stack.astype(np.int32), narrow(samples))
 
@@ -104,8 +104,8 @@ _WANTED = (
     .table_valued(Column("day", Date), Column("profile_id", BigInteger), name="wanted", joins_implicitly=True)
     .render_derived()
 )
-# Both columns of the key, or PostgreSQL before 18 reads a whole day's chunks for one profile of it; the days
-# leave out partitions when the statement is planned.
+# Both columns of the key, or PostgreSQL before 18 reads a whole day's chunks for one profile of it. The days exclude
+# partitions when the statement is planned.
 _CHUNKS = select(chunk.c.profile_id, chunk.c.data).where(
     chunk.c.day >= bindparam("first_day"),
     chunk.c.day <= bindparam("last_day"),
@@ -116,19 +116,19 @@ _CHUNKS = select(chunk.c.profile_id, chunk.c.data).where(
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Columns over profiles by day and then by id, both ascending; no two have one id."""
+    """Columns over profiles by day and then by id, both ascending; ids are unique."""
 
     profile: Int64
     """Ids."""
     day: Int64
-    """Since 1970 UTC."""
+    """Days since 1970 UTC."""
     version: Int64
-    """The transaction that wrote each."""
+    """The transaction that wrote each profile."""
     facts: Int64
-    """How many each has."""
+    """Facts of each profile."""
 
     def of(self, some: Int64 | slice) -> "Written":
-        """Some of them, in their order."""
+        """Some of the profiles, in their order."""
         return Written(self.profile[some], self.day[some], self.version[some], self.facts[some])
 
 
@@ -143,7 +143,7 @@ def facts_of(
 ) -> tuple[Int64, Int64]:
     """Stacks and samples of the profiles, all of this application and sample type, one profile after the other.
 
-    Raises `CorruptChunk`, `TooMuch` past `limit` bytes.
+    Raises `CorruptChunk`, and `TooMuch` beyond `limit` bytes.
     """
     bounds = [*group_starts(written.day).tolist(), len(written.day)]
     missing = np.zeros(len(written.profile), np.bool_)
@@ -169,13 +169,13 @@ def facts_of(
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """Profiles whose chunks were read for this answer."""
+    """Profiles whose chunks were read for this query."""
 
     written: Written
     first: Int64
-    """Where the facts of each begin."""
+    """Start of each profile's facts."""
     stored: Int64
-    """Bytes of the chunk of each."""
+    """Bytes of each profile's chunk."""
     stack: Int64
     samples: Int64
 
@@ -205,7 +205,7 @@ class _Read:
         return cls(written, begins, stored, stack, samples)
 
     def of_day(self, day: int) -> Decoded:
-        """Those of a day."""
+        """The facts of a day."""
         low, high = np.searchsorted(self.written.day, (day, day + 1)).tolist()
         some = self.written.of(slice(low, high))
         at = ranges(self.first[low:high], self.first[low:high] + some.facts)

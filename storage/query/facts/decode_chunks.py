@@ -1,4 +1,4 @@
-"""Stacks and values out of the chunks that were read, however many they are."""
+"""Decode stacks and values of any number of chunks."""
 
 from collections.abc import Sequence
 
@@ -10,16 +10,16 @@ from storage.snapshots import query_budget
 from storage.snapshots.copy_binary import Blobs
 
 _AT_ONCE = 4096
-"""Each is half a kilobyte of Python objects while it is decoded."""
+"""Chunks decoded at once: each takes half a kilobyte of Python objects meanwhile."""
 
 FACT_BYTES = 48
-"""Of a fact while a selection is added up: its columns, and what they are sorted by."""
+"""Memory per fact while a selection is summed: its columns, and their sort keys."""
 
 
 def decode_chunks(parts: Sequence[Blobs], counts: Int64) -> tuple[Int64, Int64]:
     """Stack ids and values of all chunks of all parts, concatenated in order.
 
-    `counts` are the rows of each. Raises CorruptChunk.
+    `counts` are the rows of each chunk. Raises `CorruptChunk`.
     """
     query_budget.take(FACT_BYTES * int(counts.sum()))
     stacks, values = [np.zeros(0, np.int32)], [np.zeros(0, np.int64)]

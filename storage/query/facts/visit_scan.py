@@ -1,4 +1,4 @@
-"""Reading a selection: its profiles and all their facts, from one snapshot."""
+"""Read a selection's profiles and all their facts, from one snapshot."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -35,15 +35,15 @@ from storage.snapshots.decoded_cache import DecodedCache
 from storage.snapshots.snapshot_cache import cached_per_snapshot
 
 MAX_FACTS = 20_000_000
-"""More than this is not read for one answer: about 1 GB while it is summed."""
+"""Maximum number of facts read for one query: about 1 GB while they are summed."""
 MAX_CHUNKS = 200_000
 MAX_BYTES = 512 << 20
 WHOLE = 256
-"""Parts that visits are divided into by their ids, which are random: so many of them are all."""
+"""Number of parts that visits are divided into by their random ids."""
 _MARGIN = 0.8
-"""Of what may be read: parts are of different sizes."""
+"""Margin below the limits, because parts differ in size."""
 TIME_UNIT = "nanoseconds"
-"""Sample types in this unit are CPU time; answers give them in seconds too."""
+"""Sample types in this unit are CPU time; answers also give them in seconds."""
 
 _SAMPLE_TYPES = select(
     sample_type.c.event, sample_type.c.unit, sample_type.c.sample_type_id, sample_type.c.kind
@@ -53,7 +53,7 @@ _CAMPAIGN = select(campaign.c.campaign_id).where(campaign.c.name == bindparam("n
 
 @dataclass(frozen=True, slots=True)
 class SampleType:
-    """Event and unit of an answer; `id` None: nothing of the kind has been sampled yet."""
+    """Event and unit of an answer; `id` None: never sampled yet."""
 
     event: str
     unit: str
@@ -63,7 +63,7 @@ class SampleType:
 
     @property
     def seconds_per_unit(self) -> float | None:
-        """Core-seconds a unit is; None: units are not time."""
+        """Core-seconds per unit; None if units are not time."""
         return 1e-9 if self.unit == TIME_UNIT else None
 
 
@@ -72,7 +72,7 @@ class Profiles:
     """Columns over the profiles of a selection."""
 
     visits: Ids
-    """The different visits they are of, ascending."""
+    """Their distinct visits, ascending."""
     visit: Int64
     """Index into `visits`."""
     machine: Int64
@@ -80,20 +80,20 @@ class Profiles:
     samples: Int64
     period: Int64
     labels: dict[str, Int64]
-    """Stored ids by column of `profile`, of the labels that were asked for."""
+    """Stored ids by column of `profile`, of the requested labels."""
     stacks: bool | None
-    """Whether they have stacks or leaves only; None: there are none."""
+    """Whether they have stacks or leaves only; None if there are no profiles."""
 
     def __len__(self) -> int:
         return len(self.machine)
 
     def label(self, name: str) -> Int64:
-        """The stored ids of a label that was asked for."""
+        """The stored ids of a requested label."""
         return self.machine if name == label_names.MACHINE else self.labels[label_names.column_of(name)]
 
     @property
     def units(self) -> Int64:
-        """What each profile stands for, in units of the sample type."""
+        """Units of each profile."""
         return self.samples * self.period
 
 
@@ -108,21 +108,21 @@ class Facts:
     units: Int64
 
     def of(self, keep: Bool) -> "Facts":
-        """Those of them where `keep` is set."""
+        """The facts where `keep` is set."""
         return Facts(self.profile[keep], self.stack[keep], self.samples[keep], self.units[keep])
 
 
 @cached_per_snapshot
 def sample_type_of(connection: Connection, selection: Selection) -> SampleType:
-    """The sample type a selection means. Raises `BadSelection` for an event nobody has sampled.
+    """The sample type of a selection. Raises `BadSelection` for an event that was never sampled.
 
-    The default event is always known, so that a store that is still empty answers with nothing.
+    The default event always exists, so that queries of an empty store return empty answers.
     """
     return chosen_type(connection.execute(_SAMPLE_TYPES).all(), selection)
 
 
 def chosen_type(rows: Iterable[Any], selection: Selection) -> SampleType:
-    """As `sample_type_of`, out of all sample types: rows with the columns of `_SAMPLE_TYPES`."""
+    """As `sample_type_of`, from all sample types: rows with the columns of `_SAMPLE_TYPES`."""
     rows = list(rows)
     fitting = sorted(
         (row for row in rows if row.event == selection.event and selection.unit in {"", row.unit}),
@@ -139,7 +139,7 @@ def chosen_type(rows: Iterable[Any], selection: Selection) -> SampleType:
     near = get_close_matches(selection.event, events - {selection.event}, n=1, cutoff=0.7)
     hint = f"Did you mean {near[0]}? " if near else ""
     raise BadSelection(
-        f"Nobody has sampled {asked!r}.",
+        f"Unknown event {asked!r}.",
         hint=f"{hint}Events: {known}.",
         parameter="unit" if selection.event in events else "event",
     )
@@ -147,12 +147,12 @@ def chosen_type(rows: Iterable[Any], selection: Selection) -> SampleType:
 
 @cached_per_snapshot
 def campaign_of(connection: Connection, selection: Selection) -> int | None:
-    """The selection's campaign; None: the standing one, which has not begun. Raises `UnknownCampaign`."""
+    """The selection's campaign; None if the default one has not begun. Raises `UnknownCampaign`."""
     return known_campaign(connection.execute(_CAMPAIGN, {"name": selection.campaign}).scalar(), selection)
 
 
 def known_campaign(found: int | None, selection: Selection) -> int | None:
-    """As `campaign_of`, `found` being the id of the campaign of that name."""
+    """As `campaign_of`, with `found` as the id of the campaign of that name."""
     if found is None and selection.campaign != DEFAULT_CAMPAIGN:
         raise UnknownCampaign(f"There is no campaign {selection.campaign!r}.")
     return found
@@ -161,7 +161,7 @@ def known_campaign(found: int | None, selection: Selection) -> int | None:
 def scan_profiles(
     connection: Connection, selection: Selection, kind: SampleType, labels: tuple[str, ...]
 ) -> Profiles:
-    """The profiles of a selection without their facts, for what needs labels only."""
+    """The profiles of a selection without their facts, for queries that need labels only."""
     statement = matching(connection, selection, kind, labels)
     if statement is None:
         return profiles_of(Rows(0, {name: [] for name in _columns(labels)}), np.zeros(0, np.int64), labels)
@@ -170,18 +170,18 @@ def scan_profiles(
 
 
 def no_profiles(*, stacks: bool) -> Profiles:
-    """One nameless group of samples: what cells are, which know no profiles."""
+    """One unlabelled group of samples, which represents cells: they have no profiles."""
     one = np.zeros(1, np.int64)
     return Profiles(np.zeros(0, "S16"), one, one, one, one, one, {}, stacks)
 
 
 def in_part(column: Any, parts: int) -> ColumnElement[bool]:
-    """The visits of so many of the `WHOLE` parts."""
+    """Selects the visits of the first `parts` of the `WHOLE` parts."""
     return func.get_byte(func.uuid_send(column), 15) < parts
 
 
 def parts_to_read(connection: Connection, selection: Selection, kind: SampleType) -> int:
-    """How many of the `WHOLE` parts hold about as much as is read for one answer; at least 1."""
+    """How many of the `WHOLE` parts have about as much data as one query may read; at least 1."""
     statement = matching(connection, selection, kind, ())
     if statement is None:
         return WHOLE
@@ -193,7 +193,7 @@ def parts_to_read(connection: Connection, selection: Selection, kind: SampleType
 
 
 def parts_of(facts: int, chunks: int) -> int:
-    """How many of the `WHOLE` parts of so many facts hold about as much as is read for one answer; at least 1."""
+    """How many of the `WHOLE` parts of this many facts have about as much as one query may read; at least 1."""
     most = min(MAX_FACTS / max(float(facts), 1.0), MAX_CHUNKS / max(chunks, 1))
     return min(max(int(WHOLE * most * _MARGIN), 1), WHOLE)
 
@@ -207,9 +207,10 @@ def scan(
     parts: int = WHOLE,
     cache: DecodedCache | None = None,
 ) -> tuple[Profiles, Facts]:
-    """The profiles of a selection, with the ids of these labels, and their facts; of a part of the visits.
+    """Read the profiles of a selection, with the ids of these labels, and their facts; or a part of the visits.
 
-    What is in the `cache` of the chunks of a single application is not read again. Raises `TooMuch` when they are too many to read for one answer.
+    Chunks of a single application that are in the `cache` are not read again. Raises `TooMuch` if there are too many to
+    read for one query.
     """
     asked = _asked(connection, selection, kind, labels)
     if asked is None:
@@ -236,28 +237,28 @@ def _columns(labels: tuple[str, ...]) -> tuple[str, ...]:
 def matching(
     connection: Connection, selection: Selection, kind: SampleType, labels: tuple[str, ...]
 ) -> Select[Any] | None:
-    """The statement for the selection's profiles; None: there can be none.
+    """The statement for the selection's profiles; None if there can be none.
 
-    A visit's time is its draw's: it was fixed then, by the collector's clock, with its day.
+    A visit's time is that of its draw: it was fixed then, by the collector's clock, with its day.
     """
     asked = _asked(connection, selection, kind, labels)
     return None if asked is None else _profiles(*asked.structure).params(asked.given)
 
 
 class _Asked(NamedTuple):
-    """A selection's profiles as parameters of a statement, which is the same for all selections of one structure."""
+    """A selection's profiles as parameters of a statement, which is shared by all selections of one structure."""
 
     structure: tuple[tuple[str, ...], tuple[tuple[str, bool], ...]]
-    """Of `_profiles`."""
+    """Arguments of `_profiles`."""
     given: dict[str, Any]
     application: int | None
-    """The only one whose profiles are asked for; None: there may be several."""
+    """The only application whose profiles are requested; None if there may be several."""
 
 
 def _asked(
     connection: Connection, selection: Selection, kind: SampleType, labels: tuple[str, ...]
 ) -> _Asked | None:
-    """None: there can be none."""
+    """The parameters of a selection's statement; None if there can be no profiles."""
     for label in labels:
         label_names.check_label(connection, label)
     chosen = [label_names.choice(connection, matcher) for matcher in selection.matchers]
@@ -286,7 +287,7 @@ def _is_one_application(choice: label_names.Choice) -> bool:
 
 @lru_cache(maxsize=128)
 def _profiles(columns: tuple[str, ...], chosen: tuple[tuple[str, bool], ...]) -> Select[Any]:
-    """Profiles of a time, where each column chosen has one of the ids given for it, or none of them."""
+    """Profiles of a time, where each chosen column has one of the given ids, or none of them."""
     conditions = [
         ~among_given(profile.c[column], f"ids{n}") if negative else among_given(profile.c[column], f"ids{n}")
         for n, (column, negative) in enumerate(chosen)
@@ -319,7 +320,7 @@ def _with_chunks(columns: tuple[str, ...], chosen: tuple[tuple[str, bool], ...])
 
 @lru_cache(maxsize=128)
 def _versions(columns: tuple[str, ...], chosen: tuple[tuple[str, bool], ...]) -> Select[Any]:
-    """As `_profiles`, with what says whether one has been read before."""
+    """As `_profiles`, with day, id and version, which identify cached profiles."""
     written = cast(cast(literal_column(f"{profile.name}.xmin"), Text), BigInteger)
     return _profiles(columns, chosen).add_columns(
         cast(profile.c.day - literal(EPOCH), Integer).label(_DAY),
@@ -331,13 +332,13 @@ def _versions(columns: tuple[str, ...], chosen: tuple[tuple[str, bool], ...]) ->
 _DAY, _VERSION = (
     "day_number",
     "row_version",
-)  # labels that are asked for are columns too, one of them `version`
+)  # requested labels are columns too, one of them `version`
 
 
 def _scan_cached(
     connection: Connection, asked: _Asked, application: int, labels: tuple[str, ...], cache: DecodedCache
 ) -> tuple[Profiles, Facts]:
-    """As `scan`, of one application: only those chunks are read that no question has read before."""
+    """As `scan`, for one application: only chunks that are not cached are read."""
     rows = read_fixed(connection, _versions(*asked.structure), asked.given, limit=MAX_BYTES)
     keep = one_depth(rows)
     ids, day = rows.ints("profile_id"), rows.ints(_DAY)
@@ -358,18 +359,18 @@ def _scan_cached(
 
 
 def on_days(column: Any, selection: Selection) -> tuple[Any, ...]:
-    """Conditions that leave only the partitions of the selection's days."""
+    """Conditions that restrict a statement to the partitions of the selection's days."""
     return column >= selection.start.date(), column <= selection.end.date()
 
 
 def one_depth(rows: Rows) -> Int64:
-    """Profiles with stacks, or all where there are none: flat samples among them would be roots."""
+    """Profiles with stacks, or all if there are none: flat samples among stacks would appear as roots."""
     stacks = np.flatnonzero(np.array(rows.values("stacks"), np.bool_))
     return stacks if len(stacks) else np.arange(len(rows))
 
 
 def profiles_of(rows: Rows, keep: Int64, labels: tuple[str, ...]) -> Profiles:
-    """Some of the rows of `matching`, in this order."""
+    """Some of the rows of `matching`, in the given order."""
     visits, visit_index = np.unique(rows.uuids("visit_id")[keep], return_inverse=True)
     columns = {label_names.column_of(label) for label in labels}
     return Profiles(
@@ -393,7 +394,7 @@ def _facts(rows: Rows, keep: Int64) -> Facts:
 
 
 def check_size(counts: Int64) -> None:
-    """Raises `TooMuch` for chunks of so many facts each that they are not read for one answer."""
+    """Raise `TooMuch` for chunks with more facts than one query may read."""
     if int(counts.sum()) > MAX_FACTS or len(counts) > MAX_CHUNKS:
         raise TooMuch(
             f"The selection holds {int(counts.sum()):,} facts in {len(counts):,} chunks; {MAX_FACTS:,} in "

@@ -1,1 +1,1 @@
-"""The papers' models over what the fleet itself reported: each a question, with its inputs told beside its answer."""
+"""The papers' models, computed from the fleet's own data: one query each, whose answer also describes its inputs."""

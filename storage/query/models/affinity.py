@@ -1,8 +1,8 @@
-"""Which applications should run on which platforms, by their measured cycles per instruction (DIGEST G30).
+"""Assigns applications to platforms by their measured cycles per instruction (DIGEST G30).
 
-Load is what each application runs on each platform now, in instructions counted in the covered time: of counted control
-groups on machines with counters, not of all of the fleet. The plan needs fewest cycles under the constraints. Because a plan
-is chosen by measurements with errors, what it promises is corrected for that.
+Load is what each application runs on each platform now, in instructions counted in the covered time. It covers counted
+control groups on machines with counters, not the whole fleet. The plan minimizes cycles under the constraints. The
+predicted saving is corrected for optimism, because measurements with errors chose the plan.
 """
 
 from collections.abc import Mapping
@@ -25,22 +25,22 @@ from storage.query.store_reading import StoreReading
 MOST_APPLICATIONS = 200
 _Z = 1.959964
 _SEED = 1
-"""One question has one answer."""
+"""Equal queries have equal results."""
 
 
 @dataclass(frozen=True, slots=True)
 class MoveRow:
-    """Work that should change platforms."""
+    """Work that should move to another platform."""
 
     application: str
     source: str
     destination: str
     instructions: float
-    """Estimated, of what was counted in the covered time (`RatioRow`)."""
+    """Estimate for the counted part of the covered time (see `RatioRow`)."""
     share: float
-    """Of all that was counted of the application, 0…1."""
+    """Share of the application's counted instructions, 0…1."""
     saving: float
-    """Cycles; 0 or less for a move that makes room for another."""
+    """Cycles; 0 or less if the move only frees capacity for another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,30 +48,30 @@ class Placed:
     """The plan."""
 
     present: float
-    """Cycles of the applications that are in it, as they run today."""
+    """Cycles of the applications in the plan, as they run today."""
     planned: float
     saving: Measured
-    """Cycles, optimism taken off."""
+    """Cycles, with the optimism subtracted."""
     optimism: float
     certain: float
-    """Cycles saved even if every CPI lies at the worse end of its interval."""
+    """Cycles saved even if every CPI is at the worse end of its interval."""
     unknown: int
-    """Pairs of an application and a platform whose CPI nobody has measured: nothing is moved there."""
+    """Pairs of an application and a platform without a measured CPI: nothing is moved there."""
     moves: tuple[MoveRow, ...]
-    """Most saving first; those that bring four fifths of it, and those that make room for them."""
+    """Largest saving first: the moves with four fifths of the saving, and those that free capacity for them."""
     moves_total: int
 
 
 @dataclass(frozen=True, slots=True)
 class AffinityAnswer:
-    """The plan, or why there is none."""
+    """The plan, or the reason why there is none."""
 
     applications: tuple[str, ...]
     platforms: tuple[str, ...]
     cpi: tuple[tuple[Measured | None, ...], ...]
     """By application, then platform; None: not measured."""
     instructions: tuple[tuple[float, ...], ...]
-    """Likewise: what was counted where."""
+    """By application, then platform: instructions counted there."""
     placed: Placed | None
     inputs: Inputs
     unavailable: Unavailable | None
@@ -84,15 +84,15 @@ class AffinityQuestion:
     selection: Selection
     applications: int = 50
     pinned: tuple[str, ...] = ()
-    """Applications that stay where they are; each must be in the plan."""
+    """Applications that must not move; each must be in the plan."""
     largest_share: float = 1.0
-    """Of any application that one platform may hold, 0…1: for availability."""
+    """Largest share of any application on one platform, 0…1: for availability."""
     floor: float = 0.0
-    """Share of what each application runs on a platform that must stay there, 0…1: replicas that must not go."""
+    """Share of each application's present load on a platform that must stay there, 0…1: replicas that must not move."""
     room: float = 0.0
-    """Share by which a platform may give more cycles than today, ≥ 0."""
+    """Share by which a platform may provide more cycles than today, ≥ 0."""
     cautious: bool = True
-    """Move only what pays off at the worse ends of the intervals."""
+    """Move only what saves cycles even at the worse ends of the intervals."""
 
     def answer(self, reading: StoreReading) -> AffinityAnswer:
         """The plan. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
@@ -114,7 +114,7 @@ def _check(question: AffinityQuestion) -> None:
 
 
 def _check_pinned(question: AffinityQuestion, applications: list[str], load_of: Mapping[str, float]) -> None:
-    """Raises `BadSelection` for a pin that would do nothing, such as a misspelt one."""
+    """Raises `BadSelection` for a pin without effect, such as a misspelt one."""
     absent = sorted(set(question.pinned) - set(applications))
     if not absent:
         return
@@ -171,7 +171,7 @@ def _placed(
     if len(platforms) < 2:
         return None, Unavailable("constant", "All of it runs on one platform: there is nothing to choose.")
     present = np.where(load > 0, cpi * load, 0.0).sum(axis=1)
-    # A share that is exceeded today cannot be asked for: what is there counts as allowed.
+    # A limit below today's share cannot be met: today's share is always allowed.
     held = np.divide(load, load.sum(axis=0), out=np.zeros_like(load), where=load.sum(axis=0) > 0).max(axis=0)
     ends = (lo, hi) if question.cautious else (None, None)
     try:

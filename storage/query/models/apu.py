@@ -1,9 +1,10 @@
-"""How much of its cores' capacity the fleet uses, where cores have two threads: APU beside CPU utilisation (DIGEST A1-A5).
+"""The used share of the fleet's cores if they have two threads: APU beside CPU utilisation (DIGEST A1-A5).
 
-A visit says how busy each logical CPU was and which share a core; the overlap coefficient is its platform's, mixed of those of the
-applications that ran by their CPU time (`storage.calibrations`). A platform without a coefficient has no APU, and is told,
-unless its cores have one thread. Which part of the time both threads were busy, counters of cycles say where there are any (A2), else the
-threads' utilisations, if they are busy independently of each other (A3); where a visit knows both, both are told side by side.
+A visit has the busy time of each logical CPU, and which of them share a core. The overlap coefficient is that of the
+platform, mixed from those of the applications by their CPU time (`storage.calibrations`). A platform without a
+coefficient has no APU, and the answer reports it, unless its cores have one thread. The time with both threads busy
+comes from counters of cycles (A2) or, without them, from the threads' utilisations, if they are busy independently of
+each other (A3). If a visit has both, the answer shows both.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,15 +32,15 @@ MOST_ROWS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class UseRow:
-    """What one application uses up of the fleet's cores."""
+    """The capacity of the fleet's cores that one application uses."""
 
     application: str
     core_seconds: float
-    """Capacity used up, of the fleet in the covered time."""
+    """Capacity used, of the fleet in the covered time."""
     per_cpu_second: Interval
-    """Of that, for each CPU second that accounting shows; `hi` is ∞ where a single visit has it."""
+    """Capacity used per accounted CPU second; `hi` is ∞ if only one visit has it."""
     counted: Interval | None
-    """The same by counters, of the visits that have them; None: none has."""
+    """The same by counters, over the visits that have them; None: none has."""
     low_confidence: bool
     visits: int
     counted_visits: int
@@ -47,37 +48,40 @@ class UseRow:
 
 @dataclass(frozen=True, slots=True)
 class ApuAnswer:
-    """Rows by machine label or by application, or why there are none."""
+    """Rows by machine label or by application, or the reason why there are none."""
 
     by: str
     loads: tuple[LoadRow, ...]
     uses: tuple[UseRow, ...]
     coefficients: tuple[Calibration, ...]
-    """That were used."""
+    """Coefficients used."""
     left_out: Mapping[str, int]
-    """Visits without an APU, by why."""
+    """Visits without an APU, by cause."""
     counted: int
-    """Visits with an APU by counters too."""
+    """Visits that also have an APU by counters."""
     not_counted: Mapping[str, int]
-    """Those with one by the operating system alone, by why."""
+    """Visits with an APU from the operating system's times alone, by cause."""
     counted_unsaid: Unavailable | None
-    """Why there is none by counters."""
+    """The reason why there is none by counters."""
     inputs: Inputs
     unavailable: Unavailable | None
 
 
 @dataclass(frozen=True, slots=True)
 class ApuQuestion:
-    """The load of the selection's machines by one of `LABELS`, or what applications use up."""
+    """The load of the selection's machines by one of `LABELS`, or the capacity that applications use."""
 
     selection: Selection
     by: str = "datacenter"
     coefficient: float | None = None
-    """Taken for platforms that have none of their own; None: these are left out."""
+    """Used for platforms without one of their own; None: these are left out."""
     limit: int = 100
 
     def answer(self, reading: StoreReading, times: CoreTimes | None = None) -> ApuAnswer:
-        """The loads, of the selection's `times` if they are read already. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
+        """The loads; `times` are those of the selection if the caller has read them.
+
+        Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`.
+        """
         _check(self)
         found = machine_loads(reading, times or read_core_times(reading, self.selection), self.coefficient)
         visits, loads, left_out, used = found.visits, found.loads, found.left_out, found.used
@@ -123,7 +127,7 @@ def _check(question: ApuQuestion) -> None:
 
 
 def _moved(used: TimeUsed, there: Int64, visits: int) -> TimeUsed:
-    """The time used in some visits, by their places among those."""
+    """The time used in some visits, with their places among those visits."""
     new = np.full(visits, -1, np.int64)
     new[there] = np.arange(len(there))
     keep = (new[used.visit] >= 0) & (used.seconds > 0)
@@ -165,7 +169,7 @@ def _uses(
 def _used_up(
     visits: MachineVisits, loads: Sequence[MachineLoad | CountedLoad], used: TimeUsed
 ) -> tuple[list[int], ApplicationLoad]:
-    """Ids of the applications of these visits, and what each uses up by these loads of theirs."""
+    """Ids of the applications of these visits, and the capacity that each uses according to these loads."""
     weights = visits.weights
     if weights is None:
         raise TypeError("visits without weights have no estimates")

@@ -1,7 +1,7 @@
-"""How many requests a service could serve: its request rate against the load of its machines, step by step (DIGEST A7).
+"""The request rate that a service could serve, from its rate and the load of its machines step by step (DIGEST A7).
 
-The rate comes from whoever balances the service; the load is the fleet's own, by CPU utilisation, which foresees too much where cores
-have two threads, and by APU beside it.
+The caller gives the rate, for example from the service's load balancer. The load is the fleet's own: by CPU
+utilisation, which predicts too much if cores have two threads, and by APU.
 """
 
 from collections.abc import Mapping
@@ -43,58 +43,58 @@ class LoadStep:
 
     start: datetime
     rate: float | None
-    """Requests per second; None: not given."""
+    """Requests per second; None: unknown."""
     utilisation: Interval | None
-    """Of logical CPUs, 0…1; None: no visit of the step has it."""
+    """Utilisation of logical CPUs, 0…1; None: no visit of the step has it."""
     apu: Interval | None
     hardware_apu: Interval | None
-    """By counters of cycles."""
+    """APU by counters of cycles."""
     visits: int
 
 
 @dataclass(frozen=True, slots=True)
 class CapacityAnswer:
-    """The forecasts, each or why there is none, and the steps that they are made of."""
+    """The forecasts, each or the reason why it is missing, and the steps that they are computed from."""
 
     by_utilisation: Capacity | Unavailable
     by_apu: Capacity | Unavailable
-    """By the operating systems' times."""
+    """By APU from the operating systems' times."""
     by_hardware: Capacity | Unavailable
-    """APU by counters of cycles."""
+    """By APU from counters of cycles."""
     counted: bool
-    """Nine of ten visits with an APU have one by counters."""
+    """At least nine of ten visits with an APU have one by counters."""
     steps: tuple[LoadStep, ...]
     step_s: int
     coefficients: tuple[Calibration, ...]
-    """Overlap coefficients that were used."""
+    """Overlap coefficients used."""
     left_out: Mapping[str, int]
-    """Visits without an APU, by why."""
+    """Visits without an APU, by cause."""
     inputs: Inputs
     unavailable: Unavailable | None
-    """Why there is none of them."""
+    """The reason if all forecasts are missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class CapacityQuestion:
-    """The rate at which the selection's machines would be full."""
+    """The request rate at which the selection's machines would be full."""
 
     selection: Selection
     rates: tuple[float | None, ...]
-    """Requests per second of all these machines together, a mean for each step, in order; None: not known."""
+    """Requests per second of all these machines together: the mean of each step, in order; None: unknown."""
     step_s: int = 3600
     full: float = 1.0
-    """Load at which nothing more is served, 0…1."""
+    """Load at which the machines are full, 0…1."""
     coefficient: float | None = None
-    """Overlap coefficient of platforms that have none of their own."""
+    """Overlap coefficient of platforms without one of their own."""
 
     def answer(self, reading: StoreReading, times: CoreTimes | None = None) -> CapacityAnswer:
-        """The forecasts, of the selection's `times` if they are read already.
+        """The forecasts; `times` are those of the selection if the caller has read them.
 
         Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`.
         """
         over = _steps(self)
         times = times or read_core_times(reading, self.selection)
-        # Utilisation asks for no coefficient: with 1 every measure of a core is its utilisation. It asks for no counter either.
+        # Utilisation needs no counters and no coefficient: with 1, every measure of a core is its utilisation.
         plain = machine_loads(reading, replace(times, cycles=None), 1.0, calibrated=False)
         weighed = machine_loads(reading, times, self.coefficient)
         drawn_at = reading.visit_times(self.selection).of(plain.visits.id)
@@ -159,13 +159,13 @@ def _steps(question: CapacityQuestion) -> Steps:
 
 
 def _none(*forecasts: Capacity | Unavailable) -> Unavailable | None:
-    """Why the first of them is not there, if none is."""
+    """The first reason if no forecast exists."""
     why = [found for found in forecasts if isinstance(found, Unavailable)]
     return why[0] if len(why) == len(forecasts) else None
 
 
 def _uncounted(found: MachineLoads) -> Unavailable | None:
-    """Why counters do not tell the load of the machines that serve; None: they do."""
+    """The reason why counters do not represent the serving machines' load; None: they do."""
     without = found.not_counted.total()
     if (why := not_counted(found)) is not None or without <= MOST_UNCOUNTED * len(found.there):
         return why
@@ -180,7 +180,7 @@ def _uncounted(found: MachineLoads) -> Unavailable | None:
 def _by_step(
     found: MachineLoads, step: Int64, count: int, *, by_counters: bool = False
 ) -> list[Interval | None]:
-    """The APU of all machines in each step; `by_counters`, of those that have it so."""
+    """The APU of all machines in each step; with `by_counters`, of the visits that have it by counters."""
     visits, weights = found.visits, found.visits.weights
     loads: list[Interval | None] = [None] * count
     if weights is None:

@@ -1,4 +1,4 @@
-"""The overlap coefficient of what runs on a platform: calibrated, of a mix, or given (DIGEST A1)."""
+"""The overlap coefficient of the applications on a platform: calibrated, mixed, or given (DIGEST A1)."""
 
 from collections.abc import Sequence
 
@@ -9,22 +9,22 @@ from storage.calibrations import Calibration
 
 
 class Coefficients:
-    """Calibrated coefficients, and one for platforms without."""
+    """Calibrated coefficients, and a default for platforms without one."""
 
     def __init__(self, known: Sequence[Calibration], otherwise: float | None) -> None:
-        """`otherwise`: None leaves platforms without one unknown."""
+        """`otherwise` is the default; None: platforms without a calibrated coefficient have none."""
         self._known = known
         self._otherwise = otherwise
         self._found: dict[tuple[str, str], Calibration | None] = {}
 
     @property
     def used(self) -> tuple[Calibration, ...]:
-        """Those that were asked for and there."""
+        """Calibrations that were looked up and found."""
         different = {(c.platform, c.workload): c for c in self._found.values() if c is not None}
         return tuple(different[key] for key in sorted(different))
 
     def of(self, platform: str, applications: Sequence[str], seconds: Float) -> float | None:
-        """That of a mix; None: one of it is not known."""
+        """The coefficient of a mix; None: that of one application is unknown."""
         values = [self._one(platform, application) for application in applications or ("",)]
         if any(value is None for value in values):
             return None

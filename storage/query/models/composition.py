@@ -1,4 +1,4 @@
-"""What the fleet's work is made of over time, and how fast a rollup-out goes: shares by compiler, platform, kernel, version … (DIGEST G31)."""
+"""The fleet's work over time by compiler, platform, kernel, version …, and the speed of rollouts (DIGEST G31)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -30,7 +30,7 @@ MOST_STEPS = 400
 
 @dataclass(frozen=True, slots=True)
 class SharePoint:
-    """A value's share in one step; None: nobody was visited then."""
+    """A value's share in one step; None: the step has no visits."""
 
     share: Measured | None
     low_confidence: bool
@@ -38,16 +38,16 @@ class SharePoint:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """How a value came, or went."""
+    """The rollout of a value, or its decline."""
 
     reached: tuple[tuple[float, Measured], ...]
-    """Levels 0…1 with the time at which they were reached, seconds since 1970; ends are ±∞ where nothing bounds them."""
+    """Levels 0…1 and the times at which they were reached, in seconds since 1970; an unbounded end is ±∞."""
     duration_s: float | None
-    """From 10 to 90 %; None as long as it has not reached them."""
+    """Time from 10 to 90 %; None if these levels were not reached."""
     share: Measured
-    """At the last step."""
+    """Share in the last step."""
     fell_back: bool
-    """It was rolled back, in whole or in part."""
+    """The value was rolled back, in whole or in part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +56,11 @@ class ValueRow:
 
     value: str
     share: float
-    """Of the whole selection."""
+    """Share of the whole selection."""
     points: tuple[SharePoint, ...]
     change: Change | None
     unavailable: Unavailable | None
-    """Why its change is not known."""
+    """The reason why its change is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class CompositionAnswer:
     by: str
     step_s: int
     times: tuple[datetime, ...]
-    """When steps begin."""
+    """Starts of the steps."""
     rows: tuple[ValueRow, ...]
     rows_total: int
     unavailable: Unavailable | None
@@ -85,7 +85,7 @@ class CompositionQuestion:
     selection: Selection
     by: str = "version"
     step_s: int = 0
-    """Seconds; 0: a common length."""
+    """Seconds; 0: a common length is chosen."""
     points: int = 60
     limit: int = 10
 
@@ -130,10 +130,10 @@ class CompositionQuestion:
 
 
 def _balanced(table: VisitTable, step: Int64, day: Float) -> Float:
-    """Weights by which every stratum has in each step of a day the part of the work that it has in the whole day.
+    """Weights that give every stratum the same part of the work in each step of a day as in the whole day.
 
-    How many of a step's visits fall into a stratum is chance: without this, shares by platform, which strata are made of, moved by
-    twice as much as their intervals said. A stratum without a visit in a step is missing there.
+    The number of a step's visits in a stratum is random. Without this, shares by platform, which defines strata, varied
+    twice as much as their intervals predict. A stratum without a visit in a step is missing there.
     """
     _, of_day = np.unique(np.stack((table.stratum, day.astype(np.int64))), axis=1, return_inverse=True)
     _, of_step = np.unique(np.stack((of_day, step)), axis=1, return_inverse=True)

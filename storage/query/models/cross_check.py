@@ -1,7 +1,7 @@
-"""CPU time by samples against what the machines' own accounting says, by datacenter (DIGEST G29).
+"""Compares CPU time by samples with the machines' own accounting, by datacenter (DIGEST G29).
 
-Both are of the same visits: the samples' nanoseconds, and the time that the kernel counted as busy, for the part of the window in
-which the event was watched. Their ratio should be 1.
+Both are from the same visits: the samples' nanoseconds, and the kernel's busy time, for the part of the window in which
+the event was watched. Their ratio should be 1.
 """
 
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class CrossCheckRow:
 
 @dataclass(frozen=True, slots=True)
 class CrossCheckAnswer:
-    """All values, the one of the largest account first, or why there are none."""
+    """All values by descending accounted time, or the reason why there are none."""
 
     by: str
     rows: tuple[CrossCheckRow, ...]
@@ -40,7 +40,7 @@ class CrossCheckAnswer:
 
 @dataclass(frozen=True, slots=True)
 class CrossCheckQuestion:
-    """The two accounts by a label of machines."""
+    """Sampled and accounted time by a label of machines."""
 
     selection: Selection
     by: str = "datacenter"
@@ -87,7 +87,7 @@ class CrossCheckQuestion:
 def _check(question: CrossCheckQuestion) -> None:
     if question.by not in LABELS:
         raise BadSelection(
-            f"Machines are not told apart by {question.by!r}.", hint=f"by= one of {', '.join(LABELS)}."
+            f"Machines cannot be grouped by {question.by!r}.", hint=f"by= one of {', '.join(LABELS)}."
         )
     if any(matcher.label == APPLICATION for matcher in question.selection.matchers):
         raise BadSelection(
@@ -98,7 +98,7 @@ def _check(question: CrossCheckQuestion) -> None:
 
 def _unsaid(visits: int, *, random: bool) -> Unavailable:
     if not visits:
-        return Unavailable("too_little", "No visit of the selection has ingested.")
+        return Unavailable("too_little", "No visit of the selection has been ingested.")
     if not random:
         return Unavailable(
             "not_random", "Visits by hand are no random sample, so they say nothing of the fleet."

@@ -1,8 +1,9 @@
-"""What event mining is fed with, out of the store: runs of one application with counts of events and instructions per cycle.
+"""Reads the inputs of event mining: runs of one application with counts of events and instructions per cycle.
 
-A visit in which the application has nearly all of a machine's CPU time is an interval. Visits of one machine that counted the same
-events are a run: a model that had seen another part of a run would know that run's mean (`analysis.event_mining.mining`).
-Machines differ in load, so events are counted per thousand instructions, where the paper counts them per second of one program.
+A visit in which the application has nearly all of a machine's CPU time is an interval. Visits of one machine that
+counted the same events form a run: runs must not be split, or a model would learn a run's mean from one part and use it
+for the other (`analysis.event_mining.mining`). Machines differ in load, so events are counted per thousand
+instructions; the paper counts them per second of one program.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -41,9 +42,9 @@ OF_TIME = frozenset(
         "stalled-backend",
     }
 )
-"""Counters that say how long it took and how much was done: what is to be explained, not what explains it."""
+"""Counters of time and of work done: they are to be explained, and cannot explain."""
 UNITS_OF_TIME = frozenset({"cycles", "nanoseconds", "joules"})
-"""Units of others that grow with time, whatever happens in it; power is nearly constant, so energy is among them."""
+"""Units of other counters that grow with time alone; power is nearly constant, so energy is among them."""
 MOST_EVENTS = 200
 _MACHINE_LABELS = ("platform", "datacenter", "cluster", "kernel")
 _MHZ_STEP = 100.0
@@ -51,18 +52,18 @@ _MHZ_STEP = 100.0
 
 @dataclass(frozen=True, slots=True)
 class EventInputs:
-    """N intervals × E events, and how machines were set up."""
+    """N intervals × E events, and the machines' configuration."""
 
     events: tuple[str, ...]
     values: Float
     """Per thousand instructions; (N, E), NaN where not counted."""
     ipc: Float
     seconds: Float
-    """CPU time of a thousand million instructions."""
+    """CPU time of 10⁹ instructions."""
     run: Int64
     """Number of each interval's run, from 0."""
     parameters: Mapping[str, Float]
-    """Numbers, or codes of names, of each interval, NaN where nobody read them; only those that vary."""
+    """Numbers, or codes of names, for each interval, NaN if unknown; only parameters that vary."""
     inputs: Inputs
     left_out: Mapping[str, int]
 
@@ -70,9 +71,9 @@ class EventInputs:
 def read_event_inputs(
     reading: StoreReading, selection: Selection, application: str, least_share: float
 ) -> EventInputs:
-    """The intervals of an application with `least_share` of a machine's CPU time.
+    """The intervals of an application with at least `least_share` of a machine's CPU time.
 
-    Raises `BadSelection` also where more events were counted than can be looked at, `UnknownCampaign`, `DatabaseError`.
+    Raises `BadSelection` (also if more than `MOST_EVENTS` events were counted), `UnknownCampaign`, `DatabaseError`.
     """
     connection = reading.connection
     time = replace(selection, event="cpu", unit="")
@@ -117,7 +118,7 @@ def read_event_inputs(
 
 
 def explaining(counted: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-    """Which of these counters, by name and unit, may explain how long it took; one that is of time anywhere may not."""
+    """The counters, of (name, unit), that may explain time; those with a unit of time anywhere may not."""
     names: set[str] = set()
     of_time = set(OF_TIME)
     for name, unit in counted:
@@ -128,12 +129,12 @@ def explaining(counted: Iterable[tuple[str, str]]) -> tuple[str, ...]:
 
 
 def varies(parameter: Float) -> bool:
-    """Whether at least two different settings are known; what nobody read is none."""
+    """Whether at least two different settings are known; unknown ones do not count."""
     return len(np.unique(parameter[~np.isnan(parameter)])) > 1
 
 
 def _counted(reading: StoreReading, selection: Selection, visits: MachineVisits) -> tuple[str, ...]:
-    """Names of events counted of whole machines."""
+    """Names of the events counted for whole machines."""
     c = capture_counter.c
     rows = reading.connection.execute(
         select(c.name, c.unit)
@@ -158,7 +159,7 @@ def _counted(reading: StoreReading, selection: Selection, visits: MachineVisits)
 
 
 def _share(reading: StoreReading, selection: Selection, visits: MachineVisits, application: str) -> Float:
-    """Of each visit's CPU time, by samples."""
+    """The application's share of each visit's CPU time, by samples."""
     used = read_time_used(reading.connection, selection, visits)
     ids = np.unique(used.application)
     names = reading.label_values(APPLICATION, ids)
@@ -169,7 +170,7 @@ def _share(reading: StoreReading, selection: Selection, visits: MachineVisits, a
 
 
 def _runs(visits: MachineVisits, counted: Bool) -> Int64:
-    """One number for the visits of a machine that counted the same events."""
+    """The same number for all visits of a machine that counted the same events."""
     if not len(visits):
         return np.zeros(0, np.int64)
     _, events = np.unique(counted, axis=0, return_inverse=True)
@@ -180,7 +181,7 @@ def _runs(visits: MachineVisits, counted: Bool) -> Int64:
 def _parameters(
     visits: MachineVisits, settings: Mapping[str, Sequence[str]], mhz: Float
 ) -> Mapping[str, Float]:
-    """Of the visits, what may have been set: codes of names, and the frequency in steps of 100 MHz; NaN where nobody read it."""
+    """Possible parameters of the visits: codes of names, and the frequency in steps of 100 MHz; NaN if unknown."""
     found: dict[str, Float] = {label: visits.values[label].astype(np.float64) for label in _MACHINE_LABELS}
     for name, texts in settings.items():
         read = np.array(texts, np.str_)

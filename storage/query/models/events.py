@@ -1,4 +1,4 @@
-"""Which events decide how fast an application runs, and which parameter moves them (DIGEST M1-M8)."""
+"""The events that determine how fast an application runs, and the parameters that affect them (DIGEST M1-M8)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
     from analysis.event_mining.mining import Mined
 
 _SEED = 1
-"""One question has one answer."""
+"""Equal queries have equal results."""
 _LEAST_COUPLED = 50
 _MOST_COUPLED = 10
 
 
 @dataclass(frozen=True, slots=True)
 class EventsAnswer:
-    """The most accurate model of an application's IPC, or why there is none."""
+    """The most accurate model of an application's IPC, or the reason why there is none."""
 
     application: str
     mined: "Mined | None"
     dominating: tuple[str, ...]
-    """Events that stand out, one to three; (): importance falls off evenly."""
+    """One to three events that stand out; (): importance declines evenly."""
     coupling: "Coupling | None"
     coupling_unsaid: Unavailable | None
     inputs: Inputs
@@ -47,7 +47,7 @@ class EventsQuestion:
     selection: Selection
     application: str
     least_share: float = 0.8
-    """Of a machine's CPU time: what is counted of the machine is then nearly the application's."""
+    """Least share of a machine's CPU time: the machine's counts are then nearly the application's."""
 
     def answer(self, reading: StoreReading) -> EventsAnswer:
         """The events. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
@@ -78,13 +78,13 @@ def _check(question: EventsQuestion) -> None:
 def _mined(
     question: EventsQuestion, found: EventInputs
 ) -> "tuple[Mined | None, tuple[str, ...], Unavailable | None]":
-    # scikit-learn takes a second to import, which no other question needs.
+    # scikit-learn takes a second to import, and only this query needs it.
     from analysis.event_mining.findings import dominating  # noqa: PLC0415
     from analysis.event_mining.fusion import Run, fuse  # noqa: PLC0415
     from analysis.event_mining.mining import mine  # noqa: PLC0415
 
     if not found.inputs.visits:
-        return None, (), Unavailable("too_little", "No visit of the selection has ingested.")
+        return None, (), Unavailable("too_little", "No visit of the selection has been ingested.")
     if not len(found.ipc):
         why = max(found.left_out, key=found.left_out.__getitem__)
         return (
@@ -116,7 +116,7 @@ def _mined(
 
 
 def _coupled(found: EventInputs, mined: "Mined") -> "tuple[Coupling | None, Unavailable | None]":
-    """Parameters by the top events, as many of these as enough intervals counted together."""
+    """Couples parameters with the top events: as many of these as enough intervals counted together."""
     from analysis.event_mining.coupling import couple  # noqa: PLC0415 - as above
 
     ranked = [found.events.index(event.name) for event in mined.ranking[:_MOST_COUPLED]]

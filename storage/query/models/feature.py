@@ -1,10 +1,12 @@
-"""What a hardware feature would touch and save: the share of cycles of the functions that would use it (DIGEST G24).
+"""The share of cycles that a hardware feature would affect and save, by the functions that would use it (DIGEST G24).
 
-Who builds or buys hardware asks for what a faster copy, checksum or compression would bring. Its functions are named by a pattern;
-what they take together has one interval, by the sum in each visit, since functions that are hot together are no independent guesses.
+Hardware designers and buyers need the benefit of a faster copy, checksum or compression. A pattern names its functions.
+Their joint share has one interval, computed from the sum in each visit, since functions that are hot together are not
+independent.
 
-So visits are read one by one, however long the time. Cells cannot tell: of each function they keep Σy² over visits and Σx·y with the whole,
-but the variance of a sum of functions needs Σ y·y′ of each two as well, and a fleet has too many pairs to keep.
+So visits are read one by one, however long the time range. Cells do not suffice: they have Σy² over visits and Σx·y
+with the whole for each function, but the variance of a sum of functions also needs Σ y·y′ of each pair, and a fleet has
+too many pairs to store.
 """
 
 from dataclasses import dataclass
@@ -35,32 +37,32 @@ class TouchedRow:
 
     function: str
     share: float
-    """Self, of the selection, 0…1."""
+    """Share of the selection by self, 0…1."""
 
 
 @dataclass(frozen=True, slots=True)
 class FeatureAnswer:
-    """What the functions take together, or why that is not known."""
+    """The functions' joint share, or the reason why it is unknown."""
 
     kind: SampleType
     totals: Totals
     found: Touched | None
     saved: Measured | None
-    """Part of the selection that is saved by the speedup, 0…1."""
+    """Share of the selection that the speedup saves, 0…1."""
     rows: tuple[TouchedRow, ...]
-    """The largest."""
+    """The largest rows."""
     rows_total: int
     unavailable: Unavailable | None
 
 
 @dataclass(frozen=True, slots=True)
 class FeatureQuestion:
-    """The self share of all functions whose name the pattern (RE2) matches somewhere, and what a speedup of them saves."""
+    """The self share of all functions whose name the pattern (RE2) matches somewhere, and the saving of a speedup."""
 
     selection: Selection
     functions: str
     speedup: float = 2.0
-    """At least 1; ∞ is what is saved if they took no time at all."""
+    """At least 1; ∞ gives the saving if they took no time at all."""
     limit: int = 20
 
     def answer(self, reading: StoreReading) -> FeatureAnswer:

@@ -1,7 +1,7 @@
-"""How much longer applications would take at lower frequencies, from the fleet's own samples (DIGEST D1-D8).
+"""The slowdown of applications at lower frequencies, from the fleet's own samples (DIGEST D1-D8).
 
-A visit says how long an application ran, at which frequency the machine's busy CPUs ran meanwhile, and by samples of `llc-misses`
-how often it went to memory; what a miss costs is a figure of the platform (`storage.calibrations`).
+A visit gives the CPU time of an application, the frequency of the machine's busy CPUs meanwhile, and, by samples of
+`llc-misses`, the number of its memory accesses. The cost of a miss is calibrated by platform (`storage.calibrations`).
 """
 
 from collections.abc import Callable, Mapping
@@ -33,55 +33,55 @@ class FrequencyRow:
 
     application: str
     cpu_seconds: float
-    """Of the fleet in the covered time, by the visits that the model can use."""
+    """CPU time of the fleet in the covered time, from the usable visits."""
     visits: int
     off_chip: Measured | None
-    """Share of its time at the base frequency that waits for memory; None: `unavailable` says why, as for the next two."""
+    """Share of its time at the base frequency that waits for memory; None, like the next ones: see `unavailable`."""
     slowdowns: tuple[Measured, ...]
     """Time ratio − 1 at each of the answer's frequencies."""
     at_memory: tuple[Measured, ...]
-    """The same with the asked frequency of the memory; () where none was asked for."""
+    """The same with the requested frequency of the memory; () if none was requested."""
     lowest_mhz: Measured | None
-    """Lowest frequency that keeps the wanted performance; `hi` is ∞ where an end of the interval has none."""
+    """Lowest frequency that keeps the requested performance; `hi` is ∞ if an end of the interval has none."""
     lowest_at_memory_mhz: Measured | None
-    """The same with the asked frequency of the memory."""
+    """The same with the requested frequency of the memory."""
     low_confidence: bool
     unavailable: Unavailable | None
     unsaid_at_memory: Unavailable | None = None
-    """Why there is no lowest with that memory, where one was asked for and there is a model."""
+    """The reason why there is no lowest frequency with that memory, if one was requested and there is a model."""
 
 
 @dataclass(frozen=True, slots=True)
 class FrequencyAnswer:
-    """The applications with most CPU time, or why there is none."""
+    """The applications with most CPU time, or the reason why there are none."""
 
     base_mhz: float | None
     frequencies_mhz: tuple[float, ...]
     naive: tuple[float, ...]
-    """Slowdowns at these if all time were on the chip."""
+    """Slowdowns at these frequencies if all time were on the chip."""
     performance: float
     change: MemoryChange | None
-    """Of the memory's frequency, where another was asked for."""
+    """Change of the memory's frequency, if one was requested."""
     rows: tuple[FrequencyRow, ...]
     rows_total: int
     latencies: tuple[Calibration, ...]
     limits: tuple[str, ...]
-    """What the model leaves out."""
+    """The limits of the model."""
     inputs: Inputs
     left_out: Mapping[str, int]
-    """Visits that say nothing of it, by why."""
+    """Unusable visits, by cause."""
     unavailable: Unavailable | None
 
 
 @dataclass(frozen=True, slots=True)
 class FrequencyQuestion:
-    """Slowdowns at some frequencies, and the lowest that keeps a performance."""
+    """Slowdowns at some frequencies, and the lowest frequency that keeps a given performance."""
 
     selection: Selection
     wanted: Wanted = USUAL
-    """Base None: the mean at which the busy CPUs of the visits ran."""
+    """Without a base frequency, the mean frequency of the visits' busy CPUs is used."""
     latency_ns: float | None = None
-    """Of a miss, for platforms that have no figure of their own; None: these are left out."""
+    """Cost of a miss on platforms without a calibrated one; None: these are left out."""
     limit: int = 20
 
     def answer(self, reading: StoreReading) -> FrequencyAnswer:
@@ -122,7 +122,7 @@ def _check(question: FrequencyQuestion) -> None:
 
 def _unsaid(found: FrequencyInputs) -> Unavailable | None:
     if not len(found.visits):
-        return Unavailable("too_little", "No visit of the selection has ingested.")
+        return Unavailable("too_little", "No visit of the selection has been ingested.")
     if found.visits.weights is None:
         return Unavailable(
             "not_random", "Visits by hand are no random sample, so they say nothing of the fleet."
@@ -137,7 +137,7 @@ def _unsaid(found: FrequencyInputs) -> Unavailable | None:
 
 
 def _chosen(selection: Selection) -> Callable[[str], bool]:
-    """Which applications the matchers leave."""
+    """A test for applications that match the selection."""
     tests = [
         (matcher.positive(), matcher.operator.negative)
         for matcher in selection.matchers

@@ -1,7 +1,8 @@
-"""How applications' time goes with the frequency, where a fleet's machines run at several: A/f + B (beyond DIGEST D1).
+"""Fits the time of applications as A/f + B to machines that run at several frequencies f (beyond DIGEST D1).
 
-No latency and no misses are needed: cycles, instructions and CPU time that were counted together say how long an instruction took and at
-which frequency. Each application is fitted on each platform by itself, since an instruction takes other times on another one.
+The fit needs neither latency nor misses: cycles, instructions and CPU time that were counted together give the time of
+an instruction and its frequency. Each application is fitted on each platform separately, since the time of an
+instruction differs between platforms.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,15 +29,15 @@ MOST_ROWS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class FittedSlowdown:
-    """At one frequency."""
+    """The slowdown at one frequency."""
 
     mhz: float
     slowdown: Measured
     """Time ratio − 1."""
     naive: float
-    """If all time were on the chip."""
+    """Slowdown if all time were on the chip."""
     at_memory: Measured | None
-    """With the asked frequency of the memory; None: none was asked for."""
+    """Slowdown with the requested frequency of the memory; None: none was requested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,31 +47,31 @@ class FitRow:
     application: str
     platform: str
     cpu_seconds: float
-    """Of the fleet in the covered time, of what was counted."""
+    """CPU time of the fleet in the covered time, as far as it was counted."""
     visits: int
     machines: int
     fit: FleetFit | None
     """None: `unavailable` says why."""
     slowdowns: tuple[FittedSlowdown, ...]
     lowest_mhz: Measured | None
-    """Lowest frequency that keeps the wanted performance; `hi` is ∞ where an end of the interval has none."""
+    """Lowest frequency that keeps the requested performance; `hi` is ∞ if an end of the interval has none."""
     lowest_at_memory_mhz: Measured | None
-    """The same with the asked frequency of the memory."""
+    """The same with the requested frequency of the memory."""
     unavailable: Unavailable | None
     unsaid_at_memory: Unavailable | None = None
-    """Why there is no lowest with that memory, where one was asked for and there is a fit."""
+    """The reason why there is no lowest frequency with that memory, if one was requested and there is a fit."""
 
 
 @dataclass(frozen=True, slots=True)
 class FitAnswer:
-    """The rows with most CPU time, or why there is none."""
+    """The rows with most CPU time, or the reason why there are none."""
 
     performance: float
     change: MemoryChange | None
     rows: tuple[FitRow, ...]
     rows_total: int
     limits: tuple[str, ...]
-    """What the model leaves out."""
+    """The limits of the model."""
     inputs: Inputs
     left_out: Mapping[str, int]
     unavailable: Unavailable | None
@@ -104,9 +105,9 @@ class FitQuestion:
 
 
 def _no_fit(rows: Sequence[FitRow], rows_total: int) -> Unavailable | None:
-    """Why there is no answer although there are rows: none of those shown has a fit; None: one has.
+    """The reason if there are rows, but none of those shown has a fit; None: one has.
 
-    It is the reason of most; the sentence is that of the row with most CPU time among them.
+    It is the most common reason, with the sentence of the row with most CPU time among those that have it.
     """
     reasons = [row.unavailable.reason for row in rows if row.unavailable is not None]
     if not rows or any(row.fit is not None for row in rows):
@@ -123,7 +124,7 @@ def _no_fit(rows: Sequence[FitRow], rows_total: int) -> Unavailable | None:
 
 def _unsaid(found: FitInputs) -> Unavailable | None:
     if not len(found.visits):
-        return Unavailable("too_little", "No visit of the selection has ingested.")
+        return Unavailable("too_little", "No visit of the selection has been ingested.")
     if found.visits.weights is None:
         return Unavailable(
             "not_random", "Visits by hand are no random sample, so they say nothing of the fleet."
@@ -138,7 +139,7 @@ def _unsaid(found: FitInputs) -> Unavailable | None:
 
 
 def _rows(found: FitInputs, wanted: Wanted, limit: int) -> tuple[tuple[FitRow, ...], int]:
-    """The pairs of an application and a platform with most CPU time, and how many there are; no more are fitted than are shown."""
+    """The fits of the pairs of an application and a platform with most CPU time, and the number of all pairs."""
     platforms = found.visits.names["platform"]
     platform = found.visits.values["platform"][found.visit]
     keys, of = np.unique(found.application * len(platforms) + platform, return_inverse=True)

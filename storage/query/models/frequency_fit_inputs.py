@@ -1,4 +1,4 @@
-"""What the fit to several frequencies is fed with, out of the store: by visit and application, three counters of the same moments."""
+"""Reads the inputs of the frequency fit: three counters read together, by visit and application."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ CYCLES, INSTRUCTIONS, TASK_CLOCK = "cycles", "instructions", "task-clock"
 _CYCLES = Derived(CYCLES, INSTRUCTIONS, 1.0, "")
 _TIME = Derived(TASK_CLOCK, INSTRUCTIONS, 1.0, "")
 _GHZ = (0.1, 10.0)
-"""Cycles over CPU time (ns) beyond these are no clock of any machine: one such visit is worth more to a line in 1/f than all others."""
+"""Cycles per ns of CPU time outside this range are no real frequency. One such visit would dominate a fit in 1/f."""
 _NO_CLOCK = "cycles over CPU time are no 100 to 10,000 MHz, or instructions 0"
 
 
@@ -28,20 +28,20 @@ class FitInputs:
 
     visits: MachineVisits
     load: Float
-    """Of each visit the busy share of all logical CPUs, 0…1, and how many are busy on a socket; (V, 2)."""
+    """For each visit, the busy share of all logical CPUs, 0…1, and the number of busy ones per socket; (V, 2)."""
     visit: Int64
     """Place of each pair's visit."""
     application: Int64
-    """Place of its name in `names`: a week of ten thousand machines has millions of pairs."""
+    """Index of its name in `names`: a week of ten thousand machines has millions of pairs."""
     names: tuple[str, ...]
-    """In order."""
+    """Names of applications, sorted."""
     seconds: Float
-    """CPU time, in which the next two were counted; each > 0."""
+    """CPU time in which the next two were counted; each > 0."""
     cycles: Float
     instructions: Float
     inputs: Inputs
     left_out: Mapping[str, int]
-    """Visits that say nothing of it, by why, and those of which some applications are left out."""
+    """Unusable visits, by cause, and visits with some applications left out."""
 
 
 def read_fit_inputs(reading: StoreReading, selection: Selection) -> FitInputs:
@@ -100,9 +100,9 @@ def read_fit_inputs(reading: StoreReading, selection: Selection) -> FitInputs:
 
 
 def load_of(sockets: Sockets, visits: int) -> Float:
-    """Busy share of the logical CPUs, by which threads share cores, and busy CPUs per socket, by which all share caches and memory.
+    """The busy share of logical CPUs (threads share cores), and busy CPUs per socket (they share caches and memory).
 
-    NaN where not known; (V, 2). A socket that nobody knows is one.
+    NaN if unknown; (V, 2). CPUs of unknown sockets count as one socket.
     """
     busy, cpus = (
         weight_at(sockets.visit, each.astype(np.float64), visits) for each in (sockets.busy, sockets.cpus)
@@ -113,9 +113,10 @@ def load_of(sockets: Sockets, visits: int) -> Float:
 
 
 def counted_together(cycles: Pairs, clock: Pairs) -> tuple[Pairs, Pairs]:
-    """Cycles and CPU time, each over instructions, of visits and applications with the same instructions beside both.
+    """Cycles and CPU time, each over instructions, of visits and applications with the same instructions in both.
 
-    Where these differ, one has readings that the other has not. Applications that did not run, with 0 of all three, are left out too.
+    If instructions differ, one has readings that the other has not. Applications that did not run (all three are 0) are
+    left out too.
     """
     ours, theirs = (_keys(each) for each in (cycles, clock))
     _, one, other = np.intersect1d(ours, theirs, assume_unique=True, return_indices=True)
@@ -126,7 +127,7 @@ def counted_together(cycles: Pairs, clock: Pairs) -> tuple[Pairs, Pairs]:
 
 
 def plausible(cycles: Pairs, clock: Pairs) -> Bool:
-    """Which pairs of `counted_together` ran at a frequency that a machine can have, and did something."""
+    """Marks pairs of `counted_together` with a possible frequency and at least one instruction."""
     ghz = np.divide(cycles.y, clock.y, out=np.zeros(len(cycles.y)), where=clock.y > 0)
     least, most = _GHZ
     found: Bool = (cycles.x > 0) & (ghz >= least) & (ghz <= most)

@@ -1,4 +1,4 @@
-"""What the frequency model needs to know of visits, out of the store; what applications did in them is in `frequency_sums`."""
+"""Reads the frequency model's inputs by visit; `frequency_sums` reads those by application."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -25,21 +25,21 @@ class FrequencyInputs:
 
     visits: MachineVisits
     hertz: Float
-    """At which busy CPUs ran, a mean by their busy time; NaN: not measured."""
+    """Mean frequency of busy CPUs, weighted by their busy time; NaN: not measured."""
     latency_s: Float
-    """Of a miss, on the visit's platform; NaN: not known."""
+    """Latency of a miss on the visit's platform; NaN: unknown."""
     missed_s: Float
-    """That misses were watched; 0: never."""
+    """Seconds in which misses were watched; 0: never."""
     usable: Bool
-    """Visits that have all of it."""
+    """Visits with all inputs."""
     left_out: Mapping[str, int]
-    """The others, by why."""
+    """The other visits, by cause."""
     latencies: tuple[Calibration, ...]
-    """Figures that were used."""
+    """Latencies used."""
 
     @property
     def base_mhz(self) -> float:
-        """The mean frequency of the usable visits, at least one, as they weigh."""
+        """The weighted mean frequency of the usable visits, of which there must be at least one."""
         there = self.usable
         return float(np.average(self.hertz[there], weights=self.visits.weight[there])) / 1e6
 
@@ -47,7 +47,7 @@ class FrequencyInputs:
 def read_frequency_inputs(
     reading: StoreReading, selection: Selection, latency_ns: float | None
 ) -> FrequencyInputs:
-    """The inputs of a selection; `latency_ns` serves platforms without a figure of their own.
+    """The inputs of a selection; `latency_ns` is used for platforms without a latency of their own.
 
     Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`.
     """
@@ -90,12 +90,12 @@ def _latencies(
 
 
 def _missed_s(reading: StoreReading, selection: Selection, visits: MachineVisits) -> Float:
-    """For how long each visit watched misses."""
+    """Seconds in which each visit watched misses."""
     seconds = np.zeros(len(visits))
     asked = replace(selection, event=MISSES, unit="")
     try:
         kind = sample_type_of(reading.connection, asked)
-    except BadSelection:  # nobody ever sampled it: every visit says so
+    except BadSelection:  # the event was never sampled: no visit watched it
         return seconds
     campaign_id = campaign_of(reading.connection, asked)
     watched = read_watched(

@@ -1,4 +1,4 @@
-"""What every question about frequencies asks for: which frequencies, which performance, which memory."""
+"""The options of every query about frequencies: frequencies, performance and memory."""
 
 from dataclasses import dataclass
 
@@ -12,21 +12,21 @@ from storage.query.models.no_answer import Unavailable
 MOST_FREQUENCIES = 50
 _MOST_MHZ = 100_000
 _STEPS = tuple(tenths / 10 for tenths in range(10, 4, -1))
-"""Of the base frequency, where no others are asked for."""
+"""Fractions of the base frequency that are used by default."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """The same of every application; raises `BadSelection` for what is out of range."""
+    """Options that apply to every application. Raises `BadSelection` for values out of range."""
 
     base_mhz: float | None = None
-    """What slowdowns are against; None: what the answer is made of ran at on average."""
+    """Frequency that slowdowns refer to; None: the mean frequency of the measurements."""
     frequencies_mhz: tuple[float, ...] = ()
-    """(): from the base down to half of it."""
+    """(): from the base frequency down to half of it."""
     performance: float = 0.9
-    """Of that at the base frequency, to be kept."""
+    """Share of the performance at the base frequency that must be kept."""
     memory: MemoryChange | None = None
-    """Another frequency of the memory."""
+    """Another frequency of the memory; None: unchanged."""
 
     def __post_init__(self) -> None:
         mhz = [*self.frequencies_mhz, *([] if self.base_mhz is None else [self.base_mhz])]
@@ -40,13 +40,13 @@ class Wanted:
             )
 
     def grid(self, base_mhz: float) -> tuple[float, ...]:
-        """The frequencies to be shown, in MHz."""
+        """The frequencies of the answer, in MHz."""
         return self.frequencies_mhz or tuple(base_mhz * step for step in _STEPS)
 
     def lowest(
         self, model: FleetSensitivity, waiting: float = 1.0
     ) -> tuple[Measured | None, Unavailable | None]:
-        """Lowest frequency in MHz that keeps the performance, or why there is none."""
+        """Lowest frequency in MHz that keeps the performance, or the reason why there is none."""
         try:
             found = model.lowest_frequency(self.performance, waiting)
         except NotEstimable as error:
@@ -54,20 +54,20 @@ class Wanted:
         return Measured(found.value / 1e6, found.lo / 1e6, found.hi / 1e6), None
 
     def lowest_at_memory(self, model: FleetSensitivity) -> tuple[Measured | None, Unavailable | None]:
-        """The same with the asked frequency of the memory; neither where none was asked for."""
+        """The same with the requested frequency of the memory; (None, None) if none was requested."""
         return (None, None) if self.memory is None else self.lowest(model, self.memory.waiting)
 
 
 USUAL = Wanted()
-"""What is asked for where nobody says anything."""
+"""The default options."""
 
 
 def memory_change(
     measured_mhz: float | None, target_mhz: float | None, part: float = 1.0
 ) -> MemoryChange | None:
-    """The change that these mean, None where no other frequency of the memory is asked for. Raises `BadSelection`.
+    """The requested change of the memory's frequency; None: none was requested. Raises `BadSelection`.
 
-    `part`: of the time that waits, what goes with the memory's clock, 0…1.
+    `part` is the share of the waiting time that depends on the memory's clock, 0…1.
     """
     for name, mhz in (("memory_mhz", measured_mhz), ("memory_target_mhz", target_mhz)):
         if mhz is not None and not 1 <= mhz <= _MOST_MHZ:

@@ -1,4 +1,4 @@
-"""What applications did in the visits of a selection, added up for the frequency model some days after the others."""
+"""Adds up CPU time and misses of applications for the frequency model, a few days of visits at a time."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from storage.query.store_reading import StoreReading
 from storage.snapshots import query_budget
 
 VISITS_AT_ONCE = 20_000
-"""Of which applications are held one by one; whole UTC days, so a day of more is read at once."""
+"""Visits whose applications are in memory at a time; a UTC day is never split, so a larger day is read at once."""
 _ID_BITS = 32
 
 
@@ -39,10 +39,11 @@ class Pairs:
 
 
 def pairs_of(cpu: TimeUsed, missed: UnitsUsed) -> Pairs:
-    """The pairs of which either event saw anything, with 0 of what was not seen.
+    """The pairs in which either event has a sample, with 0 for the event without one.
 
-    Both are samples: small applications have many visits with a sample of one event alone. Of those with CPU time only,
-    the ratio of sums lacks misses: with a CPU sample a visit, on average, 0.25 where it should be 0.40.
+    Both events are samples: a small application has many visits with samples of one event alone. If only pairs with
+    CPU time counted, the ratio of sums would miss misses: with one CPU sample per visit on average it is 0.25 where it
+    should be 0.40.
     """
     spent, went = cpu.seconds > 0, missed.units > 0
     key = np.unique(
@@ -60,15 +61,15 @@ def pairs_of(cpu: TimeUsed, missed: UnitsUsed) -> Pairs:
 
 @dataclass(frozen=True, slots=True)
 class ApplicationSums:
-    """Columns over applications, the one with most CPU time first."""
+    """Columns over applications, by descending CPU time."""
 
     names: tuple[str, ...]
     seconds: Float
-    """CPU time of the fleet, in the covered time."""
+    """CPU time of the fleet in the covered time."""
     visits: Int64
-    """That saw anything of it."""
+    """Visits with a sample of it."""
     places: Sequence[Int64]
-    """Of each one's sums in `sums`."""
+    """For each application, the places of its sums in `sums`."""
     sums: VisitSums
     cells: Cells
     weights: Weights
@@ -77,23 +78,23 @@ class ApplicationSums:
         return len(self.names)
 
     def of(self, chosen: Callable[[str], bool]) -> "ApplicationSums":
-        """Those of some names."""
+        """The applications with a chosen name."""
         kept = [place for place, name in enumerate(self.names) if chosen(name)]
         names, places = tuple(self.names[place] for place in kept), [self.places[place] for place in kept]
         return replace(self, names=names, seconds=self.seconds[kept], visits=self.visits[kept], places=places)
 
     def sums_of(self, place: int) -> VisitSums:
-        """Those of one application."""
+        """The sums of one application."""
         return self.sums.of(self.places[place])
 
 
 def read_application_sums(
     reading: StoreReading, selection: Selection, inputs: FrequencyInputs, base_mhz: float
 ) -> ApplicationSums:
-    """Sums over the usable visits, of which there is one at least.
+    """Sums over the usable visits, of which there must be at least one.
 
-    Pairs of a visit and an application are not kept longer than a few days of them are added up: in a week ten thousand machines have
-    millions. Raises `BadSelection`, `DatabaseError`.
+    Pairs of a visit and an application are dropped as soon as a few days of them are added up: a week of ten thousand
+    machines has millions. Raises `BadSelection`, `DatabaseError`.
     """
     time = replace(selection, event="cpu", unit="")
     misses = replace(selection, event=MISSES, unit="")
@@ -118,7 +119,7 @@ def read_application_sums(
                 application=pairs.application,
                 seconds=pairs.seconds,
                 hertz=inputs.hertz[at],
-                # The event may have had a turn of its own: what counts is how often it happened in a second of the window.
+                # The event may have been multiplexed: the model needs its rate per second of the window.
                 misses=pairs.misses * (visits.seconds[at] / inputs.missed_s[at]),
                 latency_s=inputs.latency_s[at],
                 base_hz=base_mhz * 1e6,
@@ -136,7 +137,7 @@ def _by_application(
     order = np.argsort(of, kind="stable")
     places = np.split(order, np.cumsum(np.bincount(of, minlength=len(ids)))[:-1]) if len(ids) else []
     names = reading.label_values(APPLICATION, ids)
-    # Of equal ones by name, so that they are in the same order each time.
+    # Ties are ordered by name, so the order is the same each time.
     most = sorted(range(len(ids)), key=lambda place: (-float(seconds[place]), names[place]))
     return ApplicationSums(
         names=tuple(names[place] for place in most),
@@ -150,7 +151,7 @@ def _by_application(
 
 
 def day_ranges(hours: Int64, most: int = VISITS_AT_ONCE) -> Iterator[tuple[date, date]]:
-    """First and last UTC days of ranges that hold all visits of these hours, each about `most` of them or one day."""
+    """First and last UTC days of ranges that cover all visits of these hours, each about `most` visits or one day."""
     days, counts = np.unique(hours // 24, return_counts=True)
     first, held = 0, 0
     for place, count in enumerate(counts.tolist()):
@@ -172,7 +173,7 @@ def _keys(visit: Int64, application: Int64) -> Int64:
 
 
 def _of_keys(used: UnitsUsed, wanted: Int64) -> Float:
-    """The units of these pairs; 0 for one of which none was seen."""
+    """The units of these pairs; 0 for pairs without any."""
     key = _keys(used.visit, used.application)
     order = np.argsort(key)
     if not len(key):

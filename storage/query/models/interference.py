@@ -1,7 +1,7 @@
-"""How much slower an application runs beside others on a chip (DIGEST I1-I7).
+"""The slowdown of an application beside others on a chip (DIGEST I1-I7).
 
-The fleet's own visits train its degradation as a function of the total pressure, or uploaded experiments do; the answer says which.
-Beside every prediction stands the mean of the training mixes.
+Degradation as a function of the total pressure is trained by the fleet's own visits or by uploaded experiments; the
+answer gives the source. Every prediction comes with the mean of the training mixes.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ MOST_NEIGHBOURS = 100
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """The function of one piece, or why it has none."""
+    """The function of one piece, or the reason why it has none."""
 
     name: str
     fit: PieceFit | None
@@ -35,10 +35,10 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Mix:
-    """A mix that was asked about."""
+    """The requested mix."""
 
     lines: float
-    """Millions per second, of all in the mix; the target's own among them."""
+    """Millions per second of all applications in the mix, with the target."""
     gigabytes: float
     """Per second."""
     prediction: Prediction | None
@@ -47,24 +47,24 @@ class Mix:
 
 @dataclass(frozen=True, slots=True)
 class TargetAnswer:
-    """The degradation of one application, or why it is not known."""
+    """The degradation of one application, or the reason why it is unknown."""
 
     target: str
     source: Source
     platform: str
     lines: str
-    """The counter that stood for lines brought into the cache; "": whichever the experiments counted."""
+    """The counter used for lines brought into the cache; "": the one that the experiments counted."""
     peak_gbs: float | None
     peak_is_seen: bool
     solo: Known | None
     model: Target | None
     pieces: tuple[Piece, ...]
     mix: Mix | None
-    """None: none was asked about, or there is no model."""
+    """None: no mix was requested, or there is no model."""
     neighbours: Mapping[str, Known]
-    """Applications whose pressure is known, the target among them."""
+    """Applications with known pressure, including the target."""
     strangers: int
-    """Visits of the target beside others whose pressure is not known: they train nothing."""
+    """Visits of the target beside applications with unknown pressure: they are not used for training."""
     inputs: Inputs
     left_out: Mapping[str, int]
     unavailable: Unavailable | None
@@ -72,20 +72,20 @@ class TargetAnswer:
 
 @dataclass(frozen=True, slots=True)
 class TargetQuestion:
-    """The degradation of `target`, and in a mix with others if some are named."""
+    """The degradation of `target`, also in a mix with others if some are given."""
 
     selection: Selection
     target: str
     platform: str = ""
-    """"": the one with most visits, or runs, of the target."""
+    """"": the platform with most visits, or runs, of the target."""
     beside: tuple[tuple[str, float | None], ...] = ()
-    """Names of applications, and the cores that each keeps busy on the chip; None: one, by experiments as many as alone."""
+    """Applications, and the cores that each keeps busy on the chip; None: one, or in experiments as many as alone."""
     cores: float | None = None
-    """That the target keeps busy; None: as many as on average."""
+    """Cores that the target keeps busy; None: the average."""
     peak_gbs: float | None = None
-    """Of a chip's memory; None: as calibrated, else the most that was seen."""
+    """Peak bandwidth of a chip's memory; None: the calibrated one, else the largest observed."""
     experiments: str = ""
-    """The set that is to train it; "": the fleet's visits, or the newest set of the target where these cannot say."""
+    """The set of experiments that trains the model; "": the fleet's visits, else the target's newest set."""
 
     def answer(self, reading: StoreReading) -> TargetAnswer:
         """The degradation. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
@@ -115,7 +115,7 @@ class TargetQuestion:
 
 
 def refuse_applications(selection: Selection) -> None:
-    """Raises `BadSelection` for a selection of applications: neighbours are part of the question."""
+    """Raises `BadSelection` for a selection of applications: neighbours on a chip must be included."""
     if any(matcher.label == APPLICATION for matcher in selection.matchers):
         raise BadSelection(
             "All applications of a machine press on each other, so a selection of some would be wrong.",
@@ -153,7 +153,7 @@ def _pieces(model: Target) -> tuple[Piece, ...]:
 def _mix(question: TargetQuestion, ground: Ground, known: Mapping[str, Known], model: Target) -> Mix:
     unknown = sorted({name for name, _ in question.beside if name not in known})
     if unknown:
-        detail = f"Nobody knows how much {', '.join(unknown)} presses: {ground.stranger()}."
+        detail = f"The pressure of {', '.join(unknown)} is unknown: {ground.stranger()}."
         return Mix(np.nan, np.nan, None, Unavailable("too_little", detail))
     own = known[question.target]
     if question.cores is None:

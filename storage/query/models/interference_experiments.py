@@ -1,4 +1,4 @@
-"""Uploaded experiments as what trains a target: its runs beside others, against its runs alone (DIGEST I1, I2, I8)."""
+"""Trains a target with uploaded experiments: its runs beside others, relative to its runs alone (DIGEST I1, I2, I8)."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class ExperimentGround:
 
     experiments: str
     platform: str
-    """"": the set has none of the platforms that are meant."""
+    """"": the set has none of the requested platforms."""
     runs: Sequence[Run]
     programs: Mapping[str, Program | Contradictory]
     peak_gbs: float
@@ -33,27 +33,27 @@ class ExperimentGround:
 
     @property
     def lines(self) -> str:
-        """Whichever the experiments counted."""
+        """Empty: the counter is the experiments' own."""
         return ""
 
     @property
     def peak_is_seen(self) -> bool:
-        """Never: pressures of runs alone add up to more than a memory moves."""
+        """False: pressures of runs alone add up to more than a memory moves."""
         return False
 
     @property
     def known(self) -> Mapping[str, Known]:
-        """Applications whose runs alone are of one program, by name."""
+        """Applications whose runs alone agree, by name."""
         return {name: _known(each) for name, each in self.programs.items() if isinstance(each, Program)}
 
     def trained(self, application: str) -> tuple[TrainedTarget | None, Unavailable | None]:
-        """The model of an application, or why there is none."""
+        """The model of an application, or the reason why there is none."""
         if not any(run.beside and run.target == application for run in self.runs):
             return None, self._nothing_of(application)
         if not isfinite(self.peak_gbs):
             return None, Unavailable(
                 "too_little",
-                f"Nobody knows how much the memory of a chip of {self.platform} moves, and by that the pieces are cut. Name it "
+                f"It is unknown how much the memory of a chip of {self.platform} moves, and by that the pieces are cut. Name it "
                 f"(peak_gbs, --peak-gbs), or keep it: fleetprof calibrate memory MACHINE, or fleetprof calibrate set memory-bandwidth "
                 f"'{self.platform}' BYTES_PER_S.",
             )
@@ -65,7 +65,7 @@ class ExperimentGround:
         return TrainedTarget(model, trained), None
 
     def stranger(self) -> str:
-        """Why an application is not among those that are known."""
+        """The reason why an application is not among the known ones."""
         return f"the experiments {self.experiments} have no run of it alone on {self.platform}, or runs that contradict each other"
 
     def _nothing_of(self, application: str) -> Unavailable:
@@ -88,9 +88,9 @@ def read_experiment_ground(
     inputs: Inputs,
     left_out: Mapping[str, int],
 ) -> ExperimentGround:
-    """A set's runs on a platform; "": the one with most of the targets beside others, of several the one with most runs of them.
+    """A set's runs on a platform; "": the one that has most of the targets beside others, then most runs of them.
 
-    `inputs`, `left_out`: of the visits that were looked at besides. Raises `DatabaseError`.
+    `inputs` and `left_out` describe the visits that were read before. Raises `DatabaseError`.
     """
     at = platform or _platform(found, targets)
     runs = tuple(each.run for each in experiments.read(reading.connection, found.set_id, at))
@@ -106,7 +106,7 @@ def read_experiment_ground(
 
 
 def _platform(found: ExperimentSet, targets: Collection[str]) -> str:
-    """A model of each target is wanted, so a platform that has more of them goes before one with more runs."""
+    """The best platform: each target needs a model, so more targets count before more runs."""
     wanted = frozenset(targets)
 
     def order(part: Part) -> tuple[int, int, int, str]:
@@ -118,7 +118,7 @@ def _platform(found: ExperimentSet, targets: Collection[str]) -> str:
 
 
 def _peak(reading: StoreReading, platform: str, given: float | None) -> float:
-    """GB/s; NaN: nobody knows it."""
+    """Peak bandwidth in GB/s; NaN: unknown."""
     if given is not None:
         return given
     known = calibrations.of_platform(calibrations.read(reading.connection, Kind.MEMORY_BANDWIDTH), platform)

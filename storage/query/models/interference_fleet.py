@@ -1,4 +1,4 @@
-"""The fleet's visits as what trains a target: those beside others, against those alone (DIGEST I1, I2)."""
+"""Trains a target with the fleet's visits: those beside others, relative to those alone (DIGEST I1, I2)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,39 +14,39 @@ from storage.query.models.no_answer import Inputs, Unavailable
 
 @dataclass(frozen=True, slots=True)
 class FleetGround:
-    """Visits of machines of one chip."""
+    """Visits of machines with one chip."""
 
     found: InterferenceInputs
     experiments: str = field(default="", init=False)
 
     @property
     def platform(self) -> str:
-        """Whose chips; "": no visit is left."""
+        """Platform of the chips; "": no usable visit."""
         return self.found.platform
 
     @property
     def lines(self) -> str:
-        """The counter that stands for lines brought into the cache."""
+        """The counter used for lines brought into the cache."""
         return self.found.lines
 
     @property
     def peak_gbs(self) -> float:
-        """Of a chip's memory; NaN: no visit is left."""
+        """Peak bandwidth of a chip's memory; NaN: no usable visit."""
         return self.found.peak_gbs
 
     @property
     def peak_is_seen(self) -> bool:
-        """It is the most that a visit saw."""
+        """The peak is the largest bandwidth of a visit."""
         return self.found.peak_is_seen
 
     @property
     def inputs(self) -> Inputs:
-        """The visits that were looked at."""
+        """The visits read."""
         return self.found.inputs
 
     @property
     def left_out(self) -> Mapping[str, int]:
-        """Visits that say nothing of it, by why."""
+        """Unusable visits, by cause."""
         return self.found.left_out
 
     @property
@@ -56,10 +56,10 @@ class FleetGround:
         return {found.names[at]: _known(solo) for at, solo in found.solos.items() if at < len(found.names)}
 
     def trained(self, application: str) -> tuple[TrainedTarget | None, Unavailable | None]:
-        """The model of an application, or why there is none."""
+        """The model of an application, or the reason why there is none."""
         found = self.found
         if not found.inputs.visits:
-            return None, Unavailable("too_little", "No visit of the selection has ingested.")
+            return None, Unavailable("too_little", "No visit of the selection has been ingested.")
         if not len(found.chips.seconds):
             return None, _nothing_usable(found)
         number = found.number(application)
@@ -84,7 +84,7 @@ class FleetGround:
         return TrainedTarget(model, trained), None
 
     def stranger(self) -> str:
-        """Why an application is not among those that are known."""
+        """The reason why an application is not among the known ones."""
         return f"it had no chip to itself in {LEAST_ALONE} visits"
 
 

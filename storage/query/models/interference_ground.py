@@ -1,7 +1,7 @@
-"""What a target's degradation is learned from: the fleet's visits, or experiments; never both at once.
+"""The source of a target's degradation: the fleet's visits or experiments, never both at once.
 
-The two are not of one measure: experiments may count other lines, and a value alone there is of other work than in production. So
-one of them trains all that an answer speaks of, and the answer says which.
+Their measures differ: experiments may count other lines, and their work alone is not that of production. So one source
+trains all models of an answer, and the answer names it.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from storage.query.models.no_answer import Inputs, Unavailable
 
 @dataclass(frozen=True, slots=True)
 class TrainedTarget:
-    """A target's model and what it was made of."""
+    """A target's model and its training data."""
 
     model: Target
     training: Training
@@ -23,21 +23,21 @@ class TrainedTarget:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """An application whose pressure is known."""
+    """An application with known pressure."""
 
     lines_per_cpu_s: float
     """Millions."""
     gigabytes_per_cpu_s: float
     cpi: float | None
-    """Cycles per instruction alone; None: experiments measured its time, or its pressure only."""
+    """Cycles per instruction alone; None: experiments measured only its time or its pressure."""
     time_s: float | None = None
-    """Alone, in experiments that measured time."""
+    """Time alone, in experiments that measured time."""
     cores: float = 1.0
-    """That it keeps busy in a mix where nobody says: in experiments as many as in its run alone."""
+    """Cores that it keeps busy in a mix that does not specify it: in experiments as many as in its run alone."""
     visits: int = 0
-    """In which it had a chip to itself."""
+    """Visits in which it had a chip to itself."""
     runs: int = 0
-    """Of experiments, alone."""
+    """Runs alone in experiments."""
 
 
 class Ground(Protocol):
@@ -45,55 +45,55 @@ class Ground(Protocol):
 
     @property
     def experiments(self) -> str:
-        """The name of the set; "": the fleet's visits."""
+        """Name of the set; "": the fleet's visits."""
 
     @property
     def platform(self) -> str:
-        """Whose chips; "": there is nothing."""
+        """Platform of the chips; "": there is no data."""
 
     @property
     def lines(self) -> str:
-        """The counter that stands for lines brought into the cache; "": whichever the experiments counted."""
+        """The counter used for lines brought into the cache; "": the one that the experiments counted."""
 
     @property
     def peak_gbs(self) -> float:
-        """Of a chip's memory; NaN: nobody knows it."""
+        """Peak bandwidth of a chip's memory; NaN: unknown."""
 
     @property
     def peak_is_seen(self) -> bool:
-        """It is the most that a visit saw, as nobody has measured or given it."""
+        """The peak is the largest bandwidth of a visit, since it was neither given nor calibrated."""
 
     @property
     def known(self) -> Mapping[str, Known]:
-        """Applications whose pressure is known, by name."""
+        """Applications with known pressure, by name."""
 
     @property
     def inputs(self) -> Inputs:
-        """The visits that were looked at."""
+        """The visits read."""
 
     @property
     def left_out(self) -> Mapping[str, int]:
-        """Visits that say nothing of it, by why."""
+        """Unusable visits, by cause."""
 
     def trained(self, application: str) -> tuple[TrainedTarget | None, Unavailable | None]:
-        """The model of an application, or why there is none."""
+        """The model of an application, or the reason why there is none."""
 
     def stranger(self) -> str:
-        """Why an application is not among those that are known, to stand behind its name."""
+        """The reason why an application is not among the known ones, as text to follow its name."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What trained the models of an answer."""
+    """The source that trained the models of an answer."""
 
     experiments: str = ""
-    """The set's name; "": the fleet's visits."""
+    """Name of the set; "": the fleet's visits."""
     visits: int = 0
-    """Beside others, that trained them; one that shows two of the targets counts twice."""
+    """Visits beside others used for training; a visit with two of the targets counts twice."""
     runs: int = 0
-    """Of experiments beside others, likewise."""
+    """Runs of experiments beside others, counted likewise."""
     instead_of: Unavailable | None = None
-    """Why the fleet's visits did not, where experiments did that nobody had named."""
+    """The reason why the fleet's visits did not train them, if experiments did that the query did not name."""
 
 
 def source_of(ground: Ground, models: Mapping[str, TrainedTarget], instead_of: Unavailable | None) -> Source:

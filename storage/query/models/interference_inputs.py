@@ -1,8 +1,9 @@
-"""What the model of interference is fed with, out of the store: visits of machines of one chip, and what ran on each.
+"""Reads the inputs of the interference model: visits of machines with one chip, and the applications on each.
 
-Counters of a chip are known by socket, applications are not: gateways add a control group's readings up over all CPUs, and samples too. So a
-machine of several sockets says nothing, and the answer counts such visits (docs/models.md says what a gateway would have to report). On a
-machine of one socket what was counted of the whole machine is its chip's.
+Counters of a chip are known by socket, but applications are not: gateways add up a control group's readings over all
+CPUs, and samples too. So visits of machines with several sockets cannot be used, and the answer counts them
+(docs/models.md describes what a gateway would have to report). On a machine with one socket, the counters of the whole
+machine are those of its chip.
 """
 
 from collections.abc import Mapping
@@ -25,41 +26,41 @@ from storage.query.selections.selection import Selection
 from storage.query.store_reading import StoreReading
 
 LINES = ("l2-lines-in", "l2-misses", "llc-misses")
-"""What says how fast the shared cache is filled: the first that most visits counted."""
+"""Counters of how fast the shared cache is filled; the one that most visits counted is used, the first among equals."""
 _SAME_FREQUENCY = 0.1
 MOVED, READ, WRITTEN = "memory-moved", "memory-read", "memory-written"
 
 
 @dataclass(frozen=True, slots=True)
 class InterferenceInputs:
-    """Chips of one platform, and the applications seen on them."""
+    """Chips of one platform, and the applications observed on them."""
 
     platform: str
-    """"": no visit is left."""
+    """"": no usable visit."""
     names: tuple[str, ...]
-    """Of applications. One of number n that was not counted in a visit is number n + len(names) there: it presses on the
-    others, and says nothing of its own CPI."""
+    """Names of applications. In a visit that did not count application n, its number there is n + len(names): it adds
+    pressure on the others, but no CPI of its own."""
     chips: Chips
     solos: Mapping[int, Solo]
     lines: str
-    """The counter that stands for lines brought into the cache."""
+    """The counter used for lines brought into the cache."""
     peak_gbs: float
-    """Of the memory; NaN: no visit is left."""
+    """Peak bandwidth of the memory; NaN: no usable visit."""
     peak_is_seen: bool
-    """It is the most that a visit saw, as nobody has measured or given it."""
+    """The peak is the largest bandwidth of a visit, since it was neither given nor calibrated."""
     inputs: Inputs
     left_out: Mapping[str, int]
-    """Visits that say nothing of it, by why."""
+    """Unusable visits, by cause."""
 
     def number(self, application: str) -> int:
-        """Of an application that was counted; -1: none was of that name."""
+        """Number of a counted application; -1: none has that name."""
         return self.names.index(application) if application in self.names else -1
 
 
 def read_interference_inputs(
     reading: StoreReading, selection: Selection, platform: str, peak_gbs: float | None, target: str
 ) -> InterferenceInputs:
-    """The inputs of a selection on a platform; "": the one with most visits of `target`, or of all where that is "".
+    """The inputs of a selection on a platform; "": the one with most visits, of `target` unless that is "".
 
     Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`.
     """
@@ -111,9 +112,9 @@ def read_interference_inputs(
 
 
 def _off_frequency(hertz: Float, usable: Bool) -> Bool:
-    """Visits of the usable ones whose busy CPUs ran more than a tenth off the median; none where that was not measured.
+    """Marks usable visits whose busy CPUs ran more than a tenth off the median; none where frequency was not measured.
 
-    At a higher frequency an instruction waits for memory for more cycles, which would pass for interference.
+    At a higher frequency an instruction waits for memory for more cycles, which looks like interference.
     """
     there = usable & np.isfinite(hertz)
     if not there.any():
@@ -122,7 +123,7 @@ def _off_frequency(hertz: Float, usable: Bool) -> Bool:
 
 
 def _platform_at(visits: MachineVisits, counted: Pairs, usable: Bool, wanted: str, target: Int64) -> int:
-    """Place of the platform in the visits' names; -1: no visit is of it."""
+    """Index of the platform in the visits' names; -1: no visit has it."""
     names = visits.names["platform"]
     if wanted:
         return names.index(wanted) if wanted in names else -1
@@ -145,7 +146,7 @@ def _chips(  # noqa: PLR0917 - columns of one table
     counted: Pairs,
     ids: Int64,
 ) -> Chips:
-    """One chip for each usable visit; CPU time by samples, made to add up to what the kernel accounted."""
+    """One chip for each usable visit; sampled CPU time is scaled to the kernel's accounting."""
     size = len(usable)
     busy, window = cpus.busy_s, cpus.window_s
     sampled = weight_at(used.visit, used.seconds, size)
@@ -168,14 +169,14 @@ def _chips(  # noqa: PLR0917 - columns of one table
         chip=chip[visit],
         application=np.where(there, number, number + len(ids)),
         cpu_seconds=seconds * busy[visit] / sampled[visit],
-        # Of what was not counted nobody looks at either.
+        # Placeholders: the values of uncounted applications are not used.
         cycles=np.where(there, cycles, 1.0),
         instructions=np.where(there, instructions, 1.0),
     )
 
 
 def _places(counted: Pairs, visit: Int64, application: Int64) -> Int64:
-    """Where these pairs of a visit and an application were counted; -1: nowhere."""
+    """The place of each pair of a visit and an application among the counted ones; -1: it was not counted."""
     key, wanted = (counted.visit << 32) | counted.application, (visit << 32) | application
     if not len(key):
         return np.full(len(wanted), -1, np.int64)
@@ -185,7 +186,7 @@ def _places(counted: Pairs, visit: Int64, application: Int64) -> Int64:
 
 
 def _solos(chips: Chips, names: int) -> dict[int, Solo]:
-    """Of all applications that had a chip to themselves often enough, by both of their numbers."""
+    """Applications that had a chip to themselves often enough, by both of their numbers."""
     found: dict[int, Solo] = {}
     for application in np.unique(chips.application[chips.application < names]).tolist():
         try:
@@ -197,7 +198,7 @@ def _solos(chips: Chips, names: int) -> dict[int, Solo]:
 
 
 def _peak(reading: StoreReading, platform: str, given: float | None, chips: Chips) -> tuple[float, bool]:
-    """GB/s, and whether it is only the most that was seen."""
+    """Peak bandwidth in GB/s, and whether it is only the largest observed."""
     if given is not None:
         return given, False
     known = calibrations.of_platform(calibrations.read(reading.connection, Kind.MEMORY_BANDWIDTH), platform)

@@ -1,4 +1,4 @@
-"""The models that an answer about interference needs, all of one ground: the fleet's visits, or one set of experiments."""
+"""Trains all models of an answer about interference from one ground: the fleet's visits, or one set of experiments."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -20,19 +20,19 @@ from storage.snapshots.query_budget import checkpoint
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Whose models, and of what."""
+    """The requested models: targets, and what to train them with."""
 
     selection: Selection
     targets: tuple[str, ...]
     platform: str = ""
     peak_gbs: float | None = None
     experiments: str = ""
-    """The set that is to train them; "": the fleet's visits, else the newest set that can."""
+    """The set that trains them; "": the fleet's visits, else the newest set that can."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """Models by target, why others have none, and what trained them."""
+    """Models by target, the reasons of missing ones, and the source of training."""
 
     ground: Ground
     models: Mapping[str, TrainedTarget]
@@ -42,7 +42,7 @@ class Trained:
 
 
 def train(reading: StoreReading, wanted: Wanted) -> Trained:
-    """The models. Raises `BadSelection`, for an unknown set too, `UnknownCampaign`, `DatabaseError`."""
+    """The models. Raises `BadSelection` (also for an unknown set), `UnknownCampaign`, `DatabaseError`."""
     if wanted.experiments:
         return _by_named(reading, wanted)
     only = wanted.targets[0] if len(wanted.targets) == 1 else ""
@@ -62,7 +62,7 @@ def _by_named(reading: StoreReading, wanted: Wanted) -> Trained:
             hint="fleetprof experiments list, or GET /api/v1/experiments, shows those there are.",
             parameter="experiments",
         ) from error
-    # Visits have no part in it: none is read. What means nothing is refused all the same.
+    # No visit is read. The selection is checked all the same.
     selection = replace(wanted.selection, event="cpu", unit="")
     check_machines(selection)
     campaign_of(reading.connection, selection)
@@ -81,10 +81,10 @@ def _by_named(reading: StoreReading, wanted: Wanted) -> Trained:
 
 
 def _by_others(reading: StoreReading, wanted: Wanted, fleet: Trained) -> Trained:
-    """Where visits cannot say: the newest experiments that can say it of all targets; the fleet's answer where none can."""
+    """If visits cannot train all targets: the newest experiments that can; the fleet's answer if none can."""
     why = next(iter(fleet.unavailable.values()))
     inputs = replace(fleet.ground.inputs, used=0)
-    # What visits of one chip cannot say, runs on another do not say either.
+    # If visits of one platform fail, runs on another platform cannot replace them.
     is_meant = _is_meant(wanted.selection, wanted.platform or fleet.ground.platform)
     failed: list[str] = []
     for each in (found.on(is_meant) for found in experiments.sets(reading.connection)):
@@ -114,7 +114,7 @@ def _by_others(reading: StoreReading, wanted: Wanted, fleet: Trained) -> Trained
 
 
 def _is_meant(selection: Selection, platform: str) -> Callable[[str], bool]:
-    """Whether a question means a platform: this one, or ("") any, and one that the selection's matchers leave."""
+    """A test for requested platforms: `platform`, or any for "", that the selection's matchers accept."""
     tests = [(each.positive(), each.operator) for each in selection.matchers if each.label == "platform"]
 
     def is_meant(of: str) -> bool:

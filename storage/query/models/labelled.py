@@ -1,8 +1,8 @@
-"""What each visit of a selection brought to each value of a label, out of profiles alone where their stacks say nothing more.
+"""The units of each visit by the values of a label, read from profiles alone if their stacks are not needed.
 
-A profile has its labels and its sum. Its stacks, a hundred times as much to read, are needed only where a selection narrows them, and for
-how much of them has names and is whole, which merged cells tell of a whole fleet or of one application, and a random part of the visits
-tells well enough where they do not.
+A profile has its labels and its sum. Its stacks are a hundred times as much data. They are needed only if the selection
+filters them, and for the shares of stacks that are symbolized and complete. Merged cells have these shares for the
+whole fleet or one application; otherwise a random part of the visits estimates them well enough.
 """
 
 from contextlib import suppress
@@ -33,34 +33,34 @@ from storage.snapshots import query_budget
 from storage.snapshots.copy_binary import TooMuch
 
 _FACTS = 1_000_000
-"""Read for shares of stacks with all their names, where cells do not tell them."""
+"""Facts read to estimate the shares of symbolized stacks if cells do not have them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """The values of a label with most of a selection's units, the heaviest first."""
+    """The values of a label with most of a selection's units, heaviest first."""
 
     kind: SampleType
     totals: Totals
-    """Of all of it; but its shares of stacks with names, or whole, may be those of a random part of the visits."""
+    """Totals of the selection; the shares of symbolized and complete stacks may be from a random part of the visits."""
     visits: Visits
     names: tuple[str, ...]
     weighted: Float
-    """Units of the fleet by value."""
+    """Units of the fleet, by value."""
     whole: float
-    """Of all values: what shares are of."""
+    """Units of the fleet of all values, the denominator of shares."""
     contributions: PerVisit
-    """By value in the order of `names`."""
+    """Units by visit and value, in the order of `names`."""
     count: int
-    """Values there are."""
+    """Number of values."""
 
 
 def read_labelled(reading: StoreReading, selection: Selection, label: str, most: int) -> Labelled:
-    """At most so many values. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
+    """At most `most` values. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
     kind = sample_type_of(reading.connection, selection)
     plan = reading.source.planner.plan(reading.connection, selection, kind, Shape(frame="function"))
     if plan.cells is not None:
-        with suppress(TooMuch):  # of stacks a random part of the visits can be read
+        with suppress(TooMuch):  # a random part of the visits' stacks can be read
             return _of_profiles(reading, selection, kind, label, most, plan=plan.cells)
     return _of_samples(reading, selection, label, most)
 
@@ -75,7 +75,7 @@ def _of_profiles(
     ids, of = np.unique(profiles.label(label), return_inverse=True)
     values = reading.label_values(label, ids)
     names = sorted(set(values))
-    # Labels beside the common ones are kept together, so that several ids have one value.
+    # Labels beside the common ones are stored in sets, so several ids may have the same value.
     group = np.searchsorted(np.array(names), np.array(values))[of] if names else of
     found = of_pairs(group, profiles.visit, profiles.units, rows=len(names), visits=len(visits))
     units = sum_at(found.row, found.units, len(names))
@@ -107,7 +107,7 @@ def _totals(
     profiles: Profiles,
     visits: Visits,
 ) -> Totals:
-    """What profiles and visits tell of all there is, and the shares of stacks, of a part if cells do not tell them."""
+    """Totals of all profiles and visits, with the shares of stacks from cells or from a part of the visits."""
     samples = None
     with suppress(TooMuch), query_budget.given_back():
         samples = reading.source.read_merged(reading.connection, selection, kind, plan)
@@ -131,7 +131,7 @@ def _totals(
 
 
 def _parts(profiles: Profiles) -> int:
-    """How many of the `WHOLE` parts of the visits hold about `_FACTS`; as many more as it takes to hold any."""
+    """The number of the `WHOLE` parts of the visits with about `_FACTS` facts; more if these have none."""
     last_byte = profiles.visits.view(np.uint8).reshape(-1, 16)[:, 15]
     part = last_byte[profiles.visit]
     facts, chunks = (

@@ -1,4 +1,4 @@
-"""The load of the machines of each value of a label: by the operating system's times, and by counters where visits have them."""
+"""The load of machines by a label: from the operating system's times, and from counters if visits have them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,28 +17,28 @@ from storage.snapshots import query_budget
 
 @dataclass(frozen=True, slots=True)
 class CountedRow:
-    """The load of the machines of one value by counters of cycles (DIGEST A2), and by their systems in the same visits; each 0…1."""
+    """The load of one value's machines by counters of cycles (DIGEST A2) and by times in the same visits; each 0…1."""
 
     apu: Interval
     thread_any: Interval
     overlap: Interval
     """Core-time with both threads busy."""
     utilisation: Interval
-    """Of threads, by cycles."""
+    """Utilisation of threads, by cycles."""
     system_apu: Interval
     system_overlap: Interval
     largest_disagreement: float
-    """Of the overlap of one machine, the two ways."""
+    """Largest difference of one machine's overlap between the two ways."""
     visits: int
 
 
 @dataclass(frozen=True, slots=True)
 class LoadRow:
-    """The load of the machines of one value, each measure 0…1 of core-time."""
+    """The load of one value's machines, each measure as a share of core-time, 0…1."""
 
     value: str
     utilisation: Interval
-    """Of logical CPUs: what monitoring shows."""
+    """Utilisation of logical CPUs, as monitoring shows it."""
     thread_any: Interval
     """Core-time with any thread busy."""
     apu: Interval
@@ -57,7 +57,7 @@ def load_rows(
     counted: Sequence[CountedLoad | None],
     label: str,
 ) -> tuple[LoadRow, ...]:
-    """A row for each value, the one with most core-time first; entries of `loads` and `counted` are of these visits."""
+    """A row for each value, by descending core-time; `loads` and `counted` have an entry for each of these visits."""
     rows: list[tuple[float, LoadRow]] = []
     weights = visits.weights
     if weights is None:
@@ -98,7 +98,7 @@ def _counted(
     loads: Sequence[MachineLoad],
     counted: Sequence[CountedLoad | None],
 ) -> CountedRow | None:
-    """Both ways in those of these visits that know both; None: there is none."""
+    """Both loads, for the visits that have both; None: there are none."""
     both = [(place, load) for place in here.tolist() if (load := counted[place]) is not None]
     if not both:
         return None

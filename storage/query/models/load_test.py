@@ -1,4 +1,4 @@
-"""Whether a load test runs what production runs, and which functions differ (DIGEST G32, G22)."""
+"""Whether a load test runs the same code as production, and which functions differ (DIGEST G32, G22)."""
 
 from dataclasses import dataclass
 
@@ -15,27 +15,27 @@ from storage.query.shapes.totals import Totals, totals
 from storage.query.store_reading import StoreReading
 
 MOST_ROWS = 2_000
-"""Rows that are compared, the heaviest of either."""
+"""Rows compared, the heaviest of either side."""
 _SEED = 1
-"""One question has one answer."""
+"""Equal queries have equal results."""
 
 
 @dataclass(frozen=True, slots=True)
 class DifferingRow:
-    """A function of which the test has significantly more or less than production."""
+    """A function whose share in the test differs significantly from production."""
 
     key: dict[str, str]
     test: float
     """Self share, 0…1."""
     production: float
     lo: float
-    """Interval of test less production, at the level of `found.diff`."""
+    """Interval of test minus production, at the level of `found.diff`."""
     hi: float
 
 
 @dataclass(frozen=True, slots=True)
 class LoadTestAnswer:
-    """The test beside production, or why they cannot be compared."""
+    """The test beside production, or the reason why they cannot be compared."""
 
     kind: SampleType
     test_totals: Totals
@@ -50,7 +50,7 @@ class LoadTestAnswer:
 
 @dataclass(frozen=True, slots=True)
 class LoadTestQuestion:
-    """A test's profile against production's, by these keys. Production's event is the test's."""
+    """A test's profile compared with production's, by these keys. Production's event is the test's."""
 
     test: Selection
     production: Selection
@@ -96,7 +96,7 @@ def _row(row: DiffRow, found: Representative, place: int) -> DifferingRow:
 
 
 def _unit(both: list[Samples]) -> float:
-    """Units of the smallest sample; 1 without any. Where others are no whole number of these, nothing can be compared."""
+    """Units of the smallest sample; 1 without samples. If others are no multiple of it, nothing can be compared."""
     smallest = [
         int((facts.units[there] // facts.samples[there]).min())
         for facts in (samples.facts for samples in both)

@@ -1,7 +1,8 @@
-"""How busy the cores of each visit's machine were, with the overlap coefficient of what ran there (DIGEST A1–A4).
+"""The load of the cores of each visit's machine, with the overlap coefficient of its applications (DIGEST A1–A4).
 
-Two ways lead to a load: the times of its logical CPUs, by the operating system, and counters of cycles where it has them. What the
-second one needs to know of cores, it knows from the first; so it is known of some of the same visits, never of others.
+A load is computed in two ways: from the times of the logical CPUs, as the operating system accounts them, and from
+counters of cycles if the visit has them. The second way takes the machine's cores from the first. So the visits with
+the second are always a part of those with the first.
 """
 
 from collections import Counter
@@ -28,13 +29,13 @@ from storage.query.store_reading import StoreReading
 from storage.snapshots import query_budget
 
 MOST_VISITS = 100_000
-"""More of them are not modelled core by core for one answer."""
+"""Limit of visits that one answer models core by core."""
 MOST_UNCOUNTED = 0.1
-"""Share of visits without counters up to which those with them stand for all."""
+"""Largest share of visits without counters at which the visits with counters represent all."""
 _VISITS_AT_ONCE = 256
-"""A visit takes some 0.1 ms."""
+"""Visits between checks of the budget; a visit takes some 0.1 ms."""
 MOST_APART = 0.03
-"""Cycles and times may say utilisations that differ by so much; a wrong frequency then is wrong by twice that in APU at most."""
+"""Largest difference between utilisations by cycles and by times; a wrong frequency shifts APU by at most twice it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,39 +44,39 @@ class MachineLoads:
 
     visits: MachineVisits
     loads: list[MachineLoad | None]
-    """By visit; None: it has no APU."""
+    """By visit; None: the visit has no APU."""
     left_out: Counter[str]
-    """Visits without one, by why."""
+    """Visits without an APU, by cause."""
     counted: list[CountedLoad | None]
-    """By the machine's counters of cycles, of visits that have a load; None: it has none."""
+    """Loads by counters of cycles, for visits with a load; None: the visit has none."""
     not_counted: Counter[str]
-    """Visits with a load and none by counters, by why."""
+    """Visits with a load and without one by counters, by cause."""
     used: TimeUsed
     names: Mapping[int, str]
-    """Of the applications in `used`."""
+    """Names of the applications in `used`."""
     coefficients: tuple[Calibration, ...]
-    """That were used."""
+    """Coefficients used."""
 
     @property
     def there(self) -> Int64:
-        """Places of the visits that have an APU."""
+        """Places of the visits with an APU."""
         return np.array([place for place, load in enumerate(self.loads) if load is not None], np.int64)
 
 
 @dataclass(frozen=True, slots=True)
 class CoreTimes:
-    """What loads are made of: how busy each logical CPU of each visit was, and what ran there."""
+    """The inputs of loads: the busy time of each logical CPU of each visit, and the applications that ran there."""
 
     visits: MachineVisits
     cpus: LogicalCpus
     used: TimeUsed
     names: Mapping[int, str]
-    """Of the applications in `used`."""
+    """Names of the applications in `used`."""
     cycles: ThreadCycles | None = None
-    """None: counters were not asked for."""
+    """None: without counters."""
 
     def of(self, keep: Bool) -> "CoreTimes":
-        """Those of some of the visits."""
+        """The inputs of some of the visits."""
         place = np.cumsum(keep) - 1
         cpus, used = self.cpus.of(keep[self.cpus.visit]), self.used
         pairs = keep[used.visit]
@@ -89,7 +90,7 @@ class CoreTimes:
 
 
 def read_core_times(reading: StoreReading, selection: Selection) -> CoreTimes:
-    """Those of a selection. Raises `BadSelection` for too many visits, `UnknownCampaign`, `DatabaseError`."""
+    """The inputs of a selection. Raises `BadSelection` for too many visits, `UnknownCampaign`, `DatabaseError`."""
     connection = reading.connection
     visits = read_machine_visits(connection, selection)
     if len(visits) > MOST_VISITS:
@@ -108,7 +109,7 @@ def read_core_times(reading: StoreReading, selection: Selection) -> CoreTimes:
 def machine_loads(
     reading: StoreReading, times: CoreTimes, coefficient: float | None, *, calibrated: bool = True
 ) -> MachineLoads:
-    """The loads, by calibrated overlap coefficients unless told otherwise, and by `coefficient` where there is none."""
+    """The loads, with calibrated overlap coefficients if `calibrated`, and with `coefficient` where there is none."""
     known = calibrations.read(reading.connection, Kind.SMT) if calibrated else ()
     coefficients = Coefficients(known, coefficient)
     found = MachineLoads(times.visits, [], Counter(), [], Counter(), times.used, times.names, ())
@@ -132,11 +133,11 @@ def _by_visit(times: CoreTimes) -> Iterator[tuple[int, slice, Int64]]:
 def _add(
     found: MachineLoads, times: CoreTimes, place: int, *, cpus: slice, mix: Int64, coefficients: Coefficients
 ) -> None:
-    """Add the load of one visit's machine, or why it has none; and the one by its counters."""
+    """Add the load of one visit's machine, or the cause why it has none; and its load by counters."""
     visits, used = times.visits, times.used
     core, window = times.cpus.core[cpus], times.cpus.window_s[cpus]
     platform = visits.names["platform"][int(visits.values["platform"][place])]
-    # A core with one thread has its utilisation, whatever the coefficient: nobody could measure one there.
+    # The load of a core with one thread is its utilisation, whatever the coefficient: it cannot be measured there.
     coefficient = (
         coefficients.of(
             platform, [found.names[id_] for id_ in used.application[mix].tolist()], used.seconds[mix]
@@ -171,7 +172,10 @@ def _add(
 def _of_counters(
     cycles: ThreadCycles, place: int, load: MachineLoad, cpus: int, coefficient: float
 ) -> CountedLoad:
-    """The load by counters of a machine whose CPUs say that it is this. Raises NotEstimable, also where its utilisations differ."""
+    """The load by counters, for a machine with this `load` by times.
+
+    Raises NotEstimable, also if the utilisations differ.
+    """
     why = str(cycles.why[place])
     if not load.sibling_cores:
         why = "its cores have one thread"
@@ -189,7 +193,7 @@ def _of_counters(
         coefficient=coefficient,
         skew=float(cycles.skew[place]),
     )
-    # A frequency that is off by some share has every measure of cycles off by it, and nothing among cycles contradicts that.
+    # A wrong frequency scales every measure of cycles by the same factor, so cycles alone cannot reveal it.
     if abs(found.utilisation - load.utilisation) > max(MOST_APART, float(cycles.skew[place])):
         raise Contradictory(
             "its cycles say another utilisation than its times: the reference's rate is not the one taken, or idle CPUs poll"
@@ -198,10 +202,10 @@ def _of_counters(
 
 
 def no_load(found: MachineLoads) -> Unavailable | None:
-    """Why none of the visits has a load that says anything of the fleet; None: some have."""
+    """The reason why no visit has a load that represents the fleet; None: some have."""
     visits, left_out = found.visits, found.left_out
     if not len(visits):
-        return Unavailable("too_little", "No visit of the selection has ingested.")
+        return Unavailable("too_little", "No visit of the selection has been ingested.")
     if visits.weights is None:
         return Unavailable(
             "not_random", "Visits by hand are no random sample, so they say nothing of the fleet."
@@ -214,7 +218,7 @@ def no_load(found: MachineLoads) -> Unavailable | None:
 
 
 def not_counted(found: MachineLoads) -> Unavailable | None:
-    """Why no visit with a load has one by counters; None: some have, or none has any load."""
+    """The reason why no visit with a load has one by counters; None: some have, or no visit has a load."""
     if not found.not_counted or any(load is not None for load in found.counted):
         return None
     why, _ = found.not_counted.most_common(1)[0]

@@ -1,11 +1,12 @@
-"""Which of two machine types serves requests for less money, by utilisation and by APU (DIGEST A7, A8).
+"""Compares the cost of serving requests on two machine types, by utilisation and by APU (DIGEST A7, A8).
 
-APU is by counters of cycles if both types have them in nine of ten visits, else by the operating systems' times of both: the two ways
-disagree where threads are not busy independently of each other, so one type is never measured by the one and the other by the other.
+APU comes from counters of cycles if both types have them in nine of ten visits, else from the operating systems' times
+for both. The two ways disagree if threads are not busy independently of each other, so both types are always measured
+in the same way.
 
-The types are two platforms. With the request rates of a machine of each, both are compared at the same load, whatever each was given to
-do. Without them, that machines of both get equal traffic, as behind a balancer that spreads it evenly, is for the caller to know: the
-selection says which machines and when.
+The types are two platforms. If the request rates of a machine of each are given, both types are compared at equal
+load, whatever their traffic. Without rates, the caller must ensure that machines of both types get equal traffic, for
+example from a balancer that spreads it evenly. The selection gives the machines and the time.
 """
 
 from dataclasses import dataclass, replace
@@ -34,10 +35,10 @@ _PLATFORM = "platform"
 
 @dataclass(frozen=True, slots=True)
 class MachineRates:
-    """What one machine of each type served, step by step."""
+    """The work that one machine of each type served, step by step."""
 
     old: tuple[float | None, ...]
-    """Requests per second, a mean over machines of the type in each step, in order; None: not known."""
+    """Requests per second: the mean over machines of the type in each step, in order; None: unknown."""
     new: tuple[float | None, ...]
     step_s: int = 3600
     full: float = 1.0
@@ -46,13 +47,13 @@ class MachineRates:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """What each type serves, and both compared by each measure of load, or why not."""
+    """The capacity of each type, and both compared by each measure of load, or the reason why not."""
 
     old: CapacityAnswer
     new: CapacityAnswer
     by_utilisation: ServedWork | Unavailable
     by_apu: ServedWork | Unavailable
-    """By counters if `counted`, else by the operating systems' times."""
+    """By counters if `counted`, else from the operating systems' times."""
 
     @property
     def counted(self) -> bool:
@@ -61,36 +62,36 @@ class Served:
 
     @property
     def unavailable(self) -> Unavailable | None:
-        """Why neither measure says anything."""
+        """The reason if neither comparison exists."""
         neither = isinstance(self.by_utilisation, Unavailable) and isinstance(self.by_apu, Unavailable)
         return self.by_utilisation if neither and isinstance(self.by_utilisation, Unavailable) else None
 
 
 @dataclass(frozen=True, slots=True)
 class MachineTypesAnswer:
-    """Both types' loads and what they say, or why they say nothing."""
+    """Both types' loads and their comparison, or the reason why there is none."""
 
     apu: ApuAnswer
-    """What the loads are made of."""
+    """The answer with the loads."""
     old: LoadRow | None
-    """None: no visit of it has an APU."""
+    """None: no visit of the type has an APU."""
     new: LoadRow | None
     choice: Choice | None
-    """Under equal traffic; None where request rates were given, too."""
+    """Comparison under equal traffic; None also if request rates were given."""
     served: Served | None
-    """At equal load; None without request rates."""
+    """Comparison at equal load; None without request rates."""
     counted: bool
-    """APU is by counters of cycles; False: by the operating systems' times."""
+    """APU is from counters of cycles; False: from the operating systems' times."""
     unavailable: Unavailable | None
 
     def apu_of(self, row: LoadRow) -> Interval:
-        """The one of a type that is compared."""
+        """The APU of a type that is used for the comparison."""
         return _apu(row, counted=self.counted)
 
 
 @dataclass(frozen=True, slots=True)
 class MachineTypesQuestion:
-    """Two platforms that serve the same requests, with the prices of a machine in any currency."""
+    """Two platforms that serve the same requests, with the price of a machine of each in any currency."""
 
     selection: Selection
     old: str
@@ -98,9 +99,9 @@ class MachineTypesQuestion:
     old_price: float
     new_price: float
     coefficient: float | None = None
-    """Overlap coefficient of a platform that has none of its own."""
+    """Overlap coefficient of a platform without one of its own."""
     rates: MachineRates | None = None
-    """None: machines of both get equal traffic in this selection."""
+    """None: machines of both types get equal traffic in this selection."""
 
     def answer(self, reading: StoreReading) -> MachineTypesAnswer:
         """The comparison. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""

@@ -1,4 +1,4 @@
-"""What every model says beside its answer: how much it is made of, what is missing, and why."""
+"""The inputs that every model reports with its answer: their amount, what is missing, and why."""
 
 from dataclasses import dataclass
 
@@ -8,22 +8,22 @@ from storage.query.observed.counters import Failure
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What an answer is made of."""
+    """The inputs of an answer."""
 
     coverage: Coverage
     visits: int
-    """Ingested visits of the selection; 0 where none was looked at, since named experiments train the model."""
+    """Ingested visits of the selection; 0 if none was read because named experiments train the model."""
     used: int
-    """Of those, with what the model needs."""
+    """Visits among them with what the model needs."""
     missing: tuple[Failure, ...] = ()
-    """Counters without a value, and why."""
+    """Counters without a value, with the cause."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unavailable:
-    """Why there is no answer."""
+    """The reason why there is no answer."""
 
     reason: str
-    """One word for programs, as of `analysis.errors`."""
+    """One word for programs, as in `analysis.errors`."""
     detail: str
     """A sentence."""

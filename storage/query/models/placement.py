@@ -1,4 +1,4 @@
-"""Which applications should share a machine so that none is slowed down more than it may be (DIGEST I7)."""
+"""Chooses applications to share machines so that none is slowed down more than allowed (DIGEST I7)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from storage.query.store_reading import StoreReading
 MOST_TENANTS = 200
 MOST_MACHINES = 200
 _LOOKS = 20_000
-"""Exchanges looked at: about a second, since somebody waits for the answer."""
+"""Exchanges that the search evaluates: about a second, since the query is interactive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,22 +28,22 @@ class Placed:
 
     application: str
     machine: int | None
-    """From 0; None: `unavailable` says why."""
+    """From 0; None: see `unavailable`."""
     most: float | None
-    """Degradation that it may suffer; None: any."""
+    """Allowed degradation; None: any."""
     degradation: float | None
-    """Predicted beside those it is placed with, 0 alone; None: no model can say."""
+    """Predicted degradation beside its neighbours, 0 alone; None: no model predicts it."""
     kept: bool | None
-    """Whether its target is; None: it is not placed."""
+    """Whether its limit is kept; None: the program is not placed."""
     unavailable: Unavailable | None
 
 
 @dataclass(frozen=True, slots=True)
 class PlacementAnswer:
-    """The best placement found, or why there is none."""
+    """The best placement found, or the reason why there is none."""
 
     source: Source
-    """Of all models: the fleet's visits, or one set of experiments."""
+    """Source of all models: the fleet's visits, or one set of experiments."""
     platform: str
     lines: str
     peak_gbs: float | None
@@ -53,7 +53,7 @@ class PlacementAnswer:
     rows: tuple[Placed, ...]
     """In the order of the question."""
     ended: bool
-    """The search found nothing better; False: it stopped at its limit."""
+    """The search ended because no exchange improves the result; False: it reached its limit."""
     inputs: Inputs
     left_out: Mapping[str, int]
     unavailable: Unavailable | None
@@ -61,21 +61,21 @@ class PlacementAnswer:
 
 @dataclass(frozen=True, slots=True)
 class PlacementQuestion:
-    """Programs on equal machines of one chip; an application that is named twice is two programs."""
+    """Programs on equal machines with one chip; an application named twice is two programs."""
 
     selection: Selection
     tenants: tuple[tuple[str, float | None], ...]
-    """Names of applications, and the degradation that each may suffer, 0.1 for a tenth; None: any."""
+    """Applications, and the allowed degradation of each, 0.1 for a tenth; None: any."""
     machines: int
     slots: int = 2
-    """Programs that a machine may hold."""
+    """Most programs on a machine."""
     platform: str = ""
-    """"": the one with most visits, or runs."""
+    """"": the platform with most visits, or runs."""
     peak_gbs: float | None = None
     cautious: bool = False
-    """Targets are held by the upper end of a prediction's interval."""
+    """Limits apply to the upper end of a prediction's interval."""
     experiments: str = ""
-    """The set that is to train all models; "": the fleet's visits, or the newest set that can where these cannot."""
+    """The set of experiments that trains all models; "": the fleet's visits, else the newest set that can."""
 
     def answer(self, reading: StoreReading) -> PlacementAnswer:
         """The placement. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
@@ -120,7 +120,7 @@ def _placed(
 ) -> tuple[tuple[Placed, ...], bool, Unavailable | None]:
     lacking = found.unavailable
     if lacking:
-        # Without its pressure nobody knows what a program does to the others, so none can be placed.
+        # The effect of a program without known pressure on the others is unknown, so none can be placed.
         rows = tuple(
             Placed(name, None, most, None, None, lacking.get(name)) for name, most in question.tenants
         )

@@ -1,7 +1,7 @@
-"""Ratios of what the fleet counted, such as cycles per instruction, by application, platform and time (DIGEST G28).
+"""Ratios of the fleet's counters, such as cycles per instruction, by application, platform and time (DIGEST G28).
 
-A row's ratio is one of sums over visits: weights, variance and interval are those of `analysis.ratios`. Where a machine
-cannot count, it is not in the ratio, and the answer says how many such visits there are and why.
+A row's ratio is a ratio of sums over visits, with the weights, variance and interval of `analysis.ratios`. Visits of
+machines that cannot count are not in the ratio; the answer gives their number and the causes.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ KEYS = (APPLICATION, *LABELS)
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """A figure derived from two counters."""
+    """A figure computed from two counters."""
 
     y: str
     x: str
@@ -46,7 +46,7 @@ DERIVED: Mapping[str, Derived] = {
     "relative-frequency": Derived("aperf", "mperf", 1.0, "of the nominal frequency"),
     "frequency": Derived("cycles", "task-clock", 1.0, "GHz while running"),
 }
-"""Ratios by the names that users know them by; any other is written `counter/counter`."""
+"""Ratios by their well-known names; any other ratio is written `counter/counter`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,22 +55,22 @@ class RatioRow:
 
     key: dict[str, str]
     start: int | None
-    """Seconds since 1970 UTC at which its step begins; None without steps."""
+    """Seconds since 1970 UTC at which the row's step begins; None without steps."""
     value: Measured | None
-    """None: nobody counted it. `hi` is ∞ where a single visit has the row."""
+    """None: no visit counted it. `hi` is ∞ if only one visit has the row."""
     low_confidence: bool
     visits: int
     machines: int
     y: float
-    """Estimated, of what was counted in the covered time: machines that cannot count are not in it, and by application
-    nothing is but counted control groups."""
+    """Estimate for the counted part of the covered time: without machines that cannot count, and by application only
+    for counted control groups."""
     x: float
-    """Likewise."""
+    """As `y`, for the denominator."""
 
 
 @dataclass(frozen=True, slots=True)
 class RatioAnswer:
-    """The rows of the largest denominators, or why there are none."""
+    """The rows with the largest denominators, or the reason why there are none."""
 
     derived: Derived
     by: tuple[str, ...]
@@ -83,7 +83,7 @@ class RatioAnswer:
 
 @dataclass(frozen=True, slots=True)
 class RatioQuestion:
-    """A ratio of counters by any of `KEYS`, and by time where `step_s` > 0."""
+    """A ratio of counters by any of `KEYS`; also by time if `step_s` > 0."""
 
     selection: Selection
     ratio: str = "cpi"
@@ -149,9 +149,9 @@ def named_pairs(
     *,
     by_application: bool | None = None,
 ) -> tuple[Pairs, Mapping[int, str]]:
-    """The counts that a ratio is of, of the applications that the matchers leave, and what these are called.
+    """The counts for a ratio, of the applications that match the selection; and the applications' names by id.
 
-    Of whole machines where no matcher names an application, unless `by_application` says otherwise.
+    Without a matcher on applications the counts are of whole machines, unless `by_application` is given.
     """
     if by_application is None:
         by_application = _names_applications(selection)
@@ -162,7 +162,7 @@ def named_pairs(
 
 
 def _matching(pairs: Pairs, named: Mapping[int, str], selection: Selection) -> Pairs:
-    """The pairs of applications that all matchers on them leave."""
+    """The pairs of the applications that match all matchers."""
     matchers = [matcher for matcher in selection.matchers if matcher.label == APPLICATION]
     keep = np.ones(len(pairs.visit), np.bool_)
     for matcher in matchers:
@@ -176,7 +176,7 @@ def _unsaid(
     visits: MachineVisits, pairs: Pairs, derived: Derived, *, applications: bool
 ) -> Unavailable | None:
     if not len(visits):
-        return Unavailable("too_little", "No visit of the selection has ingested.")
+        return Unavailable("too_little", "No visit of the selection has been ingested.")
     if visits.weights is None:
         return Unavailable(
             "not_random", "Visits by hand are no random sample, so they say nothing of the fleet."
@@ -189,7 +189,7 @@ def _unsaid(
 
 
 def of_rows(visits: MachineVisits, pairs: Pairs, row: Int64, rows: int) -> ratios.Ratios:
-    """The ratios of pairs that each belong to a row 0…rows−1; several applications of a visit may be of one row."""
+    """The ratios of rows 0…rows−1; `row` is the row of each pair. Several applications of a visit may be in one row."""
     if visits.weights is None:
         raise TypeError("visits without weights have no ratios")
     cell, place = np.unique((row << 32) | pairs.visit, return_inverse=True)
@@ -219,7 +219,7 @@ def _rows(  # noqa: PLR0917 - one step of the answer
     by: tuple[str, ...],
     step_s: int,
 ) -> tuple[RatioRow, ...]:
-    """All rows, the largest denominator first; of one key in the order of time."""
+    """All rows, the largest denominator first; rows of one key in order of time."""
     columns: list[Int64] = []
     texts: list[Mapping[int, str]] = []
     for label in by:

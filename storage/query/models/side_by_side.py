@@ -1,7 +1,7 @@
-"""One application on two platforms, counter by counter (DIGEST G24).
+"""Compares one application on two platforms, counter by counter (DIGEST G24).
 
-What is compared is each counter for an instruction, or as `storage.query.models.ratios.DERIVED` has it: where it is surely tenfold
-apart the two platforms hardly count the same thing under one name.
+Each counter is compared per instruction, or as in `storage.query.models.ratios.DERIVED`. A figure that surely differs
+tenfold is suspect: the two platforms hardly count the same thing under that name.
 """
 
 from dataclasses import dataclass, replace
@@ -29,35 +29,35 @@ class SideRow:
     name: str
     unit: str
     first: Measured | None
-    """None: nobody counted it there, like `second`."""
+    """None, like `second`: no visit counted it there."""
     second: Measured | None
     factor: Measured | None
     """second ÷ first."""
     p: float | None
-    """That the two are equal."""
+    """P-value of the hypothesis that the two are equal."""
     significant: bool
-    """The interval excludes 1. At most 5 % of the figures so marked are false."""
+    """The interval excludes 1. At most 5 % of the figures marked so are false."""
     low_confidence: bool
     """Fewer than three visits of one of the platforms contribute."""
     suspect: bool
-    """Surely tenfold apart: the events may not count the same thing."""
+    """They surely differ tenfold: the events may not count the same thing."""
     visits: tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
 class SideAnswer:
-    """All figures that either platform has, or why there are none."""
+    """All figures that either platform has, or the reason why there are none."""
 
     rows: tuple[SideRow, ...]
     level: float
-    """Of the factors' intervals, 0.95…1."""
+    """Level of the factors' intervals, 0.95…1."""
     inputs: Inputs
     unavailable: Unavailable | None
 
 
 @dataclass(frozen=True, slots=True)
 class SideQuestion:
-    """The selection on two platforms; of one application if a matcher says so, else of whole machines."""
+    """The selection on two platforms; of one application if a matcher names it, else of whole machines."""
 
     selection: Selection
     first: str
@@ -83,7 +83,7 @@ class SideQuestion:
             )
         if not len(visits) or visits.weights is None:
             why = (
-                "No visit of the selection has ingested."
+                "No visit of the selection has been ingested."
                 if not len(visits)
                 else "Visits by hand are no random sample."
             )
@@ -144,7 +144,7 @@ def _rows(found: list[Ratios]) -> tuple[tuple[SideRow, ...], float]:
 
 
 def _of_side(found: list[Ratios], side: int) -> Ratios:
-    """One platform's ratios, a row each."""
+    """The ratios of one platform, a row each."""
 
     def column(name: str) -> Any:
         return np.array([getattr(one, name)[side] for one in found])

@@ -1,7 +1,7 @@
-"""The badge of a profile: whether one may trust it, in one word, from its convergence and its entropy day by day (DIGEST G25–G27).
+"""The badge of a profile: its reliability in one word, from its convergence and its daily entropy (DIGEST G25–G27).
 
-Visits are read one by one: convergence is how far the profiles of random subsets of them lie apart, and the interval of an entropy is that
-of leaving some of them out. Cells have them added up and cannot be taken apart again.
+Visits are read one by one: convergence compares the profiles of random subsets of visits, and the interval of an
+entropy comes from leaving some of them out. Cells hold sums over visits that cannot be split again.
 """
 
 from dataclasses import dataclass
@@ -24,25 +24,25 @@ from storage.query.shapes.totals import Totals, totals
 from storage.query.store_reading import StoreReading
 
 MOST_DAYS = 100
-"""Of which a selection's profile is held together day by day."""
+"""Days of a selection whose profile is held in memory by day."""
 
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """The profile on one UTC day that has visits of it."""
+    """The profile on one UTC day with visits."""
 
     start: datetime
     visits: int
     samples: float
     entropy: Measured
-    """Nats; of no width where a single visit has it."""
+    """Nats; the interval has no width if only one visit has it."""
     shifted: bool
-    """It is not a profile of the same thing as on the other days."""
+    """The day's entropy differs from that of the other days: the profile is of something else."""
 
 
 @dataclass(frozen=True, slots=True)
 class StabilityAnswer:
-    """The badge with its reasons, or why there is none."""
+    """The badge with its reasons, or the reason why there is none."""
 
     kind: SampleType
     totals: Totals
@@ -97,7 +97,7 @@ class StabilityQuestion:
 
 
 def _days(found: SeenProfile, drawn_at: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[Day]:
-    """The days that have visits of the profile, in order; none is said to be shifted yet."""
+    """The days with visits of the profile, in order; `shifted` is not determined yet."""
     if found.table is None:
         return []
     numbers, of = np.unique((drawn_at // DAY_S).astype(np.int64), return_inverse=True)

@@ -1,1 +1,1 @@
-"""What visits brought besides samples, as arrays by visit: counters, logical CPUs, the machines themselves."""
+"""Data of visits besides samples, as arrays by visit: counters, logical CPUs, and the machines themselves."""

@@ -1,4 +1,4 @@
-"""What counters said of whole machines in each visit, their sockets added up (docs/events.md)."""
+"""Counters of whole machines by visit, summed over sockets (docs/events.md)."""
 
 from collections.abc import Mapping, Sequence
 
@@ -18,9 +18,9 @@ _NOT_COUNTED = -1.0
 def read_totals(
     connection: Connection, selection: Selection, visits: MachineVisits, names: Sequence[str]
 ) -> Mapping[str, Float]:
-    """Each counter's sum over every visit's window, in the counter's unit; NaN where it was not counted whole.
+    """Each counter's sum over every visit's window, in the counter's unit; NaN if the counter is incomplete.
 
-    A counter that failed on one of the sockets has no sum: that of the others would pass for the machine's.
+    A counter that failed on a socket has no sum: that of the other sockets would look like the machine's.
     """
     c = capture_counter.c
     found: dict[str, Float] = {}

@@ -1,4 +1,4 @@
-"""What visits counted, in pairs of counters that a ratio can be taken of (docs/events.md; DIGEST G28)."""
+"""Counters of visits, in pairs for ratios (docs/events.md; DIGEST G28)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,24 +18,24 @@ _MAX_BYTES = 256 << 20
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Two counts for each visit and application, each (visit, application) once."""
+    """Two counts for each pair of a visit and an application; each pair occurs once."""
 
     visit: Int64
-    """Place in the `MachineVisits` they were read for."""
+    """Place in the `MachineVisits` that they were read for."""
     application: Int64
-    """Id of the dimension's value; 0: everything that ran on the machine."""
+    """Id of the dimension's value; 0: the whole machine."""
     y: Float
-    """In the part of the window that the event was watched, like `x`."""
+    """Count in the part of the window in which the event was watched, like `x`."""
     x: Float
 
     def of(self, keep: Bool) -> "Pairs":
-        """Some of them."""
+        """Some of the pairs."""
         return Pairs(self.visit[keep], self.application[keep], self.y[keep], self.x[keep])
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a counter has no value in some of the visits."""
+    """The cause why a counter has no value in some of the visits."""
 
     name: str
     status: str
@@ -48,17 +48,17 @@ class Counters:
     """The counters of some visits, each read once."""
 
     def __init__(self, connection: Connection, selection: Selection, visits: MachineVisits) -> None:
-        """`visits` are those of the selection."""
+        """`visits` must be those of the selection."""
         self._connection = connection
         self._selection = selection
         self._visits = visits
         self._sides: dict[tuple[str, bool], _Side] = {}
 
     def pairs(self, y: str, x: str, *, by_application: bool) -> Pairs:
-        """The counts of the counters `y` and `x`, of applications or else of whole machines.
+        """The counts of the counters `y` and `x`, of applications or of whole machines.
 
-        Those that were read together count, so that their ratio is of the same moments; where a visit has none that
-        were, those of its whole window. Where one of the two is missing, neither is there.
+        Readings with both counters are used, so that the ratio is of the same moments. If a visit has no such reading,
+        its readings of the whole window are used. If one of the two is missing, the pair is left out.
         """
         one, other = (self._side(name, by_application=by_application) for name in (y, x))
         together = np.intersect1d(one.reading, other.reading)
@@ -66,7 +66,7 @@ class Counters:
         has[together >> 16] = True
         one, other = (side.of_readings(together, has) for side in (one, other))
         keys = np.intersect1d(one.key, other.key)
-        # Counted over the whole window; a weight is for a second in which the event was watched.
+        # Counts cover the whole window; a weight is for a second in which the event was watched.
         share = self._visits.watched[keys >> 32]
         return Pairs(keys >> 32, keys & 0xFFFFFFFF, one.sums(keys) * share, other.sums(keys) * share)
 
@@ -89,14 +89,14 @@ def read_pairs(
     *,
     by_application: bool,
 ) -> Pairs:
-    """As `Counters.pairs`, for who asks for one pair only."""
+    """As `Counters.pairs`, for a single pair of counters."""
     return Counters(connection, selection, visits).pairs(y, x, by_application=by_application)
 
 
 def read_failures(
     connection: Connection, selection: Selection, visits: MachineVisits, names: Sequence[str]
 ) -> tuple[Failure, ...]:
-    """Why these counters have no value in some of the visits, most visits first."""
+    """The causes why these counters have no value in some of the visits, most visits first."""
     c, s = capture_counter.c, stratum.c
     statement = (
         select(c.name, c.status, c.errno, s.platform, func.count(distinct(c.visit_id)).label("visits"))
@@ -147,7 +147,7 @@ class _Side:
         )
 
     def of_readings(self, together: Int64, has: np.ndarray[Any, np.dtype[np.bool_]]) -> "_Side":
-        """Those that the other side was read together with, and all of visits that have none such."""
+        """Readings that the other side has too, and all readings of visits without any such."""
         keep = np.isin(self.reading, together) | ~has[self.reading >> 16]
         return _Side(self.reading[keep], self.key[keep], self.count[keep])
 

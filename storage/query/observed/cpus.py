@@ -1,4 +1,4 @@
-"""How busy each logical CPU was in the windows of visits, and how fast it ran (DIGEST A3, A4, D1)."""
+"""Busy time and frequency of each logical CPU in the windows of visits (DIGEST A3, A4, D1)."""
 
 from dataclasses import dataclass
 
@@ -20,15 +20,15 @@ class LogicalCpus:
     """Columns over the logical CPUs of visits, visit by visit."""
 
     visit: Int64
-    """Place in the `MachineVisits` they were read for, ascending."""
+    """Place in the `MachineVisits` that they were read for, ascending."""
     core: Int64
-    """Lowest logical CPU of its core: the same for its threads; -1: not known."""
+    """Lowest logical CPU of its core, equal for the core's threads; -1: unknown."""
     package: Int64
-    """-1: not known."""
+    """-1: unknown."""
     busy_s: Float
-    """In user and kernel mode and in interrupts; neither stolen by a hypervisor nor waiting for I/O."""
+    """Time in user and kernel mode and in interrupts; without time stolen by a hypervisor or waiting for I/O."""
     window_s: Float
-    """Accounted time: the length of the window, as the kernel's ticks say it."""
+    """Accounted time: the length of the window in the kernel's ticks."""
     mhz: Float
     """NaN: not measured."""
 
@@ -36,7 +36,7 @@ class LogicalCpus:
         return len(self.visit)
 
     def of(self, keep: Bool | Int64) -> "LogicalCpus":
-        """Some of them."""
+        """Some of the CPUs."""
         return LogicalCpus(
             self.visit[keep],
             self.core[keep],
@@ -49,18 +49,18 @@ class LogicalCpus:
 
 @dataclass(frozen=True, slots=True)
 class Sockets:
-    """Columns over the packages of visits, each once, in no order; CPUs whose package is not known are of one."""
+    """Columns over the packages of visits, each once, in no order; CPUs of unknown packages count as one package."""
 
     visit: Int64
-    """Place in the `MachineVisits` they were read for."""
+    """Place in the `MachineVisits` that they were read for."""
     cpus: Int64
     """Logical CPUs, at least 1."""
     busy: Float
-    """How many of them are busy: the sum of their busy shares, as of `LogicalCpus`; a CPU without accounted time is idle."""
+    """Number of busy ones: the sum of their busy shares, as in `LogicalCpus`; a CPU without accounted time is idle."""
 
 
 def read_cpus(connection: Connection, selection: Selection, visits: MachineVisits) -> LogicalCpus:
-    """The logical CPUs of these visits. Raises `BadSelection` past 512 MiB of them."""
+    """The logical CPUs of these visits. Raises `BadSelection` past 512 MiB."""
     c = capture_cpu.c
     rows = read_fixed(
         connection,
@@ -96,12 +96,12 @@ def read_cpus(connection: Connection, selection: Selection, visits: MachineVisit
 
 
 def read_sockets(connection: Connection, selection: Selection, visits: MachineVisits) -> Sockets:
-    """The packages of these visits, added up by the database: a week of ten thousand machines has millions of logical CPUs.
+    """The packages of these visits, summed by the database: a week of ten thousand machines has millions of CPUs.
 
-    Raises `BadSelection` past 512 MiB of them.
+    Raises `BadSelection` past 512 MiB.
     """
     c = capture_cpu.c
-    # As floats: three counters near the end of their range add up beyond it.
+    # As floats: the sum of three counters near the end of their range would overflow.
     busy = cast(c.user_ms, Double) + c.system_ms + c.irq_ms
     window = busy + c.idle_ms + c.iowait_ms + c.steal_ms
     package = func.coalesce(c.package, _NOT_KNOWN)

@@ -1,4 +1,4 @@
-"""What the logical CPUs of each visit's machine come to together, for models that need no more of them (DIGEST D1, G29, I1)."""
+"""Sums over the logical CPUs of each visit's machine, for models that need no single CPUs (DIGEST D1, G29, I1)."""
 
 from dataclasses import dataclass
 
@@ -17,20 +17,20 @@ _NOT_KNOWN = -1
 
 @dataclass(frozen=True, slots=True)
 class MachineCpus:
-    """Columns over visits; 0 everywhere, and no frequency, where no logical CPU was read."""
+    """Columns over visits; without logical CPUs all are 0, and the frequency is NaN."""
 
     cpus: Int64
     """Logical CPUs."""
     placed: Bool
-    """The socket of every one of them is known."""
+    """The socket of every logical CPU is known."""
     one_socket: Bool
-    """It is the same of all, as far as it is known."""
+    """All known sockets are the same."""
     busy_s: Float
-    """Added up, in user and kernel mode and in interrupts; neither stolen by a hypervisor nor waiting for I/O."""
+    """Sum of time in user and kernel mode and in interrupts; without time stolen by a hypervisor or waiting for I/O."""
     accounted_s: Float
-    """Added up: of each CPU the length of the window, as the kernel's ticks say it."""
+    """Sum over the CPUs of the window's length in the kernel's ticks."""
     hertz: Float
-    """At which busy CPUs ran: the mean of those whose frequency was measured, by their busy time; NaN: of none."""
+    """Mean frequency of CPUs with a measured frequency, weighted by busy time; NaN: none was measured."""
 
     @property
     def window_s(self) -> Float:
@@ -39,14 +39,14 @@ class MachineCpus:
 
 
 def read_machine_cpus(connection: Connection, selection: Selection, visits: MachineVisits) -> MachineCpus:
-    """The CPUs of these visits, added up by the database: a week of ten thousand machines has thirteen million of them.
+    """The CPUs of these visits, summed by the database: a week of ten thousand machines has thirteen million of them.
 
-    Raises `BadSelection` past 256 MiB of sums, at a hundred bytes a visit.
+    Raises `BadSelection` past 256 MiB of sums, at a hundred bytes per visit.
     """
     c = capture_cpu.c
-    # As floats: counters near the end of their range add up beyond it.
+    # As floats: the sum of counters near the end of their range would overflow.
     busy = cast(c.user_ms, Double) + c.system_ms + c.irq_ms
-    measured = and_(c.mhz > 0, c.mhz < float("inf"))  # NaN is greater than all
+    measured = and_(c.mhz > 0, c.mhz < float("inf"))  # PostgreSQL sorts NaN above all numbers
     rows = read_fixed(
         connection,
         select(
@@ -85,6 +85,6 @@ def read_machine_cpus(connection: Connection, selection: Selection, visits: Mach
         one_socket=(cpus > 0) & (column("first") == column("last")),
         busy_s=column("busy") / 1000,
         accounted_s=column("accounted") / 1000,
-        # Cycles of a million and of a millisecond.
+        # MHz and milliseconds.
         hertz=np.divide(column("cycles") * 1e6, clocked, out=np.full(size, np.nan), where=clocked > 0),
     )

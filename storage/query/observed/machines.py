@@ -1,7 +1,8 @@
-"""The ingested visits of a selection as windows on machines: what each stands for, and whose it was.
+"""The ingested visits of a selection as windows on machines, with their weights and machines.
 
-Counters and CPU times belong to machines, or to an application on one, not to functions; so a selection of them goes
-by its time, its campaign, and matchers on the machine and the application. Source: docs/numbers.md, docs/models.md.
+Counters and CPU times belong to machines, or to an application on a machine, not to functions. So a selection of them
+uses its time, its campaign, and its matchers on the machine and the application. Source: docs/numbers.md,
+docs/models.md.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +24,7 @@ from storage.schema import BY_HAND, machine, stratum, visit
 from storage.snapshots.copy_binary import among, read_fixed
 
 LABELS = ("machine", "datacenter", "platform", "cluster", "kernel")
-"""What a machine can be told from others by."""
+"""Labels of machines."""
 APPLICATION = "application"
 _MAX_BYTES = 256 << 20
 
@@ -34,15 +35,15 @@ class MachineVisits:
 
     id: Ids
     seconds: Float
-    """That the event was watched."""
+    """Seconds in which the event was watched."""
     window_s: Float
-    """Length of the whole window: what was counted is of all of it."""
+    """Length of the whole window; counters cover all of it."""
     hour: Int64
     """Hours since 1970 UTC."""
     weight: Float
-    """Machine-windows of the fleet that this one stands for; 0 for one that stands for none."""
+    """Machine-windows of the fleet that the visit stands for; 0 if it is not weighted."""
     group: Int64
-    """Variance stratum; -1: it weighs nothing."""
+    """Variance stratum; -1: the visit is not weighted."""
     weights: Weights | None
     """None: visits were not drawn at random, so there are no estimates."""
     coverage: Coverage
@@ -50,18 +51,18 @@ class MachineVisits:
     """By label of `LABELS`: index into `names`."""
     names: Mapping[str, tuple[str, ...]]
     among: tuple[ColumnElement[bool], ...]
-    """Conditions on `visit` that leave them, and perhaps visits that did not ingest."""
+    """Conditions on `visit` that select these visits, and perhaps visits that are not ingested."""
 
     @property
     def watched(self) -> Float:
-        """Share of each window that was watched, by which its weight counts: 0…1."""
+        """Watched share of each window, 0…1, which its weight is multiplied by."""
         return np.minimum(self.seconds / self.window_s, 1.0)
 
     def __len__(self) -> int:
         return len(self.id)
 
     def of(self, keep: Bool | Int64) -> "MachineVisits":
-        """Some of them; what they stand for stays."""
+        """Some of the visits, with the same weights."""
         return replace(
             self,
             id=self.id[keep],
@@ -74,7 +75,7 @@ class MachineVisits:
         )
 
     def places(self, ids: Ids) -> Int64:
-        """Where these visits stand; -1 for one that is not among them."""
+        """Places of visits by id; -1 for a visit that is not here."""
         if not len(self.id):
             return np.full(len(ids), -1, np.int64)
         place = np.minimum(np.searchsorted(self.id, ids), len(self.id) - 1)
@@ -82,9 +83,9 @@ class MachineVisits:
 
 
 def read_machine_visits(connection: Connection, selection: Selection) -> MachineVisits:
-    """The visits that a selection's matchers on machines leave.
+    """The visits that match a selection's matchers on machines.
 
-    Raises `BadSelection` for what says nothing of machines, `UnknownCampaign`, `DatabaseError`.
+    Raises `BadSelection` for parts of a selection that do not apply to machines, `UnknownCampaign`, `DatabaseError`.
     """
     check_machines(selection)
     kind, campaign_id = sample_type_of(connection, selection), campaign_of(connection, selection)
@@ -116,7 +117,7 @@ def read_machine_visits(connection: Connection, selection: Selection) -> Machine
 
 
 def check_machines(selection: Selection) -> None:
-    """Raises `BadSelection` for what says nothing of machines."""
+    """Raises `BadSelection` for parts of a selection that do not apply to machines."""
     for matcher in selection.matchers:
         if matcher.label not in {*LABELS, APPLICATION}:
             raise BadSelection(
@@ -154,7 +155,7 @@ class _Machines:
 
 
 def _machines_of(connection: Connection, selection: Selection, campaign_id: int, ids: Ids) -> _Machines:
-    """Hour and labels of these visits, all of them the campaign's and of the selection's time."""
+    """Hour and labels of these visits, which must all be in the campaign and the selection's time range."""
     v = visit.c
     where = [
         v.campaign_id == campaign_id,
@@ -162,7 +163,7 @@ def _machines_of(connection: Connection, selection: Selection, campaign_id: int,
         v.drawn_at < selection.end,
         v.round != BY_HAND,
     ]
-    # At the draw: a machine may be of another cluster, or have another kernel, by now.
+    # As of the draw: the machine's cluster or kernel may have changed since.
     drawn = {
         label: sorted(connection.scalars(select(v[label]).where(*where).distinct()))
         for label in ("cluster", "kernel")

@@ -1,4 +1,4 @@
-"""How the machines of visits were set up while these lasted: governors, threads of cores (docs/events.md)."""
+"""The configuration of the machines during visits: governors, threads of cores (docs/events.md)."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ SETTINGS = ("governor", "frequency_driver", "smt")
 def read_settings(
     connection: Connection, selection: Selection, visits: MachineVisits
 ) -> Mapping[str, tuple[str, ...]]:
-    """Each of `SETTINGS` in every visit; "" where it was not read."""
+    """Each of `SETTINGS` in every visit; "" if it was not read."""
     c = capture_system.c
     columns = [func.coalesce(c[name], "").label(name) for name in SETTINGS]
     rows = connection.execute(

@@ -1,14 +1,17 @@
-"""Unhalted cycles of threads and of cores in each visit, and at which frequency they ran (DIGEST A2).
+"""Unhalted cycles of threads and cores in each visit, and the frequency at which they ran (DIGEST A2).
 
-`cycles` counts for each thread. A core's, in which either of its threads was busy, Intel counts in two ways: `cycles-any` on both
-threads, so that the sum over a machine is twice its cores', and `cycles-distributed` shared out among them, so that it is its cores'
-(docs/events.md). Cycles become shares of time by the frequency of busy threads, which is never taken to be the nominal one:
+`cycles` counts by thread. Intel counts the cycles of a core, in which at least one of its threads was busy, in two
+ways. `cycles-any` counts them on both threads, so its sum over a machine is twice that of the cores.
+`cycles-distributed` divides them among the threads, so its sum is that of the cores (docs/events.md). Cycles become
+shares of time by the frequency of busy threads, which is never assumed to be the nominal one:
 
-1. `cycles` ÷ `ref-cycles`, else `aperf` ÷ `mperf`, times the rate of the time stamp counter, at which references tick: `tsc` where it was
-   counted, else the nominal frequency, which is another one on some machines (a base frequency below the processor's own);
-2. else the mean of the frequencies that the machine reported, by its CPUs' busy time, which are a few glances.
+1. `cycles` ÷ `ref-cycles`, else `aperf` ÷ `mperf`, times the rate of the time stamp counter, at which references tick:
+   `tsc` if it was counted, else the nominal frequency, which differs on some machines (a base frequency below the
+   processor's own);
+2. else the mean of the frequencies that the machine reported, weighted by its CPUs' busy time; these are a few
+   readings.
 
-Whether that frequency is right is for the utilisation by time to say (`storage.query.models.machine_loads`).
+`storage.query.models.machine_loads` compares the result with the utilisation by times.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,7 +34,7 @@ NAMES = (THREADS, ANY, DISTRIBUTED, "ref-cycles", "aperf", "mperf", "tsc")
 _MAX_BYTES = 256 << 20
 _NOT_KNOWN = -1.0
 _SKEW_OF_GLANCES = 0.05
-"""A few glances at a frequency are off by so much of the cycles there were."""
+"""Error of a frequency from a few readings, as a share of the available cycles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +42,17 @@ class ThreadCycles:
     """Columns over visits."""
 
     threads: Float
-    """Unhalted cycles of all threads; NaN: not counted, as the next ones."""
+    """Unhalted cycles of all threads; NaN, as for the next ones: not counted."""
     either: Float
-    """Of all cores with any thread busy, if every core has two."""
+    """Cycles of all cores with any thread busy, if every core has two threads."""
     per_core: Float
-    """Cycles that were available to one core."""
+    """Cycles available to one core."""
     cpus: Int64
-    """Logical CPUs that were counted; 0: the capture does not say."""
+    """Counted logical CPUs; 0: the capture does not record it."""
     skew: Float
-    """Share of the available cycles by which the others may contradict each other."""
+    """Share of the available cycles by which the other columns may contradict each other."""
     why: npt.NDArray[np.str_]
-    """What is missing; "": nothing."""
+    """The missing input; "": none."""
 
     def of(self, keep: Bool | Int64) -> "ThreadCycles":
         """Those of some of the visits."""
@@ -68,23 +71,23 @@ class Counted:
     """One counter in each visit."""
 
     sum: Float
-    """Of the whole machine; NaN: not counted, or not whole."""
+    """Sum over the whole machine; NaN: not counted, or incomplete."""
     cpus: Int64
-    """Logical CPUs that were counted; 0: the capture does not say."""
+    """Counted logical CPUs; 0: the capture does not record it."""
     seconds: Float
-    """That it was enabled on each of them."""
+    """Seconds for which it was enabled on each CPU."""
 
 
 def read_thread_cycles(
     connection: Connection, selection: Selection, visits: MachineVisits, cpus: LogicalCpus
 ) -> ThreadCycles:
-    """Those of these visits. Raises `BadSelection` past 256 MiB of counters."""
+    """The cycles of these visits. Raises `BadSelection` past 256 MiB of counters."""
     found = dict(zip(NAMES, _read(connection, selection, visits, NAMES), strict=True))
     return combined(found, _nominal_hz(connection, selection, visits), cpus)
 
 
 def combined(found: Mapping[str, Counted], nominal_hz: Float, cpus: LogicalCpus) -> ThreadCycles:
-    """What counters by all `NAMES` say together, with the nominal frequency (NaN: not known) and logical CPUs of their visits."""
+    """Combines the counters in `NAMES`, the nominal frequency (NaN: unknown) and the logical CPUs of the visits."""
     visits = len(nominal_hz)
     threads, any_, shared = (found[name] for name in (THREADS, ANY, DISTRIBUTED))
     either = np.where(np.isfinite(any_.sum), any_.sum / 2, shared.sum)
@@ -96,7 +99,7 @@ def combined(found: Mapping[str, Counted], nominal_hz: Float, cpus: LogicalCpus)
         by_registers = found["aperf"].sum / found["mperf"].sum
         factor = np.where(np.isfinite(by_cycles), by_cycles, by_registers)
         measured = factor * reference
-    # No cycle at all has no frequency; shares of nothing are the same at any.
+    # Without cycles there is no frequency; shares of 0 are the same at any frequency.
     measured = np.where(measured > 0, measured, np.where(threads.sum == 0, reference, np.nan))
     seen = _seen_hz(cpus, visits)
     hertz = np.where(np.isfinite(measured), measured, seen)
@@ -121,7 +124,7 @@ def combined(found: Mapping[str, Counted], nominal_hz: Float, cpus: LogicalCpus)
 def _read(
     connection: Connection, selection: Selection, visits: MachineVisits, names: Sequence[str]
 ) -> list[Counted]:
-    """These counters of whole machines, their sockets added up; one that failed on a socket has no sum."""
+    """Counters of whole machines, summed over sockets; a counter that failed on a socket has no sum."""
     c = capture_counter.c
     rows = read_fixed(
         connection,
@@ -153,7 +156,7 @@ def _read(
         total = np.full(len(visits), np.nan)
         total[at] = 0.0
         np.add.at(total, at, np.where(scaled[here] >= 0, scaled[here], np.nan))
-        # A reading that belongs to no CPU is one of the whole machine.
+        # A reading without CPUs is one of the whole machine.
         readings = weight_at(at, np.maximum(cpus[here], 1).astype(np.float64), len(visits))
         seconds = weight_at(at, enabled[here], len(visits))
         found.append(
@@ -184,7 +187,7 @@ def _nominal_hz(connection: Connection, selection: Selection, visits: MachineVis
 
 
 def _seen_hz(cpus: LogicalCpus, visits: int) -> Float:
-    """The mean of reported frequencies by busy time; NaN: a CPU that was busy has none."""
+    """The mean of reported frequencies by busy time; NaN: a busy CPU has none."""
     busy = weight_at(cpus.visit, cpus.busy_s, visits)
     cycles = weight_at(cpus.visit, np.where(cpus.busy_s > 0, cpus.busy_s * cpus.mhz, 0.0), visits) * 1e6
     hertz: Float = np.divide(cycles, busy, out=np.full(visits, np.nan), where=busy > 0)

@@ -1,4 +1,4 @@
-"""What each application took of an event in each visit, by samples: CPU time, misses of the last cache."""
+"""Units of an event by visit and application, from samples: CPU time, misses of the last-level cache."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -19,10 +19,10 @@ _MAX_BYTES = 256 << 20
 
 @dataclass(frozen=True, slots=True)
 class UnitsUsed:
-    """Columns over pairs of a visit and an application, each once."""
+    """Columns over pairs of a visit and an application; each pair occurs once."""
 
     visit: Int64
-    """Place in the `MachineVisits` they were read for."""
+    """Place in the `MachineVisits` that they were read for."""
     application: Int64
     """Id of the dimension's value."""
     units: Float
@@ -43,7 +43,10 @@ def read_time_used(
     visits: MachineVisits,
     days: tuple[date, date] | None = None,
 ) -> TimeUsed:
-    """The CPU seconds of every application in these visits; nothing for an event that counts no time. `days` as in `read_units_used`."""
+    """The CPU seconds of every application in these visits; empty if the event does not count time.
+
+    `days` as in `read_units_used`.
+    """
     kind = sample_type_of(connection, selection)
     if kind.unit != TIME_UNIT:
         none = np.zeros(0, np.int64)
@@ -59,7 +62,7 @@ def read_units_used(
     visits: MachineVisits,
     days: tuple[date, date] | None = None,
 ) -> UnitsUsed:
-    """The units of a sample type that every application took in these visits, or in those of some UTC days, first to last."""
+    """The units of a sample type by application in these visits, or only in those of UTC `days`, first to last."""
     campaign_id = campaign_of(connection, selection)
     first, last = days or (selection.start.date(), selection.end.date())
     p, v = profile.c, visit.c

@@ -1,1 +1,1 @@
-"""What questions are about: events, times, label matchers, patterns, and the labels there are."""
+"""Selections of samples: events, time ranges, label matchers, patterns, and the existing labels."""

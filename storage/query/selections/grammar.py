@@ -1,4 +1,4 @@
-r"""The one grammar of HTTP, command line and web UI: `{application="x", platform=~"Zen.*", function!="main"}`.
+r"""The grammar of HTTP, command line and web UI: `{application="x", platform=~"Zen.*", function!="main"}`.
 
     matchers = [ "{" ] [ matcher { "," matcher } [ "," ] ] [ "}" ]
     matcher  = name ( "=" | "!=" | "=~" | "!~" ) string
@@ -7,11 +7,11 @@ r"""The one grammar of HTTP, command line and web UI: `{application="x", platfor
     string   = '"' { character | "\\" escape } '"'  |  "`" { character } "`"
     escape   = '"' | "\\" | "n" | "t" | "r"
 
-It is Prometheus' selector without the metric name: regular expressions match the whole value, and
-a label that a profile does not have is the empty text. A back-quoted string knows no escapes, which
-suits regular expressions. A quoted name may have any characters and has no short form: `app` is
-`application`, `"app"` is the label of that name. Braces are optional, both or none. Blanks are space, tab and
-line ends. webui/src/selection/matchers.ts reads the same; tests/golden/selections holds both to it.
+It is Prometheus' selector without the metric name: regular expressions match the whole value, and the value of a label
+that a profile does not have is the empty text. A back-quoted string has no escapes, which suits regular expressions. A
+quoted name may have any characters and has no short form: `app` is `application`, `"app"` is the label of that name.
+Braces are optional, but both or none are required. Blanks are space, tab and line ends.
+webui/src/selection/matchers.ts implements the same grammar; tests/golden/selections tests both.
 """
 
 import re
@@ -35,7 +35,7 @@ _ESCAPES = {'"': '"', "\\": "\\", "n": "\n", "t": "\t", "r": "\r"}
 
 
 def parse_matchers(text: str, *, parameter: str = "select") -> tuple[Matcher, ...]:
-    """The matchers that the text means. Raises `BadSelection` with the position of what is wrong."""
+    """The matchers of the text. Raises `BadSelection` with the position of the error."""
     require_text(text, longest=LONGEST, what="The text of the matchers", parameter=parameter)
     return _Reader(text, parameter).matchers()
 
@@ -43,14 +43,14 @@ def parse_matchers(text: str, *, parameter: str = "select") -> tuple[Matcher, ..
 def parse_keys(text: str, *, parameter: str = "by") -> tuple[str, ...]:
     """The names of a list such as `application,"thread id"`. Raises `BadSelection` as `parse_matchers` does.
 
-    A name in quotes is one of the grammar; any other goes to the next comma, without the blanks around it.
+    A quoted name follows the grammar; any other extends to the next comma, without the blanks around it.
     """
     require_text(text, longest=LONGEST, what="The list of keys", parameter=parameter)
     return _Reader(text, parameter).keys()
 
 
 class _Reader:
-    """A text and how far it has been read."""
+    """A text and the position of the reader."""
 
     def __init__(self, text: str, parameter: str) -> None:
         self._text = text
@@ -121,7 +121,7 @@ class _Reader:
         return name
 
     def _string(self) -> tuple[str, list[int]]:
-        """What is in the quotes, and where each of its characters and its end stand in the text."""
+        """The string's value, and the positions of its characters and its end in the text."""
         quote = self._text[self._at : self._at + 1]
         if quote not in _QUOTES:
             raise self._expected("a string in double quotes", hint='Write name="value".')

@@ -1,7 +1,7 @@
-"""The labels a profile can be filtered and grouped by, and what their stored ids mean.
+"""The labels that profiles are filtered and grouped by, and the texts of their stored ids.
 
-Three kinds: columns of `profile` that refer to `dim_value`, the machine, and whatever keys the
-`label_set`s have (comm, unit, and the user's). The absent label is the empty text.
+There are three kinds: columns of `profile` that refer to `dim_value`, the machine, and the keys of `label_set`s (comm,
+unit, and the user's). The value of an absent label is the empty text.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -22,25 +22,25 @@ from storage.snapshots.snapshot_cache import cached_per_snapshot
 
 MACHINE = "machine"
 FRAME_KEYS = ("function", "file", "binary")
-"""What a table can be grouped by besides labels; not labels, because a stack has many."""
+"""Keys of tables besides labels. They are not labels, because a stack has many of each."""
 _LONGEST_TYPED = 64
 _TOGETHER = 1000
-"""Values that are tested between two looks at the question's budget."""
+"""Values tested between two checks of the query's budget."""
 _MOST_SHOWN = 50
 _VALUES = select(dim_value.c.value_id, dim_value.c.value).where(dim_value.c.dim == bindparam("dim"))
 _EQUAL = _VALUES.where(dim_value.c.value == bindparam("value"))
 
 
 def user_labels(connection: Connection) -> list[str]:
-    """Names of the labels that label sets have, sorted."""
+    """Names of the labels in label sets, sorted."""
     keys = select(func.jsonb_object_keys(label_set.c.labels)).distinct()
     return sorted(connection.execute(keys).scalars())
 
 
 def check_label(connection: Connection, name: str, *, parameter: str = "by", at: int | None = None) -> None:
-    """Raises `BadSelection` for a name no profile can have: a typing error must not look like no data.
+    """Raises `BadSelection` for a name that no profile can have: a misspelt name must not look like missing data.
 
-    `parameter` and `at` say where it was given.
+    `parameter` and `at` give the position of the name, for the error.
     """
     if is_column(name, parameter=parameter, at=at):
         return
@@ -53,15 +53,15 @@ def check_label(connection: Connection, name: str, *, parameter: str = "by", at:
 
 
 def is_column(name: str, *, parameter: str = "by", at: int | None = None) -> bool:
-    """Whether profiles have a column for the label; else label sets may have it.
+    """Whether the label is a column of profiles; otherwise label sets may have it.
 
-    Raises `BadSelection` for what is the name of no label. `parameter` and `at` as for `check_label`.
+    Raises `BadSelection` for text that cannot name a label. `parameter` and `at` as for `check_label`.
     """
     if name in DIMENSIONS or name == MACHINE:
         return True
     if not name:
         raise BadSelection("The name of a label is empty.", parameter=parameter, at=at)
-    if "\0" in name:  # which PostgreSQL takes in no text
+    if "\0" in name:  # PostgreSQL does not store NUL in texts
         raise BadSelection("The name of a label has a NUL character.", parameter=parameter, at=at)
     if name in FRAME_NAMES:
         raise BadSelection(
@@ -74,7 +74,7 @@ def is_column(name: str, *, parameter: str = "by", at: int | None = None) -> boo
 
 
 def unknown_label(name: str, others: Sequence[str], *, parameter: str, at: int | None) -> BadSelection:
-    """The error for a label that neither profiles nor label sets have; `others` are those that label sets have."""
+    """The error for a label that neither profiles nor label sets have; `others` are the labels of label sets."""
     return BadSelection(
         f"No profile has a label {name!r}.",
         hint=_near(name, (*DIMENSIONS, MACHINE, *FRAME_NAMES), others),
@@ -84,10 +84,10 @@ def unknown_label(name: str, others: Sequence[str], *, parameter: str, at: int |
 
 
 def _near(name: str, ours: Sequence[str], users: Sequence[str]) -> str:
-    """Which label was meant, or all there are."""
+    """A hint with the most similar label, or with all labels."""
     known = [*ours, *users]
     cased = {label.casefold(): label for label in known}
-    # Of long texts the comparison takes long, and nobody mistypes one.
+    # The comparison is slow for long texts, and long texts are not misspelt names.
     near = get_close_matches(name.casefold(), cased, n=1, cutoff=0.7) if len(name) <= _LONGEST_TYPED else []
     if near:
         return f"Did you mean {format_name(cased[near[0]])}?"
@@ -96,7 +96,7 @@ def _near(name: str, ours: Sequence[str], users: Sequence[str]) -> str:
 
 
 def condition(connection: Connection, matcher: Matcher) -> ColumnElement[bool]:
-    """The matcher as a condition on `profile`, its text resolved to ids beforehand.
+    """The matcher as a condition on `profile`, with its text resolved to ids beforehand.
 
     Raises `BadSelection` for a label that does not exist.
     """
@@ -106,7 +106,7 @@ def condition(connection: Connection, matcher: Matcher) -> ColumnElement[bool]:
 
 
 class Choice(NamedTuple):
-    """What a matcher asks of a profile: that a column has one of some ids, or none of them."""
+    """A matcher as a condition: a column of `profile` has one of some ids, or none of them."""
 
     column: str
     negative: bool
@@ -114,13 +114,13 @@ class Choice(NamedTuple):
 
 
 def choice(connection: Connection, matcher: Matcher) -> Choice:
-    """The matcher, its text resolved to ids. Raises `BadSelection` for a label that does not exist."""
+    """The matcher with its text resolved to ids. Raises `BadSelection` for a label that does not exist."""
     check_label(connection, matcher.label, parameter=matcher.parameter, at=matcher.at)
     return Choice(column_of(matcher.label), matcher.operator.negative, _matching(connection, matcher))
 
 
 def matching_values(connection: Connection, dimension: str, matchers: Iterable[Matcher]) -> list[int]:
-    """Ids of a dimension's values that satisfy all matchers, which are on that dimension."""
+    """Ids of a dimension's values that satisfy all matchers, which must be on that dimension."""
     left: set[int] | None = None
     for matcher in sorted(matchers, key=lambda matcher: matcher.operator.negative):
         found = _matching(connection, matcher)
@@ -138,7 +138,7 @@ def matching_values(connection: Connection, dimension: str, matchers: Iterable[M
 
 
 def values_of(connection: Connection, label: str, ids: Int64) -> list[str]:
-    """What the ids in the label's column mean, in their order."""
+    """The texts of ids in the label's column, in their order."""
     distinct = np.unique(ids).tolist()
     if label == MACHINE:
         named = select(machine.c.machine_id, machine.c.name).where(among(machine.c.machine_id, distinct))
@@ -152,7 +152,7 @@ def values_of(connection: Connection, label: str, ids: Int64) -> list[str]:
 
 
 def column_of(label: str) -> str:
-    """The column of `profile` that says what a profile's label is."""
+    """The column of `profile` with a profile's value of the label."""
     if label == MACHINE:
         return "machine_id"
     return label if label in DIMENSIONS else "label_set_id"
@@ -171,19 +171,19 @@ def _matching(connection: Connection, matcher: Matcher) -> list[int]:
     text_ = _value(matcher.label)
     sets = select(label_set.c.label_set_id, func.coalesce(text_, ""))
     if not matcher.operator.is_pattern:
-        has = label_set.c.labels.contains({matcher.label: matcher.value})  # the index knows this one
+        has = label_set.c.labels.contains({matcher.label: matcher.value})  # this condition can use the index
         sets = sets.where(or_(has, text_.is_(None))) if matcher.value == "" else sets.where(has)
     return passing(connection.execute(sets), test)
 
 
 def _value(name: str) -> ColumnElement[str | None]:
-    """What a label set has for a name; NULL if nothing."""
+    """A label set's value of a name; NULL if it has none."""
     value: ColumnElement[str | None] = label_set.c.labels[name].astext
     return value
 
 
 def passing(rows: Iterable[Sequence[object]], test: Callable[[str], bool]) -> list[int]:
-    """Ids whose value passes; each distinct value is tested once."""
+    """Ids whose value passes the test; each distinct value is tested once."""
     verdicts: dict[str, bool] = {}
     found = []
     for place, (id_, value) in enumerate(rows):

@@ -8,13 +8,13 @@ from enum import StrEnum
 from storage.query.selections import patterns
 
 FRAME_KEYS = ("function", "file", "binary")
-"""What a frame has. Not labels of profiles, because a stack has many."""
+"""Members of a frame. They are not labels of profiles, because a stack has many of each."""
 SELF = "self."
-"""Begins the name of what the innermost frame has: `self.function`."""
+"""Prefix for members of the innermost frame: `self.function`."""
 FRAME_NAMES = (*FRAME_KEYS, *(SELF + key for key in FRAME_KEYS))
-"""What matchers call a frame's members: of any frame, and of the innermost."""
+"""Names of frame members in matchers: of any frame, and of the innermost."""
 ALIASES = {"app": "application", "build-id": "build_id"}
-"""Short forms and other spellings of names; in quotes a name is taken as it stands."""
+"""Short forms and other spellings of names; a quoted name is used as it is."""
 
 BARE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*")
 """A name that needs no quotes."""
@@ -31,7 +31,7 @@ class Operator(StrEnum):
 
     @property
     def negative(self) -> bool:
-        """What satisfies it is what does not satisfy its counterpart."""
+        """The operator is satisfied if its counterpart is not."""
         return self in {Operator.NOT_EQUAL, Operator.NOT_MATCHES}
 
     @property
@@ -42,19 +42,19 @@ class Operator(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Matcher:
-    """One condition on a label or on frames; the value of a label that is not there is the empty text."""
+    """One condition on a label or on frames; the value of an absent label is the empty text."""
 
     label: str
     operator: Operator
     value: str
     at: int = field(default=0, compare=False, repr=False)
-    """Where its name stands in the text it was read from, for errors that are found later."""
+    """Position of its name in the source text, for errors that are found later."""
     parameter: str = field(default="select", compare=False, repr=False)
-    """What that text is called."""
+    """Parameter with the source text."""
 
     @property
     def on_frames(self) -> bool:
-        """It is about a stack's frames, not about a profile's labels."""
+        """The condition is on a stack's frames, not on a profile's labels."""
         return self.label in FRAME_NAMES
 
     def positive(self) -> Callable[[str], bool]:
@@ -68,7 +68,7 @@ class Matcher:
 
 
 def format_name(name: str) -> str:
-    """The name as matchers and keys have it: in quotes if it would be read as anything else without."""
+    """The name for matchers and keys: quoted if it would otherwise be read as something else."""
     bare = BARE_NAME.fullmatch(name) is not None and name not in ALIASES
     return name if bare else quoted(name)
 

@@ -1,8 +1,7 @@
-"""Regular expressions that cannot be made to run for long.
+"""Regular expressions with bounded run time.
 
-RE2 matches in time linear in the text whatever the pattern, so a stranger's expression cannot
-hold a worker; neither Python's `re` nor PostgreSQL's `~` can promise that. Its syntax is theirs
-without look-around and back references.
+RE2 matches in time linear in the text, whatever the pattern, so a user's expression cannot block a worker. Neither
+Python's `re` nor PostgreSQL's `~` guarantees that. RE2's syntax is theirs without look-around and back references.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,19 +14,19 @@ from storage.query.selections.texts import require_text
 LONGEST = 512
 """Characters of a pattern."""
 _MEMORY = 1 << 20
-"""Bytes a compiled pattern may take: `[\\pL]{400}` is refused, not built.
+"""Limit of a compiled pattern in bytes: `[\\pL]{400}` is rejected, not compiled.
 
-The 8 MiB of RE2's own limit let patterns through that took 0.2 s to compile and 0.4 ms a name; the library
-also remembers 128 of them.
+RE2's own limit of 8 MiB accepts patterns that take 0.2 s to compile and 0.4 ms per name; the library also caches 128
+patterns.
 """
 _UNENDED = "missing )", "missing ]"
-"""What RE2 finds only at the end of a pattern."""
+"""Errors that RE2 finds only at the end of a pattern."""
 
 
 def full_match(
     pattern: str, *, parameter: str = "", places: Sequence[int] | None = None
 ) -> Callable[[str], bool]:
-    """A test whether all of a text matches, as `=~` means it. Raises `BadSelection` as `search` does."""
+    """A test whether a whole text matches, for `=~`. Raises `BadSelection` as `search` does."""
     compiled = _compile(pattern, parameter, places)
     return lambda text: compiled.fullmatch(text) is not None
 
@@ -35,10 +34,10 @@ def full_match(
 def search(
     pattern: str, *, parameter: str = "", places: Sequence[int] | None = None
 ) -> Callable[[str], bool]:
-    """A test whether a text matches somewhere, as `focus` and `ignore` mean it.
+    """A test whether a text matches somewhere, for `focus` and `ignore`.
 
-    Raises `BadSelection` for the parameter, at the character that RE2 does not understand. `places` are the
-    positions in the parameter of the pattern's characters and of its end; None: the pattern is the parameter.
+    Raises `BadSelection` for the parameter, at the character that RE2 rejects. `places` are the positions in the
+    parameter of the pattern's characters and of its end; None: the pattern is the whole parameter.
     """
     compiled = _compile(pattern, parameter, places)
     return lambda text: compiled.search(text) is not None
@@ -78,10 +77,10 @@ def _reason(error: "re2.error") -> str:
 
 
 def _position(pattern: str, reason: str) -> int:
-    """Where in the pattern the mistake is; 0 where RE2 does not tell.
+    """Position of the error in the pattern; 0 if RE2 does not give it.
 
-    It tells a piece of the pattern, which may stand there more than once (`[**]**`). The one that is wrong
-    ends the shortest beginning of the pattern that has the same mistake.
+    RE2 gives a piece of the pattern, which may occur there more than once (`[**]**`). The wrong occurrence ends the
+    shortest prefix of the pattern with the same error.
     """
     kind, _, piece = reason.partition(": ")
     if kind in _UNENDED:

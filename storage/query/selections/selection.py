@@ -1,4 +1,4 @@
-"""What a question is about: event, time range, matchers, stacks. Every view takes one."""
+"""The selection of a query: event, time range, matchers, stack filters. Every view takes one."""
 
 from dataclasses import dataclass, fields, is_dataclass, replace
 from datetime import UTC, datetime
@@ -21,34 +21,33 @@ PATTERNS = ("focus", "ignore", "hide", "show", "show_from")
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The samples of one event of one campaign whose visit was drawn in [start, end).
+    """The samples of one event of one campaign from visits drawn in [start, end).
 
-    Two campaigns are two samples of one population, so a selection never adds them (docs/numbers.md).
-    What is said of labels chooses the whole, of which shares are; what is said of frames (`filters_stacks`)
-    a part of it. A pattern matches a frame whose function, file or binary it matches somewhere;
-    the empty one asks for nothing (docs/selections.md).
+    Two campaigns are two samples of one population, so a selection never adds them up (docs/numbers.md). Label matchers
+    define the denominator of shares; frame filters (`filters_stacks`) select a part of it. A pattern matches a frame if
+    it matches its function, file or binary somewhere; the empty pattern does not filter (docs/selections.md).
     """
 
     start: datetime
     end: datetime
     event: str = DEFAULT_EVENT
     unit: str = ""
-    """Of the sample type; empty: nanoseconds where the event has them, else its first unit."""
+    """Unit of the sample type; empty: nanoseconds if the event has them, else its first unit."""
     matchers: tuple[Matcher, ...] = ()
-    """Those on labels."""
+    """Matchers on labels."""
     frames: tuple[Matcher, ...] = ()
-    """Those on frames: which stacks are kept."""
+    """Matchers on frames: they select stacks."""
     campaign: str = DEFAULT_CAMPAIGN
     focus: str = ""
     """Keep stacks with a frame that matches."""
     ignore: str = ""
     """Drop stacks with a frame that matches."""
     hide: str = ""
-    """Take frames that match out of their stacks."""
+    """Remove matching frames from their stacks."""
     show: str = ""
-    """Take frames that do not match out of their stacks."""
+    """Remove frames that do not match from their stacks."""
     show_from: str = ""
-    """Of what is left take away what is above the outermost frame that matches; drop stacks without one."""
+    """After that, remove the frames above the outermost matching frame; drop stacks without one."""
 
     def __post_init__(self) -> None:
         if self.start >= self.end:
@@ -68,12 +67,12 @@ class Selection:
 
     @property
     def select(self) -> str:
-        """The matchers as text, in a form that parses to them."""
+        """The matchers as text that parses to the same matchers."""
         return format_matchers((*self.matchers, *self.frames))
 
     @property
     def filters_stacks(self) -> bool:
-        """It asks for a part of what its labels choose, or for parts of stacks."""
+        """The selection has frame filters, or shows parts of stacks."""
         return bool(self.frames or self.focus or self.ignore or self.contracts_stacks)
 
     @property
@@ -83,7 +82,7 @@ class Selection:
 
 
 def selections_of(question: Any) -> list[Selection]:
-    """The selections that a question is about."""
+    """The selections of a query."""
     if not is_dataclass(question):
         return []
     values = (getattr(question, field.name) for field in fields(question))
@@ -106,10 +105,10 @@ def parse_selection(
     now: datetime | None = None,
     prefix: str = "",
 ) -> Selection:
-    """The selection that these texts mean; `now` is what relative times count from.
+    """The selection of these texts; relative times count from `now`.
 
-    Raises `BadSelection`, with the parameter and the character where it is wrong. `prefix` begins the names
-    of its parameters where they are not the ordinary ones: `base_`.
+    Raises `BadSelection` with the parameter and the position of the error. `prefix` is prepended to parameter names in
+    errors, for example `base_`.
     """
     moment = now or datetime.now(UTC)
     try:

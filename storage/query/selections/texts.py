@@ -1,17 +1,17 @@
-"""What every text of a selection must be before anybody reads it."""
+"""Validates the texts of a selection before they are parsed."""
 
 import re
 
 from storage.errors import BadSelection
 
 _NO_TEXT = re.compile("[\0\ud800-\udfff]")
-"""NUL, which PostgreSQL cannot keep, and halves of characters: what is left of bytes that are no UTF-8."""
+"""NUL, which PostgreSQL does not store, and lone surrogates, which stand for bytes that are not UTF-8."""
 
 
 def require_text(text: str, *, longest: int, what: str, parameter: str) -> None:
-    """Raises `BadSelection`, with the position, for a text that is too long or has what is no character.
+    """Raises `BadSelection`, with the position, for a text that is too long or has an invalid character.
 
-    `what` begins the sentence, e.g. "The event's name".
+    `what` begins the message, e.g. "The event's name".
     """
     if len(text) > longest:
         raise BadSelection(

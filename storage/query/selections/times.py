@@ -1,4 +1,4 @@
-"""Points in time as people write them: RFC 3339, or relative to now."""
+"""Parses and formats points in time: RFC 3339, or relative to now."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -18,9 +18,9 @@ _LATEST = datetime(9000, 1, 1, tzinfo=UTC)
 
 
 def parse_time(text: str, *, now: datetime, parameter: str = "") -> datetime:
-    """The UTC time that `2026-11-21T04:00:00Z`, `now`, `now-15m` or `now-1h30m` means.
+    """The UTC time of `2026-11-21T04:00:00Z`, `now`, `now-15m` or `now-1h30m`.
 
-    Raises `BadSelection` for the parameter, also for a time without a zone: it could mean two.
+    Raises `BadSelection` for the parameter, also for a time without a zone, which would be ambiguous.
     """
     require_text(text, longest=LONGEST, what="The time", parameter=parameter)
     try:
@@ -59,7 +59,7 @@ def _parsed(text: str, now: datetime) -> datetime:
 
 
 def parse_length(text: str, *, parameter: str = "") -> int:
-    """The seconds, 1 to 10 years, that `90s`, `5m` or `1d12h` means. Raises `BadSelection` for the parameter."""
+    """The seconds, 1 to 10 years, of `90s`, `5m` or `1d12h`. Raises `BadSelection` for the parameter."""
     require_text(text, longest=LONGEST, what="The length of time", parameter=parameter)
     seconds = (
         sum(int(n) * _SECONDS[unit] for n, unit in _PART.findall(text))

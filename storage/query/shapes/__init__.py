@@ -1,1 +1,1 @@
-"""The forms an answer can have, a module each: its question, its answer, and how one becomes the other."""
+"""The shapes of results: one module each, with the query, its result, and how the result is computed."""

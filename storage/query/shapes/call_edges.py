@@ -1,8 +1,7 @@
-"""Who calls whom: functions and calls of a tree, each counted once per stack however often it recurs (DIGEST G17).
+"""The functions and calls of a tree, each counted once per stack however often it recurs (DIGEST G17).
 
-A stack a;b;a;b has the calls a→b and b→a once each, as `go tool pprof` counts them; unlike there a call of a function by
-itself is a call too. Where functions in between are left out, a call leads from the nearest caller that is kept, and is called
-residual.
+A stack a;b;a;b has the calls a→b and b→a once each, as in `go tool pprof`. Unlike there, a function's call of itself
+is a call too. If functions in between are left out, the call leads from the nearest kept caller and is residual.
 """
 
 from dataclasses import dataclass
@@ -35,11 +34,11 @@ class Calls:
     units: Int64
     weight: Float
     residual: Bool
-    """Some of its stacks have functions in between that are left out."""
+    """Some of its stacks have left-out functions between caller and callee."""
 
 
 def functions_of(borne: Borne) -> Called:
-    """Every function of the tree that has a unit."""
+    """Every function of the tree with a unit."""
     shape = borne.shape
     used = np.flatnonzero(borne.total[1:]) + 1
     functions, place = distinct(shape.function[used])
@@ -55,7 +54,7 @@ def functions_of(borne: Borne) -> Called:
 
 
 def calls_between(borne: Borne, functions: Int64) -> Calls:
-    """The calls among these functions, which are ascending ids."""
+    """The calls among these functions, given as ascending ids."""
     shape = borne.shape
     kept = np.isin(shape.function, functions) & (borne.total > 0)
     kept[ROOT] = False
@@ -77,7 +76,7 @@ def calls_between(borne: Borne, functions: Int64) -> Calls:
 
 
 def _nearest(parent: Int64, kept: Bool) -> Int64:
-    """The nearest kept node above each; the root where there is none."""
+    """The nearest kept node above each; the root if there is none."""
     above = parent.copy()
     above[ROOT] = ROOT
     while True:
@@ -88,13 +87,13 @@ def _nearest(parent: Int64, kept: Bool) -> Int64:
 
 
 def _outermost(key: Int64, nodes: Int64, end: Int64) -> Bool:
-    """Which of some nodes in preorder have no other of them with their key above: `prefix_tree.outermost` of few nodes.
+    """Marks nodes without an ancestor of their key among the nodes, in preorder: `prefix_tree.outermost` for few nodes.
 
-    One that lies inside an earlier one of its key begins before the largest end so far.
+    A node lies inside an earlier one of its key if it begins before the largest end so far.
     """
     order = sorting(key)
     size = int(end.max(initial=0)) + 1
-    lifted = key[order] * size  # every key above the ones before it: one running maximum serves all
+    lifted = key[order] * size  # lifts every key above the ones before it: one running maximum serves all
     reach = np.maximum.accumulate(end[order] + lifted)
     inside = np.zeros(len(key), np.bool_)
     inside[1:] = reach[:-1] > nodes[order][1:] + lifted[1:]

@@ -1,7 +1,7 @@
-"""The call graph of a selection: functions with their shares, and who calls whom (DIGEST G17).
+"""The call graph of a selection: functions with their shares, and the calls between them (DIGEST G17).
 
-The heaviest functions by total, with the calls among them. What a call is, and how often a stack counts, says
-`storage.query.shapes.call_edges`.
+The graph has the heaviest functions by total, with the calls among them. `storage.query.shapes.call_edges` defines
+calls and how often a stack counts.
 """
 
 from dataclasses import dataclass
@@ -34,13 +34,13 @@ class CallNode:
     self: int
     total: int
     self_share: float
-    """Of the whole selection, 0…1; without a random design the share observed."""
+    """Share of the whole selection, 0…1; the observed share without a random design."""
     total_share: float
     visits: int | None
-    """With a sample in its total; None like the next where merged cells do not know."""
+    """Visits with a sample in its total; None, like the next field, if merged cells do not record it."""
     machines: int | None
     own_estimate: Estimate | None
-    """None like the next without a random design."""
+    """None, like the next field, without a random design."""
     total_estimate: Estimate | None
 
 
@@ -52,26 +52,26 @@ class CallEdge:
     """Index into the nodes."""
     callee: int
     units: int
-    """Of stacks in which the call stands, each once."""
+    """Units of the stacks with this call, each stack once."""
     share: Interval | None
-    """Of the whole selection; its interval is of as many independent samples as the callee's total is worth. None: no random design."""
+    """Share of the whole selection, with the effective sample size of the callee's total; None: no random design."""
     weight_share: float
-    """The share itself, without a random design that observed."""
+    """The share itself; the observed share without a random design."""
     residual: bool
-    """Some of its stacks have functions in between that are not shown."""
+    """Some of its stacks have hidden functions between caller and callee."""
 
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """What the graph does not show."""
+    """Summary of the functions and calls outside the graph."""
 
     nodes: int
     self_share: float
-    """Share of the selection whose innermost function is not shown."""
+    """Share of the selection whose innermost function is hidden."""
     heaviest_node: float
-    """Largest total share of a function not shown; 0 if all are."""
+    """Largest total share of a hidden function; 0 if all are shown."""
     edges: int
-    """Among the nodes shown."""
+    """Hidden calls among the nodes shown."""
     heaviest_edge: float
 
 
@@ -86,7 +86,7 @@ class CallGraph:
 
 @dataclass(frozen=True, slots=True)
 class CallGraphAnswer:
-    """A call graph and what it was made of."""
+    """A call graph and the totals of its samples."""
 
     kind: SampleType
     totals: Totals
@@ -101,7 +101,7 @@ class CallGraphQuestion:
     nodes: int = 80
     edges: int = 200
     min_share: float = 0.0
-    """Of the selection, 0…1: lighter functions are left out, and calls lighter than a fifth of it."""
+    """Share of the selection, 0…1: lighter functions are left out, and so are calls lighter than a fifth of it."""
 
     def answer(self, reading: Reading) -> CallGraphAnswer:
         """The graph. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
@@ -156,7 +156,7 @@ class CallGraphQuestion:
     def _edges(
         self, calls: Calls, nodes: Int64, whole: float, effective: Float | None, back: list[int]
     ) -> tuple[tuple[CallEdge, ...], int, float]:
-        """The edges, how many more there are, and the share of the heaviest of these."""
+        """The edges, the number of hidden edges, and the share of the heaviest hidden edge."""
         shares = _shares(calls.weight, whole)
         order = np.argsort(-shares, kind="stable")
         chosen = order[: self.edges]
@@ -184,7 +184,7 @@ class CallGraphQuestion:
 
 
 def brought_to(samples: Samples, functions: Int64) -> Contributions:
-    """What each visit brought to functions, ascending ids that the samples have, as their self and total."""
+    """The units of each visit in functions, as self and total; `functions` are ascending ids that the samples have."""
     evidence, shape, seen = samples.evidence, samples.shape, samples.visit_facts
     visits, rows = len(evidence), len(functions)
     row_of = np.full(int(max(shape.function.max(), functions.max(initial=0))) + 1, -1, np.int64)

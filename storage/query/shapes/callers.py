@@ -1,7 +1,7 @@
-"""Who calls a function and whom it calls: one step on each side, and all steps as two trees (DIGEST G23).
+"""The callers and callees of a function: one step on each side, and all steps as two trees (DIGEST G23).
 
-Intervals are those of the calls themselves where samples are read visit by visit. Merged cells know no calls:
-there a call borrows the design effect of the functions' total, as nodes of the flame graph do (docs/numbers.md).
+If samples are read visit by visit, calls have intervals of their own. Merged cells do not record calls: a call then
+borrows the design effect of the functions' total, like the nodes of the flame graph (docs/numbers.md).
 """
 
 from collections.abc import Sequence
@@ -36,20 +36,20 @@ class Calls:
     """The calls on one side, heaviest total first."""
 
     rows: tuple[Row, ...]
-    """Without a function and a key: of stacks that begin with the functions asked about."""
+    """A row without function and key is that of stacks that begin with the queried functions."""
     rows_total: int
     remainder_self: int
-    """Self of the rows that are not shown; those of callers and this add up to the functions' self."""
+    """Self of the rows that are not shown; for callers, this and the rows' self add up to the functions' self."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallTree:
-    """Columns over nodes in depth-first preorder, children by descending total; node 0 is the functions asked about."""
+    """Columns over nodes in depth-first preorder, children by descending total; node 0 is the queried functions."""
 
     total: Int64
-    """Units observed."""
+    """Observed units."""
     total_weight: Float
-    """Units of the fleet, like the next one."""
+    """Units of the fleet, like the next field."""
     self_weight: Float
     parent: Int64
     """−1 for node 0."""
@@ -57,32 +57,32 @@ class CallTree:
     """Index into `functions`."""
     functions: tuple[FunctionRow, ...]
     pruned_nodes: int
-    """Cut off; at least so many, since what is below light ones is not looked at."""
+    """Pruned nodes; a lower bound, since nodes below light ones are not counted."""
     pruned_share: float
-    """Share of node 0 that is self of a node cut off, 0…1."""
+    """Share of node 0 that is self of pruned nodes, 0…1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Callers:
-    """Some functions among their callers and callees."""
+    """Some functions with their callers and callees."""
 
     functions: tuple[FunctionRow, ...]
-    """Those that were found, at most `MOST_NAMED`, the heaviest ones."""
+    """The functions found; at most `MOST_NAMED`, the heaviest ones."""
     functions_total: int
     itself: Row
-    """All of them as one: a stack counts once."""
+    """All of them as one row: a stack counts once."""
     borrowed: bool
-    """Calls' intervals are of the functions' design effect."""
+    """Intervals of calls are borrowed from the functions' design effect."""
     callers: Calls
     callees: Calls
     above: CallTree
-    """Stacks turned round: the root is the functions, below it are their callers. Shares are of the root."""
+    """The inverted tree: the root stands for the functions, their callers are below it. Shares are of the root."""
     below: CallTree
 
 
 @dataclass(frozen=True, slots=True)
 class CallersAnswer:
-    """Callers and callees, and what they were made of."""
+    """Callers and callees, and the totals of the selection."""
 
     kind: SampleType
     totals: Totals
@@ -91,17 +91,17 @@ class CallersAnswer:
 
 @dataclass(frozen=True, slots=True)
 class CallersQuestion:
-    """Who calls some functions in the selection's stacks, and whom they call."""
+    """The callers and callees of some functions in the selection's stacks."""
 
     selection: Selection
     subject: Subject
     limit: int = 100
     """Rows on each side."""
     nodes: int = 2000
-    """Of each tree."""
+    """Most nodes of each tree."""
 
     def answer(self, reading: Reading) -> CallersAnswer:
-        """The calls; none if no stack has such a function. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
+        """The calls; none if no stack has the functions. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         samples = reading.samples(self.selection, frame="function")
         found = around(reading, samples, self.subject, limit=self.limit, nodes=self.nodes)
         return CallersAnswer(samples.kind, totals(reading.functions, samples), found)
@@ -126,7 +126,7 @@ def around(reading: Reading, samples: Samples, subject: Subject, *, limit: int, 
 
 
 def _cut(functions: Functions, tree: FrameTree, most: int) -> CallTree:
-    """The `most` heaviest nodes; a caller weighs at least as much as its callees, and stands before them."""
+    """The `most` heaviest nodes; a caller weighs at least as much as its callees and precedes them."""
     kept = tree.of(np.sort(np.argsort(-tree.total_weight, kind="stable")[:most]))
     position, _ = prefix_tree.preorder(kept.parent, kept.depth, -kept.total_weight)
     back = np.argsort(position)
@@ -146,14 +146,14 @@ def _cut(functions: Functions, tree: FrameTree, most: int) -> CallTree:
 
 @dataclass(frozen=True, slots=True)
 class _Lender:
-    """What rows borrow intervals from."""
+    """The design effect that rows borrow."""
 
     whole: float
     effective: float
     low_confidence: bool
 
     def lent(self, shares: Sequence[float]) -> list[Estimate]:
-        """Estimates of parts of what the functions are."""
+        """Estimates for shares of the functions' total."""
         values: Float = np.array(shares, np.float64)
         lo, hi = estimate.share_interval(values, self.effective)
         return [
@@ -177,7 +177,7 @@ def _side(samples: Samples, rows: CallRows, limit: int, lender: _Lender | None) 
 
 
 def _itself(reading: Reading, samples: Samples, found: Occurrences) -> tuple[Row, _Lender | None]:
-    """The functions as one row, and what calls borrow their intervals from; None: they have their own, or there are none."""
+    """The functions as one row, and the lender for calls; None: calls have their own intervals, or there are none."""
     rows, evidence = found.together(), samples.evidence
     row = only_row(samples, rows)
     if isinstance(evidence, Visits) or not len(rows.own):
@@ -189,7 +189,9 @@ def _itself(reading: Reading, samples: Samples, found: Occurrences) -> tuple[Row
     if details.total is None or total is None:
         return row, None
     lender = _Lender(samples.whole, float(estimate.shares(details.total).effective[0]), total.low_confidence)
-    if len(found.functions) > 1:  # of several as one, cells know nothing: they borrow from the heaviest
+    if (
+        len(found.functions) > 1
+    ):  # cells have no moments of several functions as one: borrow from the heaviest
         own, total = lender.lent([row.self_share, row.total_share])
         return replace(row, own_estimate=own, total_estimate=total), lender
     known = replace(row, visits=details.visits[0], machines=details.machines[0])

@@ -1,8 +1,9 @@
-"""A selection over time out of merged cells, which are kept longer than the visits' own chunks.
+"""A selection over time from merged cells, which are kept longer than the visits' own chunks.
 
-Steps of whole UTC days are made of the cells of days, steps of whole hours of those of hours; what is in no cell yet comes from
-its visits. The heaviest rows are those of the table of the whole time. Cells say of every row what visits one by one say, but
-not which visits two rows have in common: of the remainder they know a widest interval. Source: docs/numbers.md, "Series".
+Steps of whole UTC days use the cells of days, steps of whole hours those of hours. Facts that are in no cell yet are
+read from their visits. The heaviest rows are those of the table of the whole range. Cells give the same numbers for a
+row as single visits do, but they do not record which visits two rows share: so the remainder gets its widest possible
+interval. Source: docs/numbers.md, "Series".
 """
 
 from collections.abc import Sequence
@@ -42,35 +43,35 @@ from storage.snapshots import query_budget
 from storage.snapshots.copy_binary import TooMuch
 
 Name = tuple[dict[str, str], int | None]
-"""A row's key, and its function."""
+"""A row's key and its function."""
 _NONE = np.zeros(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
 class CellSeries:
-    """What cells say of a selection step by step. Rows are the whole, then, if they are additive, the remainder, then the lines."""
+    """A selection by step, from cells. Rows: the whole; the remainder, if lines are additive; the lines."""
 
     kind: SampleType
     totals: Totals
     times: VisitTimes
     ingested: Int64
-    """Days on which something ingested."""
+    """Days with ingested visits."""
     names: tuple[Name, ...]
-    """Of the lines."""
+    """Names of the lines."""
     lines_total: int
     additive: bool
     units: Int64
-    """Observed; (rows, steps)."""
+    """Observed units; (rows, steps)."""
     counts_visits: tuple[bool, ...]
-    """By row: its moments know how many visits have it."""
+    """By row: whether its moments have a visit count."""
     moments: tuple[Moments, ...]
-    """Of the rows, by step."""
+    """Moments of the rows, by step."""
 
 
 def cell_series(
     reading: StoreReading, selection: Selection, over: Steps, *, by: Sequence[str], limit: int, own: bool
 ) -> CellSeries | None:
-    """The series if cells can tell it; None: visits do. Raises as `Reading.samples` does."""
+    """The series from cells; None if it has to be read visit by visit. Raises as `Reading.samples` does."""
     keys = split_keys(by) if by else ((), ("function",))
     if keys not in (((), ("function",)), ((APPLICATION,), ())):
         return None
@@ -90,7 +91,7 @@ def cell_series(
 
 
 def whole_by_step(reading: StoreReading, event: Selection, over: Steps) -> Float | None:
-    """Σwx and Σ(wx)² over the visits of each step of an event, (2, steps); None: cells cannot tell.
+    """Σwx and Σ(wx)² over the visits of each step of an event, (2, steps); None if cells cannot give them.
 
     Raises as `Reading.samples` does.
     """
@@ -103,11 +104,11 @@ def whole_by_step(reading: StoreReading, event: Selection, over: Steps) -> Float
 
 @dataclass(frozen=True, slots=True)
 class _Chosen:
-    """The heaviest rows of the whole time."""
+    """The heaviest rows of the whole range."""
 
     totals: Totals
     ids: Int64
-    """Of functions, or of applications."""
+    """Ids of functions, or of applications."""
     names: tuple[Name, ...]
     total: int
 
@@ -122,7 +123,7 @@ class _Asked:
     by_application: bool
 
     def scanned(self, kind: SampleType) -> RollupScan | None:
-        """What cells and loose visits have; None: it cannot be told by step."""
+        """The cells and the visits in no cell; None if they cannot be split by step."""
         reading, step_s = self.reading, self.over.step_s
         shape = Shape(
             labels=(APPLICATION,) if self.by_application else (),
@@ -138,7 +139,7 @@ class _Asked:
         found = scan_rollup(
             reading.connection, self.selection, kind, campaign_id, plan.cells, reading.source.cache
         )
-        # Of a day that has ingested in part, hours are weighed visit by visit (`step_weights`).
+        # On partly ingested days, hours are weighted visit by visit (`step_weights`).
         return None if found is None or (found.strata.waiting and step_s % DAY_S) else found
 
     def squares_of_whole(self, found: RollupScan) -> Float:
@@ -154,7 +155,7 @@ class _Asked:
                 (weight**2 * sums.xx, of_loose**2),
             )
         ]
-        # Where all was taken out rounding leaves some.
+        # Where deltas cancel the cells, rounding errors remain.
         return np.where(self._units_of_whole(found) > 0, np.stack(by_step), 0.0)
 
     def answer(self) -> CellSeries | None:
@@ -165,7 +166,7 @@ class _Asked:
             return None
         chosen = self._chosen()
         if chosen is None or chosen.totals.units != found.units:
-            return None  # stacks have to be read, or days of old have no cells of their own
+            return None  # stacks have to be read, or past days have no cells of their own
         in_steps, units, counted = self._rows(found, chosen)
         design = found.evidence(_NONE).design
         whole = self._units_of_whole(found)
@@ -228,7 +229,7 @@ class _Asked:
         return _Chosen(totals_of_cells(samples), ids, names, len(rows.own) if self.limit else 0)
 
     def _rows(self, found: RollupScan, chosen: _Chosen) -> tuple[InSteps, Int64, Bool]:
-        """What the cells have of these rows, their units by step, and whether it is known how many visits have each."""
+        """The moments of these rows by step, their units by step, and whether each row's visit count is known."""
         if not self.by_application:
             return self._functions(found, chosen)
         return *self._applications(found, chosen), np.ones(len(chosen.ids), np.bool_)
@@ -240,7 +241,7 @@ class _Asked:
         canonical = naming.canonical
         row_of = np.full(max(len(canonical), int(shape.function.max(initial=0)) + 1) + 1, -1, np.int64)
         row_of[canonical[chosen.ids]] = np.arange(rows)
-        row = row_of[canonical]  # of each function as the cells know it
+        row = row_of[canonical]  # by function id as the cells have it
         sums = found.open.of_functions(row >= 0)
         name = "own" if self.own else "total"
         amounts = getattr(sums, name)
@@ -273,14 +274,14 @@ class _Asked:
         cells = self._stepped(found, found.cells)
         units = self._units(pairs.row, cells.step[pairs.cell], amounts[there], rows)
         once = pairs.each_once(rows)
-        # Where functions of one cell became one row since, visits that have both are in the sum twice.
+        # If functions of one cell were merged into one row later, visits with both are counted twice.
         counted = np.bincount(once.row, minlength=rows) == np.bincount(pairs.row, minlength=rows)
         if self.own:
-            counted[:] = False  # cells count visits by what is anywhere in the stack
+            counted[:] = False  # cells count visits with the function anywhere in the stack
         return *self._in_steps(found, (cells, cells), once, contributions, units), counted
 
     def _applications(self, found: RollupScan, chosen: _Chosen) -> tuple[InSteps, Int64]:
-        """What the cells have of these applications, and their units by step."""
+        """The moments of these applications by step, and their units by step."""
         rows, delta = len(chosen.ids), found.delta.facts
         whole = self._stepped(found, found.cells)
         of_rows, cells = whole, found.cells
@@ -353,11 +354,14 @@ class _Asked:
 
 
 def _together(whole: Moments, lines: Moments, left: int | None) -> Moments:
-    """The whole, the remainder, and the lines as rows of the same moments; `left`: units observed of the remainder, None: there is none."""
+    """Joins the moments of the whole, the remainder and the lines.
+
+    `left` is the remainder's observed units; None if there is no remainder.
+    """
     parts = [whole]
     if left is not None:
         rest = remainder(whole, lines)
-        parts.append(rest if left > 0 else replace(rest, y=np.zeros(1)))  # else rounding is all of it
+        parts.append(rest if left > 0 else replace(rest, y=np.zeros(1)))  # else `y` is a rounding error
     parts.append(lines)
 
     def joined(name: str) -> Any:

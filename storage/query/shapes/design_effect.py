@@ -1,7 +1,7 @@
-"""How many independent samples a function's share is worth: what intervals of flame nodes are made of.
+"""Effective sample sizes of functions' shares, for the intervals of flame graph nodes.
 
-A node has no interval of its own: there may be 200 000. It borrows its function's design effect,
-and answers say so (docs/numbers.md).
+A node has no interval of its own: there may be 200 000 nodes. It borrows its function's design effect, and answers
+state that (docs/numbers.md).
 """
 
 import numpy as np
@@ -12,11 +12,11 @@ from storage.query.samples import Samples
 from storage.query.shapes.table_frames import brought_at
 
 _MOST = 400
-"""Functions it is computed for, the heaviest ones: each costs a pass over its own facts."""
+"""Functions with an effective size, the heaviest ones: each costs a pass over its own facts."""
 
 
 def effective_sizes(samples: Samples, weights: Float, functions: Int64) -> tuple[float | None, ...]:
-    """Effective samples behind the total of each function; None: not among the heaviest, or no design.
+    """Effective samples behind the total of each function; None: not among the heaviest, or no random design.
 
     `weights` are the nodes' totals in units of the fleet; `functions` ascend.
     """
@@ -27,7 +27,7 @@ def effective_sizes(samples: Samples, weights: Float, functions: Int64) -> tuple
     size = int(max(shape.function.max(), functions[-1])) + 1
     weight = np.bincount(shape.function, weights=weights * shape.outermost, minlength=size)[functions]
     heaviest = np.argsort(-weight, kind="stable")[:_MOST]
-    heaviest = np.sort(heaviest[weight[heaviest] > 0])  # the root is nobody's function
+    heaviest = np.sort(heaviest[weight[heaviest] > 0])  # the root is no function and has no weight
     row_of = np.full(size, -1, np.int64)
     row_of[functions[heaviest]] = np.arange(len(heaviest))
     found_by = brought_at(

@@ -1,4 +1,4 @@
-"""Two selections row by row: what takes more of the fleet now, and what chance explains (docs/numbers.md)."""
+"""Compares two selections row by row: which rows changed, and which changes chance explains (docs/numbers.md)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -24,26 +24,26 @@ from storage.query.shapes.totals import Totals, totals
 
 MOST_ROWS = 500
 _SEED = 1
-"""Of the shuffles: one question has one answer."""
+"""Seed of the permutations: equal queries have equal results."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What the visits say about a difference of shares."""
+    """Statistical evidence from the visits for a difference of shares."""
 
     lo: float
     hi: float
-    """Interval of the difference at `Comparison.level`; it excludes 0 exactly if the row is significant."""
+    """Interval of the difference at `Comparison.level`; it excludes 0 if and only if the row is significant."""
     p: float
     q: float
-    """Smallest rate of false discoveries at which it is significant."""
+    """Smallest false discovery rate at which the row is significant."""
     significant: bool
     low_confidence: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """Units of the fleet per covered second, such as nanoseconds of CPU time: a row's levels and their difference."""
+    """A row's two levels and their difference, in units of the fleet per covered second (e.g. ns of CPU time)."""
 
     a: Interval
     b: Interval
@@ -52,42 +52,42 @@ class Levels:
 
 @dataclass(frozen=True, slots=True)
 class DiffRow:
-    """One row of both selections."""
+    """One row in both selections."""
 
     key: dict[str, str]
     function_id: int | None
     a_share: float
-    """Of the selection, 0…1."""
+    """Share of the selection, 0…1."""
     b_share: float
-    """Of its base."""
+    """Share of the base."""
     evidence: Evidence | None
-    """None like the next: one of them is no random sample."""
+    """None, like the next field, if one of the selections is not a random sample."""
     levels: Levels | None
-    """None also for levels that time says nothing of (gauges), and where nothing ingested."""
+    """None also for gauges, which have no level per second, and where nothing is ingested."""
 
     @property
     def delta(self) -> float:
-        """Share in the selection less that in its base."""
+        """Share in the selection minus share in its base."""
         return self.a_share - self.b_share
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The heaviest rows of either selection, by descending difference."""
+    """The heaviest rows of either selection, by descending absolute difference."""
 
     rows: tuple[DiffRow, ...]
     rows_total: int
-    """Rows that either has."""
+    """Rows that occur in either."""
     power: Power | None
     part: float
-    """Share of the visits that p-values, intervals of differences and power are of, 0…1."""
+    """Share of the visits that p-values, intervals of differences and power are computed from, 0…1."""
     level: float | None
-    """Of the intervals of all rows' differences, 0.95…1; None: one of the selections is no random sample."""
+    """Level of the intervals of all rows' differences, 0.95…1; None: one of the selections is not a random sample."""
 
 
 @dataclass(frozen=True, slots=True)
 class DiffAnswer:
-    """Two selections compared, and what they were made of."""
+    """A comparison of two selections, and the totals of both."""
 
     kind: SampleType
     totals: Totals
@@ -120,7 +120,7 @@ class DiffQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One of two selections, by rows."""
+    """One of two selections, in rows."""
 
     samples: Samples
     rows: Rows
@@ -132,19 +132,19 @@ class Side:
 
     @property
     def visits(self) -> Visits:
-        """What is known of the visits."""
+        """The visits' evidence."""
         if not isinstance(self.samples.evidence, Visits):
             raise TypeError("selections are compared visit by visit")
         return self.samples.evidence
 
     def shares(self, *, own: bool) -> Float:
-        """Of all rows."""
+        """Shares of all rows."""
         whole = self.samples.whole
         weight = self.rows.own_weight if own else self.rows.total_weight
         return weight / whole if whole > 0 else np.zeros(len(weight))
 
     def contributions(self, places: Int64, *, own: bool) -> PerVisit:
-        """What each visit brought to the rows at these places, -1 for a row that is not there."""
+        """The units of each visit in the rows at these places; -1 stands for a row that does not exist."""
         there = np.flatnonzero(places >= 0)
         contributions = self.rows.contributions(places[there])
         found = contributions.own if own else contributions.total
@@ -153,25 +153,25 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """The heaviest rows of either of two selections, and what the visits say about their differences."""
+    """The heaviest rows of either of two selections, and the visits' evidence for their differences."""
 
     sides: tuple[Side, Side]
     places: tuple[Int64, Int64]
-    """Of each row on both sides; −1: it is not there."""
+    """Place of each row on both sides; −1: the side does not have it."""
     result: Diff | None
-    """None: one of them is no random sample."""
+    """None: one of the sides is not a random sample."""
     rows: tuple[DiffRow, ...]
     """In the order of `places`."""
     rows_total: int
 
     @property
     def comparison(self) -> Comparison:
-        """By descending difference, of the same ones by key: of two rows one gains what the other loses."""
+        """The rows by descending absolute difference; ties, such as a row that gains what another loses, by key."""
         result = self.result
         power, part, level = (
             (None, 1.0, None) if result is None else (result.power, result.part, result.level)
         )
-        # Sums in another order differ by their last bits, which are no reason for another order of rows.
+        # The order of summation changes the last bits of a sum; that must not change the order of rows.
         rows = sorted(self.rows, key=lambda row: (-round(abs(row.delta), 12), *row.key.values()))
         return Comparison(tuple(rows), self.rows_total, power, part, level)
 
@@ -179,9 +179,9 @@ class Compared:
 def compared(
     reading: Reading, a: Samples, b: Samples, by: Sequence[str], *, limit: int, own: bool = False
 ) -> Compared:
-    """The rows that are heaviest in either of two selections, as totals or as self.
+    """The rows that are heaviest in either of two selections, by total or by self.
 
-    Both were read with the labels among `by`, visit by visit.
+    The samples of both must have been read visit by visit, with the labels among `by`.
     """
     sides = (Side.of(reading, a, by), Side.of(reading, b, by))
     shares = [side.shares(own=own) for side in sides]
@@ -208,7 +208,7 @@ def compared(
 
 
 def visit_numbers(sides: Sequence[Side]) -> list[Int64]:
-    """A number for each visit of each side, the same for one that is in both."""
+    """A number for each visit of each side; a visit on both sides has one number."""
     _, number = np.unique(np.concatenate([side.visits.id for side in sides]), return_inverse=True)
     return np.split(number.astype(np.int64), [len(sides[0].visits)])
 
@@ -231,7 +231,7 @@ def _levels(sides: Sequence[Side], contributions: Sequence[PerVisit]) -> list[Le
             return None
         found.append(estimate.totals(moments.scaled(1 / seconds)))
         if np.isnan(found[-1].hi).any():
-            return None  # nobody saw anything that says how much there is at most
+            return None  # no observation gives an upper bound
     columns = [(one.value, one.lo, one.hi) for one in found] + [difference(*found)]
     intervals = [
         [Interval(*values) for values in zip(*(column.tolist() for column in one), strict=True)]

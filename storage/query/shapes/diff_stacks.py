@@ -1,4 +1,4 @@
-"""The distinct stacks of a selection and of its base in one table, told apart by a label: what files of a comparison are made of."""
+"""The distinct stacks of a selection and its base in one table, with a label for the side; for exported diffs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,32 +20,38 @@ from storage.query.stacks.prefix_tree import ROOT
 from storage.query.stacks.stack_tree import Shape
 
 BASE_LABEL = "pprof::base"
-"""What `go tool pprof -diff_base` calls the samples of the base by."""
+"""The label by which `go tool pprof -diff_base` marks the base's samples."""
 _SIDES = (("",), ("true",))
 
 
 @dataclass(frozen=True, slots=True)
 class DiffStacksAnswer:
-    """The stacks of both sides, and what they were made of."""
+    """The stacks of both sides, and their totals."""
 
     kind: SampleType
     totals: Totals
     base_totals: Totals
     table: StackTable
-    """Rows of group 1 are the base's; none is left out. Values are positive on both sides."""
+    """Rows of group 1 are the base's. The table is complete. Values are positive on both sides."""
     build_ids: dict[str, str]
-    """Hex, by name of a binary, where there is one only of that name."""
+    """Hex, by name of a binary, if only one binary has that name."""
 
 
 @dataclass(frozen=True, slots=True)
 class DiffStacksQuestion:
-    """The distinct stacks of a selection and its base, from every visit's own samples. The base's event is the selection's."""
+    """The distinct stacks of a selection and its base, from every visit's own samples.
+
+    The base's event is the selection's.
+    """
 
     selection: Selection
     base: Selection
 
     def answer(self, reading: Reading) -> DiffStacksAnswer:
-        """The stacks. Raises `BadSelection`, also for more than `MOST_STACKS` rows, `UnknownCampaign`, `DatabaseError`."""
+        """The stacks.
+
+        Raises `BadSelection` (also for more than `MOST_STACKS` rows), `UnknownCampaign`, `DatabaseError`.
+        """
         sides = [reading.visits(side) for side in (self.selection, self.base)]
         shape = together(sides[0].shape, sides[1].shape)
         of_fact = np.repeat(np.arange(2), [len(side.facts.units) for side in sides])
@@ -73,8 +79,8 @@ class DiffStacksQuestion:
 
 
 def together(one: Shape, other: Shape) -> Shape:
-    """The tree of both; its leaves are those of the first, then those of the second."""
-    before = len(one) - 1  # the second's root is the first's
+    """The union of both trees; its leaves are those of the first, then those of the second."""
+    before = len(one) - 1  # both have one root
 
     def moved(nodes: Int64) -> Int64:
         return np.where(nodes == ROOT, ROOT, nodes + before)

@@ -1,4 +1,4 @@
-"""Why visits failed: outcomes by what was said, over the last day, most frequent first."""
+"""The causes of failed visits in the last day: outcomes by message, most frequent first."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,32 +12,32 @@ from storage.schema import Outcome, campaign, machine, visit
 OVER = timedelta(days=1)
 LATELY = timedelta(hours=1)
 MOST = 20
-"""Texts that are told; what else there was counts in `visits_last_hour`."""
+"""Messages reported; `visits_last_hour` counts all the other visits too."""
 _NO_FAILURE = (Outcome.DRAWN, Outcome.ANSWERED)
 
 
 @dataclass(frozen=True, slots=True)
 class VisitFailure:
-    """Visits of the last day that ended alike: the same outcome, and the same text but for its numbers."""
+    """Visits of the last day with the same outcome and the same message, apart from its numbers."""
 
     outcome: str
     detail: str
-    """Of the latest of them, a sentence; may be empty."""
+    """Message of the latest of them, a sentence; may be empty."""
     visits: int
     visits_last_hour: int
     machines: int
-    """Distinct ones."""
+    """Distinct machines."""
     example: str
     """The machine of the latest."""
     latest: datetime
-    """When that was drawn for."""
+    """When the latest was drawn."""
 
 
 def read_failures(connection: Connection, now: datetime) -> Sequence[VisitFailure]:
-    """The most frequent `MOST`, most visits first."""
-    # Every campaign by its index: there is none by time alone.
+    """The `MOST` most frequent failures, most visits first."""
+    # By campaign, to use an index: there is none by time alone.
     campaigns = connection.execute(select(campaign.c.campaign_id)).scalars().all()
-    # `DEADLINE_EXCEEDED after 31 s`, `… after 32 s`, and addresses with other numbers are one reason.
+    # `DEADLINE_EXCEEDED after 31 s`, `… after 32 s`, and addresses with other numbers count as one cause.
     text = func.regexp_replace(visit.c.detail, "[0-9]+", "0", "g")
     newest_first = visit.c.drawn_at.desc()
     count = func.count()

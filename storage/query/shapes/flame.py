@@ -1,6 +1,6 @@
-"""The flame graph of a selection: its tree of calls, or of callers, cut to the heaviest nodes.
+"""The flame graph of a selection: its tree of calls, or the inverted tree of callers, pruned to the heaviest nodes.
 
-A node's total is its self, its children's totals, and what was cut off below it.
+A node's total is the sum of its self, its children's totals, and what was pruned below it.
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ from storage.query.stacks.function_names import FunctionRow, Functions
 MOST_NODES = 200_000
 MOST_LABELS = 4
 DEEPEST = 256
-"""Functions of a path; stacks have 128, and a marker or two."""
+"""Functions of a path; stacks have at most 128, and one or two markers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,61 +33,61 @@ class Flame:
     """Nodes in depth-first preorder, children by descending total; node 0 is the root."""
 
     total: Int64
-    """Units observed, pruned nodes included."""
+    """Observed units, with pruned nodes."""
     self: Int64
-    """Without pruned nodes: a node may have more total than self and its children together."""
+    """Without pruned nodes: a node's total may exceed the sum of its self and its children's totals."""
     total_weight: Float
-    """Units of the fleet that `total` stands for; the same number without a random design."""
+    """Units of the fleet that `total` stands for; equal to it without a random design."""
     self_weight: Float
     parent: Int32
     """−1 for the root."""
     function: Int32
-    """Index into `functions`; the root's stands for all, or is the function it was drawn below."""
+    """Index into `functions`; the root's entry stands for all, or is the function that the tree starts below."""
     functions: tuple[FunctionRow, ...]
     effective: tuple[float | None, ...]
-    """For each of `functions`, independent samples that would say as much about its total's share."""
+    """For each of `functions`, the effective sample size of its total's share."""
     pruned_nodes: int
-    """Of a tree of callers at least so many: below a light node it is not followed further."""
+    """In an inverted tree a lower bound: nodes below a light node are not counted."""
     pruned_share: float
-    """Share of the units that are self of a pruned node, 0…1."""
+    """Share of the units that are self of pruned nodes, 0…1."""
     labels: tuple[str, ...] = ()
-    """For each of `functions`, the label whose value it is, empty for a function; none at all without labels."""
+    """For each of `functions`, the label that it is a value of, or empty. The whole tuple is empty without labels."""
 
     @property
     def pruned_weight(self) -> Float:
-        """Units of the fleet below each node that none of its nodes shows."""
+        """Units of the fleet below each node in pruned nodes."""
         units, weight = self.self.copy(), self.self_weight.copy()
         np.add.at(units, self.parent[1:], self.total[1:])
         np.add.at(weight, self.parent[1:], self.total_weight[1:])
-        # What is observed is exact, and says where a difference is rounding alone.
+        # Observed units are exact: they show which differences of weights are rounding errors.
         return np.where(units < self.total, np.maximum(self.total_weight - weight, 0.0), 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class FlameAnswer:
-    """A flame graph and what it was made of."""
+    """A flame graph and the totals of its samples."""
 
     kind: SampleType
     totals: Totals
     flame: Flame
     path: tuple[FunctionRow, ...] = ()
-    """From the root of the whole tree to the root of this one, which is its last."""
+    """From the root of the whole tree to the root of this tree, which is the last entry."""
 
 
 @dataclass(frozen=True, slots=True)
 class FlameQuestion:
-    """The selection's samples as a tree of calls of at most so many nodes."""
+    """The selection's samples as a tree of at most `nodes` nodes."""
 
     selection: Selection
     nodes: int = 20_000
     root: tuple[int, ...] = ()
-    """Draw what lies below this path of functions: from the outermost on, of an inverted tree from the innermost."""
+    """Start the tree below this path of functions: from the outermost on, in an inverted tree from the innermost."""
     inverted: bool = False
     """Callees above their callers."""
     min_share: float = 0.0
-    """Of the tree's root, 0…1: lighter nodes are cut off, however many are left."""
+    """Share of the tree's root, 0…1: lighter nodes are pruned, whatever `nodes` allows."""
     by: tuple[str, ...] = ()
-    """Labels whose values are the first levels, above all functions."""
+    """Labels whose values are the first levels of the tree, above all functions."""
 
     def __post_init__(self) -> None:
         if len(self.by) > MOST_LABELS or len(set(self.by)) < len(self.by):
@@ -109,7 +109,7 @@ class FlameQuestion:
             )
 
     def answer(self, reading: Reading) -> FlameAnswer:
-        """The tree. Raises `BadSelection`, also where no stack has the path; `UnknownCampaign`, `DatabaseError`."""
+        """The tree. Raises `BadSelection`, also if no stack has the path; `UnknownCampaign`, `DatabaseError`."""
         samples = reading.samples(self.selection, self.by, "function")
         path = _present(reading.functions, self.root)
         borne = Borne.of(samples.shape, samples.facts.units, samples.weighted)
@@ -131,7 +131,7 @@ class FlameQuestion:
         return from_callees(borne, self.nodes, path) if self.inverted else from_callers(borne, path)
 
     def _labelled(self, reading: Reading, samples: Samples, path: tuple[int, ...]) -> "Labelled | None":
-        """The tree below labels; None: nothing has the path."""
+        """The tree below labels; None: no stack has the path."""
         trees: list[tuple[tuple[str, ...], FrameTree]] = []
         for group in label_groups(reading, samples, self.by):
             part = group.samples
@@ -146,13 +146,13 @@ class FlameQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Labelled:
-    """A tree, and what its label frames −1, −2, … are: label and value."""
+    """A tree, and the (label, value) of each of its label frames −1, −2, …."""
 
     tree: FrameTree
     frames: tuple[tuple[str, str], ...] = ()
 
     def rows(self, functions: Functions, ids: Int64) -> tuple[FunctionRow, ...]:
-        """What frames of the tree, ascending, are called."""
+        """Names of the tree's frames; `ids` must be ascending."""
         labels = ids[ids < 0].tolist()
         return (
             *(FunctionRow(i, self.frames[-1 - i][1], "", "", Status.FULL, Kind.MARKER) for i in labels),
@@ -160,12 +160,12 @@ class Labelled:
         )
 
     def label(self, function: int) -> str:
-        """The label whose value the frame is; empty for a function."""
+        """The label that the frame is a value of; empty for a function."""
         return "" if function >= 0 else self.frames[-1 - function][0]
 
 
 def _present(functions: Functions, path: tuple[int, ...]) -> tuple[int, ...]:
-    """The path by what functions are called now, as the tree has them."""
+    """The path in canonical function ids, as the tree has them."""
     canonical = functions.naming.canonical
     return tuple(int(canonical[f]) or f if f < len(canonical) else f for f in path)
 
@@ -179,7 +179,7 @@ def cut(
     most: int,
     min_share: float,
 ) -> Flame:
-    """The `most` heaviest nodes of these samples' tree, those below `min_share` of its root left out."""
+    """The `most` heaviest nodes of the tree of these samples, without those below `min_share` of its root."""
     tree = labelled.tree
     kept = tree.of(tree.heaviest(most, min_share))
     position = kept.by_weight()

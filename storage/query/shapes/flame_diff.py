@@ -1,4 +1,4 @@
-"""A differential flame graph: the tree of calls of two selections together, each node with what it is in both."""
+"""A differential flame graph: the trees of calls of two selections as one, each node with its values in both."""
 
 from dataclasses import dataclass
 
@@ -17,23 +17,23 @@ from storage.query.stacks.function_names import FunctionRow, Functions
 
 @dataclass(frozen=True, slots=True)
 class FlameSide:
-    """What one of the two selections has in each node, in units of the fleet."""
+    """The values of one of the two selections in each node, in units of the fleet."""
 
     total: Float
-    """Pruned nodes included."""
+    """With pruned nodes."""
     self: Float
     whole: float
-    """Of the whole selection, before `focus` and the like: what shares are of."""
+    """Total of the whole selection, before `focus` and other frame filters; the denominator of shares."""
 
     @property
     def share(self) -> Float:
-        """Of each node's total, 0…1."""
+        """Share of each node's total, 0…1."""
         return self.total / self.whole if self.whole > 0 else np.zeros(len(self.total))
 
 
 @dataclass(frozen=True, slots=True)
 class FlameDiff:
-    """Nodes in depth-first preorder, children by descending shares of both sides together; node 0 is the root."""
+    """Nodes in depth-first preorder, children by the descending sum of both sides' shares; node 0 is the root."""
 
     now: FlameSide
     base: FlameSide
@@ -44,17 +44,17 @@ class FlameDiff:
     functions: tuple[FunctionRow, ...]
     pruned_nodes: int
     pruned_share: float
-    """Largest share that a pruned node has on either side."""
+    """Largest share of a pruned node on either side."""
 
     @property
     def delta(self) -> Float:
-        """Share now less that of the base, of each node's total."""
+        """Share now minus share in the base, for each node's total."""
         return self.now.share - self.base.share
 
 
 @dataclass(frozen=True, slots=True)
 class FlameDiffAnswer:
-    """A differential flame graph and what it was made of."""
+    """A differential flame graph and the totals of both selections."""
 
     kind: SampleType
     totals: Totals
@@ -64,13 +64,16 @@ class FlameDiffAnswer:
 
 @dataclass(frozen=True, slots=True)
 class FlameDiffQuestion:
-    """The trees of calls of a selection and its base as one, of at most so many nodes. The base's event is the selection's."""
+    """The call trees of a selection and its base as one tree of at most `nodes` nodes.
+
+    The base's event is the selection's.
+    """
 
     selection: Selection
     base: Selection
     nodes: int = 20_000
     min_share: float = 0.0
-    """0…1: nodes that are lighter on both sides are cut off."""
+    """0…1: nodes that are lighter on both sides are pruned."""
 
     def answer(self, reading: Reading) -> FlameDiffAnswer:
         """The tree. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
@@ -97,14 +100,14 @@ def together(
     most: int,
     min_share: float,
 ) -> FlameDiff:
-    """Both trees as one, cut to the nodes with the largest share on either side."""
+    """Both trees as one, pruned to the nodes with the largest share on either side."""
     both = union(now, base)
     sides = [
         FlameSide(both.spread(number, tree.total_weight), both.spread(number, tree.own_weight), whole)
         for number, (tree, whole) in enumerate(zip((now, base), wholes, strict=True))
     ]
     weight = np.maximum(sides[0].share, sides[1].share)
-    # A caller has at least its callees' shares on both sides and stands before them: sorting keeps it first.
+    # A caller has at least its callees' shares on both sides and precedes them: a stable sort keeps it first.
     order = np.argsort(-weight, kind="stable")
     chosen = order[:most]
     chosen = np.sort(chosen[(weight[chosen] >= min_share) | (chosen == prefix_tree.ROOT)])

@@ -1,7 +1,7 @@
-"""What rows go by besides labels: functions, files, binaries, source lines, or some of these together.
+"""The keys of rows besides labels: functions, files, binaries, source lines, or several of these together.
 
-A stack has many of each, so these are no labels of profiles. A function has one file and one binary: naming them beside it
-changes nothing. A line is one of a function, or of a file where no function is asked for.
+A stack has many of each, so these are not labels of profiles. A function has one file and one binary: they add nothing
+to a key with the function. A line belongs to a function, or to a file if the key has no function.
 """
 
 from collections.abc import Sequence
@@ -19,23 +19,23 @@ FRAME_KEYS = ("function", "file", "binary", LINE)
 MOST_KEYS = 6
 
 FrameKeys = tuple[str, ...]
-"""Some of `FRAME_KEYS` in their order, none that another one implies."""
+"""Some of `FRAME_KEYS` in their order, without keys that another one implies."""
 
 
 class Keys(NamedTuple):
-    """What the rows of an answer go by."""
+    """The keys of rows: labels and frame keys."""
 
     labels: tuple[str, ...]
     frames: FrameKeys
 
     @property
     def by_line(self) -> bool:
-        """Rows are source lines, which stacks do not know."""
+        """Rows are source lines, which stacks do not have."""
         return LINE in self.frames
 
     @property
     def frame(self) -> str | None:
-        """The frame keys as one word, for the planner of cells; None: there are none."""
+        """The frame keys as one word, for the planner; None: there are none."""
         return "+".join(self.frames) or None
 
 
@@ -59,20 +59,20 @@ def split_keys(by: Sequence[str]) -> Keys:
 
 @dataclass(frozen=True, slots=True)
 class Numbering:
-    """A number ≥ 0 for each of some functions: equal where their frame keys, the line apart, are."""
+    """A number ≥ 0 for each of some functions: equal for equal frame keys, apart from the line."""
 
     functions: Functions
     keys: FrameKeys
     ids: Int64
     """Functions, ascending."""
     numbers: Int64
-    """Of each of them: the function's, file's or binary's own; for several keys dense ones."""
+    """Number of each of them: the function's, file's or binary's own; dense numbers for several keys."""
     first: Int64
-    """By number, for several keys: a place in `ids` that has it."""
+    """By number, for several keys: the place in `ids` of a function with that number."""
 
     @classmethod
     def of(cls, functions: Functions, ids: Int64, keys: FrameKeys) -> "Numbering":
-        """Of loaded functions, ascending; the root, 0, may be among them."""
+        """Numbers loaded functions, ascending; the root, 0, may be among them."""
         first = ids[:0]
         match tuple(key for key in keys if key != LINE):
             case ("function",):
@@ -91,7 +91,7 @@ class Numbering:
         return self.numbers[np.searchsorted(self.ids, ids)]
 
     def shared(self, numbers: Int64) -> Int64:
-        """The same for equal frame keys, whatever functions were numbered, as long as these `Functions` know them."""
+        """Numbers that are equal for equal frame keys across `Numbering`s of these `Functions`."""
         if not len(self.first):
             return numbers
         ids = self.ids[self.first[numbers]]
@@ -99,7 +99,7 @@ class Numbering:
         return pairs
 
     def key(self, number: int) -> dict[str, str]:
-        """What the number stands for, without a line."""
+        """The names of the number's keys, without a line."""
         if self.keys[0] == "function":
             return function_key(self.functions.row(number))
         if not len(self.first):
@@ -109,7 +109,7 @@ class Numbering:
 
 
 def function_key(row: FunctionRow) -> dict[str, str]:
-    """The key of a row that is a function."""
+    """The key of a row that stands for a function."""
     return {
         "function": row.name,
         "file": row.file,

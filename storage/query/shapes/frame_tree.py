@@ -1,4 +1,4 @@
-"""Trees of frames before they are cut: from callers to callees, from callees to callers, and below labels."""
+"""Trees of frames before pruning: from callers to callees, from callees to callers, and below labels."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -12,15 +12,15 @@ from storage.query.stacks.stack_tree import Shape
 
 @dataclass(frozen=True, slots=True)
 class FrameTree:
-    """Columns over nodes; node 0 is the root, and a parent stands before its children."""
+    """Columns over nodes; node 0 is the root, and a parent precedes its children."""
 
     parent: Int64
     """−1 for the root."""
     depth: Int64
     function: Int64
-    """Ids; below 0 a label's value (`below_labels`), of the root 0 or the function it was drawn below."""
+    """Function ids; negative for a label's value (`below_labels`); for the root 0, or the function it stands for."""
     total: Int64
-    """Units observed."""
+    """Observed units."""
     own: Int64
     total_weight: Float
     """Units of the fleet."""
@@ -32,9 +32,10 @@ class FrameTree:
         return len(self.parent)
 
     def heaviest(self, most: int, min_share: float) -> Int64:
-        """So many of the heaviest nodes, ascending, those below this share of the root left out; every parent is among them.
+        """The `most` heaviest nodes, ascending, without those below `min_share` of the root; with every parent.
 
-        Of nodes that weigh the same the first ones: a caller weighs at least as much as its callees and stands before them.
+        Among nodes of equal weight the first ones are taken. A caller weighs at least as much as its callees and
+        precedes them, so parents are always included.
         """
         weights = self.total_weight
         enough = weights >= min_share * weights[prefix_tree.ROOT]
@@ -48,14 +49,14 @@ class FrameTree:
         return np.flatnonzero(enough)
 
     def by_weight(self) -> Int64:
-        """Each node's place in depth-first preorder with children by descending weight."""
+        """Each node's place in preorder with children by descending weight."""
         if self.in_preorder:
             return prefix_tree.resorted(self.parent, prefix_tree.ends(self.parent), -self.total_weight)
         position, _ = prefix_tree.preorder(self.parent, self.depth, -self.total_weight)
         return position
 
     def of(self, nodes: Int64) -> "FrameTree":
-        """Some of them, ascending, the root and every parent among them."""
+        """Some of the nodes, ascending; the root and every parent must be among them."""
         parent = self.parent[nodes]
         return FrameTree(
             np.where(parent < 0, -1, np.searchsorted(nodes, parent)),
@@ -71,11 +72,11 @@ class FrameTree:
 
 @dataclass(frozen=True, slots=True)
 class Borne:
-    """A shape and what each of its nodes bears."""
+    """A shape and the values of its nodes."""
 
     shape: Shape
     own: Int64
-    """Units observed."""
+    """Observed units."""
     total: Int64
     own_weight: Float
     """Units of the fleet."""
@@ -83,19 +84,19 @@ class Borne:
 
     @classmethod
     def of(cls, shape: Shape, units: Int64, weighted: Float) -> "Borne":
-        """From values of each fact of the shape's stacks."""
+        """Computes the values from those of each fact of the shape's stacks."""
         own = shape.self_at(units)
         own_weight = np.where(own > 0, shape.weight_at(weighted), 0.0)
         return cls(shape, own, shape.totals(own), own_weight, shape.weight_totals(own_weight))
 
 
 def from_root(borne: Borne) -> FrameTree:
-    """Callers above callees, in depth-first preorder; the root alone where there are no units."""
+    """The tree with callers above callees, in depth-first preorder; the root alone if there are no units."""
     return _below(borne, prefix_tree.ROOT)
 
 
 def from_callers(borne: Borne, path: Sequence[int]) -> FrameTree | None:
-    """As `from_root`, below a path of functions from the outermost on. None: no stack begins so."""
+    """As `from_root`, below a path of functions from the outermost on. None: no stack begins with the path."""
     shape = borne.shape
     at = prefix_tree.ROOT
     for depth, function in enumerate(path, 1):
@@ -108,11 +109,11 @@ def from_callers(borne: Borne, path: Sequence[int]) -> FrameTree | None:
 
 
 def _below(borne: Borne, at: int) -> FrameTree:
-    """A node and what below it has units."""
+    """A node and the nodes below it that have units."""
     shape, end = borne.shape, int(borne.shape.end[at])
     nodes = at + np.flatnonzero(borne.total[at:end])
     used: Int64 | slice
-    if len(nodes) == end - at:  # as a rule; then nothing needs to be looked up
+    if len(nodes) == end - at:  # usual; then no lookup is needed
         used = slice(at, end)
         parent = shape.parent[used] - at
     else:
@@ -132,10 +133,10 @@ def _below(borne: Borne, at: int) -> FrameTree:
 
 
 def from_callees(borne: Borne, most: int, path: Sequence[int] = ()) -> FrameTree | None:
-    """Callees above callers: the stacks turned round; below a path from the innermost function on, if there is one.
+    """The inverted tree, callees above callers; if `path` is given, below that path from the innermost function on.
 
-    None: no stack ends so. The nodes that are made are few more than the `most` heaviest, which are always among them: a
-    callee that weighs no more than so many others are known to is not followed to its callers.
+    None: no stack ends with the path. Few more nodes than the `most` heaviest are made, and these are always among
+    them: the callers of a node are skipped if at least `most` nodes are known to weigh as much as it or more.
     """
     shape = borne.shape
     at = np.flatnonzero(borne.own > 0)
@@ -176,7 +177,7 @@ COLUMNS = ("parent", "depth", "function", "total", "own", "total_weight", "own_w
 
 
 def _level(keys: Int64, ended: Bool, own: Int64, weight: Float, which: Int64, *, depth: int) -> FrameTree:
-    """The nodes of one depth from what passes through each (`which`), and what ends there."""
+    """The nodes of one depth; `which` is the node each stack passes through, `ended` marks stacks that end there."""
     size = len(keys)
     return FrameTree(
         keys >> 32,
@@ -192,10 +193,10 @@ def _level(keys: Int64, ended: Bool, own: Int64, weight: Float, which: Int64, *,
 def below_labels(
     groups: Sequence[tuple[tuple[str, ...], FrameTree]],
 ) -> tuple[FrameTree, list[tuple[int, str]]]:
-    """One tree of all groups' trees, each below frames that are the values of its labels; one group at least.
+    """One tree of all groups' trees, each below frames for the values of its labels; there must be at least one group.
 
-    Returned with it are the label frames: frame −1−k is the k-th, and has (place of its label, value). A value of a label is the
-    same frame wherever it stands.
+    Also returns the label frames: frame −1−k is the k-th, as (index of its label, value). A label's value is the same
+    frame wherever it occurs.
     """
     frames: dict[tuple[int, str], int] = {}
     nodes: dict[tuple[str, ...], int] = {(): 0}

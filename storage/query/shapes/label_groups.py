@@ -1,4 +1,4 @@
-"""A selection's samples divided by the values of labels, the heaviest combinations apart."""
+"""Divides a selection's samples by the values of labels; the heaviest combinations are groups of their own."""
 
 from dataclasses import dataclass
 
@@ -9,16 +9,16 @@ from storage.query.reading import Reading
 from storage.query.samples import Samples
 
 MOST_GROUPS = 100
-"""Combinations of values that stand alone: each costs a pass over its own part of the tree."""
+"""Combinations of values with a group of their own: each costs a pass over its own part of the tree."""
 OTHERS = "[others]"
-"""What stands for the values of all other combinations together."""
+"""Stands for the values of all other combinations together."""
 NO_VALUE = "[none]"
-"""What stands for the value of a label that a profile does not have."""
+"""Stands for the value of a label that a profile does not have."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabelGroup:
-    """Samples of one combination of values; of all light ones together."""
+    """The samples of one combination of values, or of all light combinations together."""
 
     values: tuple[str, ...]
     samples: Samples
@@ -27,7 +27,7 @@ class LabelGroup:
 def label_groups(
     reading: Reading, samples: Samples, labels: tuple[str, ...], most: int = MOST_GROUPS
 ) -> list[LabelGroup]:
-    """The samples by these labels, which they were read with; heaviest first, the others last."""
+    """The samples by these labels, which they must have been read with; heaviest group first, `OTHERS` last."""
     columns = [reading.label_values(label, samples.profiles.label(label)) for label in labels]
     of_profile = list(zip(*columns, strict=True))
     numbers = {values: number for number, values in enumerate(dict.fromkeys(of_profile))}
@@ -41,6 +41,6 @@ def label_groups(
     found = [tuple(value or NO_VALUE for value in names[number]) for number in heaviest[:most].tolist()]
     if len(heaviest) > most:
         found.append((OTHERS,) * len(labels))
-    # One more than there are groups: profiles without a unit.
+    # The last part holds the profiles without a unit.
     parts = samples.in_groups(place[group], len(found) + 1)[:-1] if found else []
     return [LabelGroup(values, part) for values, part in zip(found, parts, strict=True)]

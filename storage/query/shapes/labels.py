@@ -1,4 +1,4 @@
-"""Which values the labels of a selection have, and how much of it each one is."""
+"""The values of a selection's labels, and their shares."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ class LabelValue:
     value: str
     units: int
     share: float
-    """Estimated, of the selection, 0…1."""
+    """Estimated share of the selection, 0…1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """All labels of a selection; `focus` and `ignore` do not count here: labels are of profiles."""
+    """All labels of a selection. `focus` and `ignore` have no effect here: labels belong to profiles."""
 
     kind: SampleType
     labels: tuple[Label, ...]
@@ -44,7 +44,7 @@ class Labels:
 
 @dataclass(frozen=True, slots=True)
 class LabelsQuestion:
-    """The labels of a selection with at most `limit` values each, those that contain `find`."""
+    """The labels of a selection, each with at most `limit` values that contain `find`."""
 
     selection: Selection
     limit: int = 20
@@ -67,7 +67,7 @@ class LabelsQuestion:
 def _label(  # noqa: PLR0917 - a loop's body
     reading: Reading, profiles: Profiles, weighted: Float, name: str, limit: int, find: str
 ) -> Label | None:
-    """The label, or None when no profile has it."""
+    """The label; None if no profile has it."""
     ids, which = np.unique(profiles.label(name), return_inverse=True)
     values = reading.label_values(name, ids)
     if not any(values):

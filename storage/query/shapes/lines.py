@@ -1,7 +1,7 @@
-"""Source lines of some functions or of a file, as an annotated source shows them (DIGEST G18).
+"""Source lines of some functions or of a file, as in an annotated source (DIGEST G18).
 
-A file is known by its content: samples of builds that had the same text are added up, and versions that differ stand side by side.
-Where no text is stored for a build nobody knows which version it had: all such builds are one more version.
+A file is identified by its content. Samples of builds with the same text are added up; different versions are listed
+side by side. If no text is stored for a build, its version is unknown: all such builds form one more version.
 """
 
 from dataclasses import dataclass
@@ -33,32 +33,32 @@ class SourceLine:
     """Index of its version."""
     line: int
     row: Row
-    """A recursive line counts a stack once, one that several functions have once for each."""
+    """A recursive line counts a stack once; a line that belongs to several functions counts it once for each."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceLines:
-    """Lines, and what is known without one."""
+    """Lines, and the samples without a known line."""
 
     functions: tuple[FunctionRow, ...]
-    """Those that were found, at most `MOST_NAMED`, the heaviest ones."""
+    """The functions found; at most `MOST_NAMED`, the heaviest ones."""
     functions_total: int
     itself: Row
-    """All of them as one: a stack counts once."""
+    """All of them as one row: a stack counts once."""
     versions: tuple[SourceVersion, ...]
-    """By file, the heaviest first of each."""
+    """By file; within a file the heaviest first."""
     lines: tuple[SourceLine, ...]
-    """By version, then line; the heaviest if not all are shown."""
+    """By version, then line; the heaviest ones if not all are shown."""
     lines_total: int
     remainder_self: int
-    """Of the lines that are not shown."""
+    """Self of the lines that are not shown."""
     without_line: int
-    """Self of the functions that nobody knows the line of: `itself.self` is this, the lines and the remainder."""
+    """Self of the functions without a known line: `itself.self` is the sum of this, the lines and the remainder."""
 
 
 @dataclass(frozen=True, slots=True)
 class LinesAnswer:
-    """Lines, and what they were made of."""
+    """Lines, and the totals of the selection."""
 
     kind: SampleType
     totals: Totals
@@ -74,7 +74,7 @@ class LinesQuestion:
     limit: int = 2000
 
     def answer(self, reading: Reading) -> LinesAnswer:
-        """The lines; none if no stack has such a function. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
+        """The lines; none if no stack has the functions. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         lined = reading.lined(self.selection, binary_builds.LABELS)
         found = source_lines(reading, self.selection, lined, self.subject, self.limit)
         return LinesAnswer(lined.samples.kind, totals(reading.functions, lined.samples), found)
@@ -83,7 +83,7 @@ class LinesQuestion:
 def source_lines(
     reading: Reading, selection: Selection, lined: LinedSamples, subject: Subject, limit: int
 ) -> SourceLines:
-    """The subject's lines in samples that were read with `builds.LABELS`."""
+    """The subject's lines in samples that were read with `binary_builds.LABELS`."""
     functions = reading.functions
     found = Occurrences.of(functions, lined.samples, subject)
     lined = lined.of_functions(found.functions)

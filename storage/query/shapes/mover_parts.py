@@ -1,4 +1,4 @@
-"""What each visit saw of one row, split by labels: what the cause of a change is looked for in (docs/models.md)."""
+"""The units of each visit in one row, split by labels: the input for attributing a change (docs/models.md)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ from storage.query.shapes.table import all_rows
 from storage.query.shapes.table_rows import Rows
 
 _SEED = 1
-"""Of the choice of visits: one question has one answer."""
+"""Seed of the choice of visits: equal queries have equal results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,13 +25,13 @@ class Dimensions:
 
     names: tuple[str, ...]
     values: tuple[tuple[str, ...], ...]
-    """Of each label, by number."""
+    """Values of each label, by number."""
     of_profile: tuple[Int64, Int64]
     """Numbers of each profile's values on both sides, shape (profiles, labels)."""
 
     @classmethod
     def of(cls, reading: Reading, sides: tuple[Side, Side], labels: Sequence[str]) -> "Dimensions":
-        """Of labels that both sides were read with; those with one value only cannot explain anything."""
+        """Takes labels that both sides were read with; labels with a single value are dropped, they explain nothing."""
         names, values = [], []
         columns: tuple[list[Int64], list[Int64]] = ([], [])
         for label in labels:
@@ -53,23 +53,23 @@ class Dimensions:
 
 @dataclass(frozen=True, slots=True)
 class RowsByProfile:
-    """The rows of both sides, with what each profile rather than each visit brought to them."""
+    """The rows of both sides, with the units of each profile in them (not of each visit)."""
 
     sides: tuple[Side, Side]
     rows: tuple[Rows, Rows]
     keys: tuple[Int64, Int64]
-    """A number of each visit, the same for one of both sides."""
+    """A number for each visit; a visit on both sides has one number."""
     chosen: Bool
-    """By key: visits that are looked at."""
+    """By number: the visits used."""
     part: float
-    """Share that they are of the visits with a sample, 0…1."""
+    """Their share of the visits with a sample, 0…1."""
     dimensions: Dimensions
 
     @classmethod
     def of(
         cls, reading: Reading, found: Compared, by: Sequence[str], labels: Sequence[str], most: int
     ) -> "RowsByProfile":
-        """At most `most` visits of both sides together, chosen at random, the same each time."""
+        """Uses at most `most` visits of both sides together, chosen at random with a fixed seed."""
         first, second = visit_numbers(found.sides)
         keys = [key[counted(side.visits)] for side, key in zip(found.sides, (first, second), strict=True)]
         there = np.unique(np.concatenate(keys))
@@ -81,7 +81,7 @@ class RowsByProfile:
         return cls(found.sides, (one, other), (first, second), chosen, part, dimensions)
 
     def parts(self, side: int, place: int, *, own: bool) -> Parts:
-        """What the chosen visits of a side brought to the row at this place; −1: it is not there."""
+        """The units of a side's chosen visits in the row at this place; −1: the side does not have the row."""
         evidence, profiles = self.sides[side].visits, self.sides[side].samples.profiles
         kept = counted(evidence)
         kept = kept[self.chosen[self.keys[side][kept]]]
@@ -110,7 +110,7 @@ class RowsByProfile:
 
 
 def _by_profile(samples: Samples, evidence: Visits) -> Samples:
-    """The samples as if each profile were a visit of its own."""
+    """The samples with each profile as a visit of its own."""
     of = evidence.of_profile
     alone = replace(
         evidence,

@@ -1,7 +1,7 @@
-"""What really moved between two selections, and what explains it (DIGEST G21).
+"""The rows that really changed between two selections, and the causes of the changes (DIGEST G21).
 
-The heaviest rows of either are compared; those that changed by more than chance and by enough to act on are looked at again, split by
-version, compiler, kernel and the like.
+The heaviest rows of either selection are compared. Rows that changed by more than chance, and by enough to act on, are
+then split by version, compiler, kernel and other labels.
 """
 
 from dataclasses import dataclass
@@ -22,23 +22,23 @@ from storage.query.shapes.totals import Totals, totals
 DIMENSIONS = ("application", "version", "compiler", "kernel", "platform", "datacenter")
 MOST_EXPLAINED = 20
 _MOST_VISITS = 2_000
-"""Of both selections, looked at for a cause: half a second a mover."""
+"""Visits of both selections that are used to find a cause: half a second per mover."""
 _SEED = 1
-"""Of the shuffles: one question has one answer."""
+"""Seed of the permutations: equal queries have equal results."""
 RARE = "[rare values]"
-"""What the values of a label are called together that are too many to be looked at one by one."""
+"""Stands for the values of a label that are too many to be tested one by one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """What one label says of a change."""
+    """The part of a change that one label explains."""
 
     label: str
     kind: Kind
     value: str
-    """The one that did most: that came or went (mix), or that changed (within)."""
+    """The value with the largest effect: one that came or went (mix), or that changed (within)."""
     explained: Measured
-    """Part of the change, 1: all of it; below 0 or above 1 where other changes counteract."""
+    """Part of the change, 1: all of it; below 0 or above 1 if other changes counteract."""
     p: float
     significant: bool
 
@@ -48,21 +48,21 @@ class Cause:
     """Why a row's share changed."""
 
     best: Explained | None
-    """The best significant explanation, if it is half of the change or more."""
+    """The best significant explanation, if it covers at least half of the change."""
     inseparable: tuple[Explained, ...]
-    """Others that explain as much by a value that goes together with the best one's."""
+    """Other explanations of the same size, by values that occur together with the best one's."""
     explanations: tuple[Explained, ...]
-    """All, best first, two for each label."""
+    """All explanations, best first, two for each label."""
     visits: tuple[int, int]
-    """That were looked at, of the selection and of its base."""
+    """Visits used, of the selection and of its base."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unavailable:
-    """Why there is no cause."""
+    """The reason why there is no cause."""
 
     reason: str
-    """One word for programs, as of `analysis.errors`."""
+    """One word for programs, as in `analysis.errors`."""
     detail: str
     """A sentence."""
 
@@ -77,40 +77,40 @@ class Mover:
 
 @dataclass(frozen=True, slots=True)
 class MoversAnswer:
-    """The movers, largest change first, and what they were made of."""
+    """The movers, largest change first, and the totals of both selections."""
 
     kind: SampleType
     totals: Totals
     base_totals: Totals
     by: tuple[str, ...]
     comparison: Comparison
-    """All rows that were examined."""
+    """All rows examined."""
     movers: tuple[Mover, ...]
     labels: tuple[str, ...]
-    """That a cause was looked for in: those asked for that have several values."""
+    """Labels examined for causes: the requested ones that have several values."""
     part: float
-    """Share of the visits that causes were looked for in, 0…1."""
+    """Share of the visits used to find causes, 0…1."""
     unavailable: Unavailable | None
-    """Why nothing can be said to have moved."""
+    """The reason why no mover can be determined."""
 
 
 @dataclass(frozen=True, slots=True)
 class MoversQuestion:
-    """The rows that moved between a base and the selection, and why. The base's event is the selection's."""
+    """The rows that changed between a base and the selection, and why. The base's event is the selection's."""
 
     selection: Selection
     base: Selection
     by: tuple[str, ...] = ("function",)
     examined: int = 200
-    """Rows, the heaviest of either side."""
+    """Rows examined, the heaviest of either side."""
     least: float = LEAST
-    """Change of share below which nobody would act, 0…1."""
+    """Smallest relevant change of share, 0…1."""
     explain: int = 5
-    """Movers whose cause is looked for, the largest."""
+    """The number of largest movers whose cause is determined."""
     own: bool = True
-    """Compare self rather than totals."""
+    """Compare self; else totals."""
     labels: tuple[str, ...] = DIMENSIONS
-    """To look for causes in."""
+    """Labels to find causes in."""
 
     def __post_init__(self) -> None:
         if not (

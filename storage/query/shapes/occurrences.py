@@ -1,7 +1,7 @@
-"""Where functions stand in stacks, who calls them there and whom they call: what callers and callees are made of.
+"""Occurrences of functions in stacks, with their callers and callees.
 
-A call counts once per stack, its outermost occurrence, however often it recurs. Who the caller is divides the functions'
-self; whom they call divides nothing, since a stack through a recursive function has several calls.
+A call counts once per stack, at its outermost occurrence, however often it recurs. The callers partition the
+functions' self. The callees partition nothing, since a stack through a recursive function has several calls.
 """
 
 import itertools
@@ -25,23 +25,23 @@ from storage.snapshots import query_budget
 
 @dataclass(frozen=True, slots=True)
 class Occurrences:
-    """The nodes of some functions in a tree, and what it bears."""
+    """The nodes of some functions in a tree with its values."""
 
     named: Functions
     samples: Samples
     borne: Borne
     functions: Int64
-    """Those that stand there with a unit, by descending total."""
+    """Ids of the functions that occur with at least one unit, by descending total."""
     nodes: Int64
-    """Theirs, ascending."""
+    """Nodes of the functions, ascending."""
     outermost: Int64
-    """Those of them that are below no other."""
+    """Nodes among `nodes` that are below no other of them."""
     ends: "Ends"
 
     @classmethod
     def of(cls, named: Functions, samples: Samples, subject: Subject) -> "Occurrences":
-        """Those of the subject's functions."""
-        query_budget.checkpoint()  # a thousand users have a tree each
+        """The occurrences of the subject's functions."""
+        query_budget.checkpoint()  # a query for a thousand users builds a tree for each
         shape = samples.shape
         borne = Borne.of(shape, samples.facts.units, samples.weighted)
         used, which = distinct(shape.function)
@@ -54,12 +54,12 @@ class Occurrences:
         return cls(named, samples, borne, functions, nodes, outermost, Ends(samples))
 
     def callers(self) -> "CallRows":
-        """Who calls them: a row for each function, 0 where a stack begins with them."""
+        """Their callers: a row for each function; 0 stands for stacks that begin with the functions."""
         shape = self.samples.shape
         return CallRows(self, self.nodes, shape.function[shape.parent[self.nodes]])
 
     def callees(self) -> "CallRows":
-        """Whom they call."""
+        """Their callees: a row for each function."""
         shape = self.samples.shape
         there = np.zeros(len(shape), np.bool_)
         there[self.nodes] = True
@@ -67,13 +67,13 @@ class Occurrences:
         return CallRows(self, called, shape.function[called])
 
     def together(self) -> "CallRows":
-        """All of them as one row."""
+        """All occurrences as one row."""
         return CallRows(self, self.nodes, np.zeros(len(self.nodes), np.int64))
 
     def callers_tree(self, most: int) -> FrameTree:
-        """Who calls the outermost occurrences, and who calls those: the root stands for the functions, stacks are turned round.
+        """The tree of callers of the outermost occurrences: inverted stacks below a root that stands for the functions.
 
-        Nodes are made as `from_callees` does. Self is of stacks that begin there.
+        Nodes are made as in `from_callees`. Self is that of stacks that begin at the node.
         """
         if not len(self.functions):
             return _NOTHING
@@ -88,9 +88,9 @@ class Occurrences:
         return _NOTHING if found is None else found
 
     def callees_tree(self, most: int) -> FrameTree:
-        """Whom they call, and whom those: what is below the outermost occurrences as one tree, the root standing for the functions.
+        """The tree of callees below the outermost occurrences, merged below a root that stands for the functions.
 
-        The nodes that are made are few more than the `most` heaviest: what lies below a lighter one is not looked at.
+        Few more nodes than the `most` heaviest are made: nodes below a lighter one are skipped.
         """
         if not len(self.functions):
             return _NOTHING
@@ -101,7 +101,7 @@ class Occurrences:
         order = sorting(level)
         nodes, level = nodes[order], level[order]
         bounds = [*group_starts(level).tolist(), len(nodes)]
-        number = np.full(len(shape), -1, np.int64)  # of each node its place in the tree; -1: not looked at
+        number = np.full(len(shape), -1, np.int64)  # place of each node in the tree; -1: skipped
         number[first] = 0
         made = [
             _level(
@@ -127,7 +127,7 @@ class Occurrences:
 def _level(  # noqa: PLR0917 - the columns of a tree
     borne: Borne, nodes: Int64, which: Int64, parent: Int64, function: Int64, depth: int = 0
 ) -> FrameTree:
-    """The nodes of one depth of a merged tree; `which` says what each of the tree's own becomes part of."""
+    """The nodes of one depth of a merged tree; `which` maps each node of the shape to a node of the tree."""
     size = len(parent)
     return FrameTree(
         parent,
@@ -152,30 +152,30 @@ _NOTHING = FrameTree(
 
 
 class Ends:
-    """Facts in the order of the nodes that their stacks end in, sorted once for all rows that ask."""
+    """Facts sorted by the node that their stack ends in; sorted once for all rows."""
 
     def __init__(self, samples: Samples) -> None:
-        """Nothing is sorted yet."""
+        """Sorts on first use."""
         self._samples = samples
 
     @cached_property
     def below(self) -> Int64:
-        """Where those at or below node i begin; they end where those at or below node end[i] begin."""
+        """Where facts at or below node i begin; they end at `below[end[i]]`."""
         return self._order[1]
 
     @cached_property
     def visit(self) -> Int64:
-        """Of each fact."""
+        """Visit of each fact."""
         return self._samples.seen.visit[self._order[0]]
 
     @cached_property
     def units(self) -> Int64:
-        """Of each fact."""
+        """Units of each fact."""
         return self._samples.seen.units[self._order[0]]
 
     @cached_property
     def samples_before(self) -> Int64:
-        """Samples of all facts before each, and of all."""
+        """Cumulated samples: those of all facts before each, and finally of all facts."""
         return np.concatenate(([0], np.cumsum(self._samples.seen.samples[self._order[0]])))
 
     @cached_property
@@ -184,13 +184,13 @@ class Ends:
 
 
 class CallRows:
-    """One row for each function on the other side of a call, as `table_rows.Rows` has them.
+    """One row for each function on the other side of a call, with the interface of `table_rows.Rows`.
 
-    Self is what has its innermost frame at the callee, total what has the call anywhere.
+    Self counts samples whose innermost frame is the callee of the call, total samples with the call anywhere.
     """
 
     def __init__(self, of: "Occurrences", callees: Int64, other: Int64) -> None:
-        """`callees` are the nodes that are called, ascending; `other` is the function each one counts for."""
+        """`callees` are the called nodes, ascending; `other` is the function whose row each of them counts for."""
         samples, borne = of.samples, of.borne
         self._named = of.named
         self._ends = of.ends
@@ -212,7 +212,7 @@ class CallRows:
         self.total_weight = weight_at(outer_row, borne.total_weight[outer], size)[present]
 
     def key(self, place: int) -> dict[str, str]:
-        """The function's names; none of who is called by nobody, or of several as one."""
+        """The function's names; empty for a stack's beginning and for several functions as one row."""
         return function_key(self._named.row(int(self.functions[place]))) if self.functions[place] else {}
 
     def function_id(self, place: int) -> int | None:
@@ -220,7 +220,7 @@ class CallRows:
         return int(self.functions[place]) or None
 
     def details(self, places: Int64) -> Details:
-        """Details of some rows, in their order; of merged samples nothing is known of calls."""
+        """Details of some rows, in their order; merged samples have no details of calls."""
         evidence = self._samples.evidence
         if not isinstance(evidence, Visits):
             unknown = [None] * len(places)
@@ -228,7 +228,7 @@ class CallRows:
         return evidence.details(self.contributions(places), None)
 
     def contributions(self, places: Int64, *, totals: bool = True) -> Contributions:  # noqa: ARG002 - calls have both
-        """What each visit brought to some rows, in their order."""
+        """The units of each visit in some rows, in their order."""
         samples, size = self._samples, len(places)
         shape, seen, visits = samples.shape, samples.seen, len(samples.evidence)
         row_of = np.full(len(self.functions) + 1, -1, np.int64)

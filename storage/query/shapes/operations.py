@@ -1,7 +1,7 @@
-"""The store's own state, for whoever keeps it running: campaigns, what waits, what was made ahead.
+"""The state of the store for its operators: campaigns, queues, partitions made ahead.
 
-Every figure is that of the whole store, whichever process reads it. Cheap enough to be read every few seconds:
-counts are of what waits, by indexes, and stop at `COUNTED`.
+Every figure describes the whole store, whichever process reads it. Reading is cheap enough for every few seconds:
+counts cover only queued work, use indexes, and stop at `COUNTED`.
 """
 
 from dataclasses import dataclass
@@ -23,49 +23,49 @@ from storage.schema import (
 from storage.symbols import requests
 
 COUNTED = 100_000
-"""What waits is counted up to this many."""
+"""Queued work is counted up to this many."""
 
 
 @dataclass(frozen=True, slots=True)
 class CampaignOperation:
-    """What a campaign is doing."""
+    """The state of a campaign."""
 
     name: str
     state: str
-    """running, paused or stopped (by its brake, or a person)."""
+    """running, paused or stopped (by its brake or by a person)."""
     period_s: float
     last_round_began: float | None
-    """Seconds since 1970 at which the last round that was drawn began; None: none was."""
+    """Seconds since 1970 at which the last drawn round began; None: no round was drawn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operations:
-    """All of it at one moment."""
+    """The store's state at one moment."""
 
     campaigns: tuple[CampaignOperation, ...]
     machines_enabled: int
     visits_last_hour: dict[str, int]
-    """Drawn for the last hour, by outcome."""
+    """Visits drawn in the last hour, by outcome."""
     rollup_queue: int
     """Visits that are not merged into cells yet; at most `COUNTED`."""
     partition_days_ahead: int
-    """Days after today that facts can be ingested in; −1: not even today."""
+    """Days after today with partitions for facts; −1: today has none either."""
     oldest_partition: float | None
     """Seconds since 1970 of the oldest day with facts."""
     reprocessings: int
-    """Binaries whose better symbols have not reached every capture yet."""
+    """Binaries with better symbols that are not applied to every capture yet."""
     builds_under_way: int
     builds_failed: int
-    """Symbol files of which the last build failed."""
+    """Symbol files whose last build failed."""
     symbols_disputed: int
-    """Binaries of which machines gave different symbols."""
+    """Binaries for which machines gave different symbols."""
     database_bytes: int
-    """Of the database on its disk, as `pg_database_size` says."""
+    """Size of the database on disk (`pg_database_size`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class OperationsQuestion:
-    """What whoever keeps the store running watches."""
+    """The store's state for its operators."""
 
     def answer(self, reading: StoreReading) -> Operations:
         """The state of the snapshot. Raises `DatabaseError`."""

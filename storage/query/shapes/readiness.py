@@ -1,4 +1,4 @@
-"""Whether the store can be asked at all."""
+"""Whether the store is ready for queries."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from storage.query.store_reading import StoreReading
 
 @dataclass(frozen=True, slots=True)
 class ReadinessQuestion:
-    """Whether the database answers and its schema is this program's."""
+    """Whether the database responds and has the schema of this program."""
 
     def answer(self, reading: StoreReading) -> None:
         """Raises `NotMigrated`, `DatabaseError`."""

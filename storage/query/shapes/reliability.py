@@ -1,4 +1,4 @@
-"""How far a selection's profile can be trusted as a whole, from its visits (DIGEST G25-G27)."""
+"""The reliability of a selection's profile as a whole, estimated from its visits (DIGEST G25-G27)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,10 +21,10 @@ from storage.query.shapes.table import all_rows
 from storage.query.shapes.totals import Totals, totals
 
 MOST_ROWS = 20_000
-"""Entries of a profile that are looked at, the heaviest ones."""
+"""Entries of a profile that are used, the heaviest ones."""
 _LEAST_VISITS = 2
 _SEED = 1
-"""Of the random subsets: one question has one answer."""
+"""Seed of the random subsets: equal queries have equal results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +33,15 @@ class Reliability:
 
     rows_total: int
     entropy: Measured | None
-    """In nats."""
+    """Nats."""
     manhattan: Measured | None
-    """Between two random halves of the visits, 0…2."""
+    """Distance between two random halves of the visits, 0…2."""
     fit: Convergence | None
 
 
 @dataclass(frozen=True, slots=True)
 class ReliabilityAnswer:
-    """How far a profile can be trusted, and what it was made of."""
+    """The reliability of a profile, and the totals of its samples."""
 
     kind: SampleType
     totals: Totals
@@ -51,7 +51,7 @@ class ReliabilityAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ReliabilityQuestion:
-    """How far the selection's profile by these keys can be trusted."""
+    """The reliability of the selection's profile by these keys."""
 
     selection: Selection
     by: tuple[str, ...] = ("function",)
@@ -65,7 +65,7 @@ class ReliabilityQuestion:
 
 
 def reliability(reading: Reading, samples: Samples, by: Sequence[str]) -> Reliability:
-    """The figures of a profile, read with the labels among `by`, visit by visit."""
+    """The figures of a profile; the samples must have been read visit by visit, with the labels among `by`."""
     found = seen_profile(reading, samples, by)
     if found.table is None:
         return Reliability(found.rows_total, None, None, None)
@@ -79,19 +79,19 @@ def reliability(reading: Reading, samples: Samples, by: Sequence[str]) -> Reliab
 
 @dataclass(frozen=True, slots=True)
 class SeenProfile:
-    """The visits that have something of a profile."""
+    """The visits with samples of a profile."""
 
     table: VisitTable | None
-    """By its heaviest rows; None: too few visits, or not drawn at random."""
+    """The profile's heaviest rows by visit; None: too few visits, or not drawn at random."""
     samples: Float
-    """Of each visit of the table."""
+    """Samples of each visit of the table."""
     ids: Ids
-    """Likewise."""
+    """Id of each visit of the table."""
     rows_total: int
 
 
 def seen_profile(reading: Reading, samples: Samples, by: Sequence[str]) -> SeenProfile:
-    """The profile by self, read with the labels among `by`, visit by visit."""
+    """The profile by self; the samples must have been read visit by visit, with the labels among `by`."""
     visits = samples.evidence
     if not isinstance(visits, Visits):
         raise TypeError("reliability is that of visits")
@@ -106,7 +106,7 @@ def seen_profile(reading: Reading, samples: Samples, by: Sequence[str]) -> SeenP
     table = visit_table(visits, found.own, _keys(visits.id))
     facts = samples.facts
     taken = sum_at(visits.of_profile[facts.profile], facts.samples, len(visits))[of]
-    # With `focus` a visit of the selection may have nothing of what is asked for.
+    # With `focus`, a visit of the selection may have no sample in the profile.
     seen = seen_by(table)
     if len(seen) < _LEAST_VISITS:
         return nothing
@@ -114,11 +114,11 @@ def seen_profile(reading: Reading, samples: Samples, by: Sequence[str]) -> SeenP
 
 
 def fit_of(found: SeenProfile) -> Convergence | None:
-    """How the profile converges, as `reliability` has it; None: too few visits."""
+    """The convergence of the profile, as in `reliability`; None: too few visits."""
     return None if found.table is None else converge(found.table, found.samples, _SEED)
 
 
 def _keys(ids: Ids) -> Int64:
-    """A number of each visit that stays the same in every answer: the halves of its id, one on the other."""
+    """A number for each visit that is stable across queries: the XOR of the halves of its id."""
     pairs = np.ascontiguousarray(ids).view(np.int64).reshape(-1, 2)
     return pairs[:, 0] ^ pairs[:, 1]

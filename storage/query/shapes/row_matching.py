@@ -1,4 +1,4 @@
-"""Rows of two selections side by side: which are the heaviest of either, and where each stands on both sides."""
+"""Matches the rows of two selections: the heaviest rows of either, and the place of each on both sides."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,22 +12,22 @@ from storage.snapshots import query_budget
 
 NOWHERE = -1
 _ROW_BYTES = 80
-"""Of a row while it is looked for on the other side."""
+"""Memory of a row while it is matched."""
 
 
 class Heaviest(NamedTuple):
-    """The rows with the largest share in either selection, the largest first."""
+    """The rows with the largest share in either selection, largest first."""
 
     places: tuple[Int64, Int64]
-    """Of each on both sides; `NOWHERE`: it is not there."""
+    """Places of each row on both sides; `NOWHERE`: the side does not have it."""
     rows_total: int
-    """Rows that either has."""
+    """Rows that occur in either."""
 
 
 def heaviest(sides: tuple[Rows, Rows], shares: Sequence[Float], limit: int) -> Heaviest:
-    """At most `limit` rows; `shares` are those of each side's rows, which are labels or frames.
+    """At most `limit` rows; `shares` are those of each side's rows, which must be rows of labels or frames.
 
-    Rows are the same by group and function (file, binary), not by name: several functions may be called alike.
+    Rows are matched by group and function (file, binary), not by name: several functions may have the same name.
     """
     numbers = _numbers(sides)
     tops = [np.argsort(-share, kind="stable")[:limit] for share in shares]
@@ -41,12 +41,12 @@ def heaviest(sides: tuple[Rows, Rows], shares: Sequence[Float], limit: int) -> H
     np.maximum.at(largest, which, share)
     chosen = found[np.lexsort((first, -largest))[:limit]]
     places = _places(numbers[0], chosen), _places(numbers[1], chosen)
-    # Each side's are nearly sorted: this takes 0.01 s for two million, np.unique 2 s.
+    # The numbers of each side are nearly sorted: this takes 0.01 s for two million, np.unique 2 s.
     return Heaviest(places, len(group_starts(np.sort(np.concatenate(numbers), kind="stable"))))
 
 
 def _numbers(sides: tuple[Rows, Rows]) -> list[Int64]:
-    """A number for each row of each side, the same for one that is in both."""
+    """A number for each row of each side; a row on both sides has one number."""
     query_budget.take(_ROW_BYTES * sum(len(rows.own) for rows in sides))
     of_labels: dict[tuple[tuple[str, str], ...], int] = {}
     groups, frames = [], []
@@ -61,7 +61,7 @@ def _numbers(sides: tuple[Rows, Rows]) -> list[Int64]:
         frames.append(known.frame)
     frame = np.concatenate(frames)
     size = int(frame.max(initial=0)) + 1
-    if len(of_labels) * size >= 1 << 63:  # as pairs of a file and a binary are
+    if len(of_labels) * size >= 1 << 63:  # pairs of a file and a binary are that large
         used, frame = np.unique(frame, return_inverse=True)
         size = len(used)
     number = np.concatenate(groups) * size + frame
@@ -69,7 +69,7 @@ def _numbers(sides: tuple[Rows, Rows]) -> list[Int64]:
 
 
 def _places(numbers: Int64, wanted: Int64) -> Int64:
-    """Where these numbers stand among those of a side's rows."""
+    """The places of the wanted numbers among those of a side's rows."""
     order = np.argsort(numbers, kind="stable")
     at = np.searchsorted(numbers, wanted, sorter=order)
     places = np.full(len(wanted), NOWHERE)

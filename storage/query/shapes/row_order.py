@@ -1,4 +1,4 @@
-"""Which rows of a table stand on a page: searched, sorted, ties by name, so that pages neither repeat nor miss a row."""
+"""Searches, sorts and pages the rows of a table; ties are ordered by name, so pages neither repeat nor miss a row."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,17 +13,17 @@ from storage.query.shapes.table_rows import Rows
 from storage.snapshots import query_budget
 
 _NOT_NAMES = frozenset({"status", "kind"})
-"""Members of a key that are no names: nobody looks for them."""
+"""Members of a key that are not names: they are not searched."""
 _TOGETHER = 1000
-"""Rows, or names, between two looks at the question's budget."""
+"""Rows or names between two checks of the query's budget."""
 _RUN = 50_000
-"""Names that are sorted between two of them: 0.05 s."""
+"""Names that are sorted between two checks: 0.05 s."""
 _TEXT_BYTES = 120
-"""Of a name that was met: an entry of a dictionary, and its rank."""
+"""Memory of a distinct name: an entry of a dictionary, and its rank."""
 
 
 class Sort(StrEnum):
-    """Order of the rows; ties stand by name."""
+    """Order of the rows; ties are ordered by name."""
 
     SELF = "self"
     SELF_DESC = "-self"
@@ -41,7 +41,7 @@ class Page:
     limit: int = 100
     offset: int = 0
     find: str = ""
-    """Only rows with this in one of their names, whatever the case."""
+    """Only rows with this text in one of their names; case does not matter."""
     find_regex: str = ""
     """Only rows with a name that this RE2 expression matches somewhere."""
 
@@ -49,8 +49,8 @@ class Page:
 def ordered(rows: Rows, page: Page) -> Int64:
     """Places of the rows that match `find` and `find_regex`, in the page's order. Raises `BadSelection` for the latter.
 
-    Only as far as the page goes: what stands behind it is in no order. Of ties those that the page shows are put in order, and all of
-    those: names are costly.
+    Rows behind the page are in no order. Among ties only the runs that the page shows a part of are ordered, each as a
+    whole: names are costly.
     """
     places = np.arange(len(rows.own))
     if test := _test(page):
@@ -59,7 +59,7 @@ def ordered(rows: Rows, page: Page) -> Int64:
         return places[_Names(rows, places).order(descending=page.sort is Sort.NAME_DESC)]
     measure = rows.own_weight if page.sort in {Sort.SELF, Sort.SELF_DESC} else rows.total_weight
     sign = -1 if page.sort in {Sort.SELF_DESC, Sort.TOTAL_DESC} else 1
-    # Rounded: sums of equal units in another order differ in their last digits, and would not tie.
+    # Rounded: the order of summation changes the last digits of equal sums, so they would not tie.
     rounded = np.round(measure[places] / max(float(measure.max(initial=0.0)), 1e-300), 12)
     order = _sorting(sign * rounded, page.offset + page.limit)
     places, rounded = places[order], rounded[order]
@@ -72,7 +72,7 @@ def ordered(rows: Rows, page: Page) -> Int64:
 
 
 def _sorting(keys: Float, most: int) -> Int64:
-    """The order that sorts the keys, equal ones staying in theirs, as far as the first `most` and their equals go."""
+    """The stable order that sorts the keys as far as the first `most` and their equals; the rest is unsorted."""
     if most * _FEW > len(keys):
         return np.argsort(keys, kind="stable")
     if not most:
@@ -84,11 +84,11 @@ def _sorting(keys: Float, most: int) -> Int64:
 
 
 _FEW = 4
-"""To sort a page of this part of all rows, and to leave the others, is faster than to sort all."""
+"""A page of at most one in so many rows is sorted alone, which is faster than sorting all rows."""
 
 
 def _test(page: Page) -> Callable[[str], bool] | None:
-    """Whether a name is one that is looked for; None: all are."""
+    """A test for names that are searched for; None: all rows match."""
     if not page.find and not page.find_regex:
         return None
     sought = page.find.casefold()
@@ -97,13 +97,13 @@ def _test(page: Page) -> Callable[[str], bool] | None:
 
 
 class _Names:
-    """What some rows are called, for searching and sorting: each name once, however many rows have it."""
+    """The names of some rows, for searching and sorting: each distinct name once."""
 
     def __init__(self, rows: Rows, places: Int64) -> None:
         self._rows = len(places)
         self._texts: dict[str, int] = {}
         self._columns: dict[str, Int64] = {}
-        """By member of the keys, of each row the number of its text, a line itself, −1 where it has no such member."""
+        """By member of the keys: each row's text number, or the line itself; −1: the row has no such member."""
         for low in range(0, len(places), _TOGETHER):
             query_budget.checkpoint()
             met = len(self._texts)
@@ -114,11 +114,11 @@ class _Names:
             query_budget.take(_TEXT_BYTES * (len(self._texts) - met))
 
     def passing(self, test: Callable[[str], bool]) -> Bool:
-        """Which rows have a name that passes; lines are no names."""
+        """Marks rows with a name that passes; lines are not names."""
         texts = list(self._texts)
-        passed = np.zeros(len(texts) + 1, np.bool_)  # one more: that of rows without a name
+        passed = np.zeros(len(texts) + 1, np.bool_)  # the last entry is for rows without a name
         for low in range(0, len(texts), _TOGETHER):
-            query_budget.checkpoint()  # the worst patterns take 0.1 ms a name
+            query_budget.checkpoint()  # the worst patterns take 0.1 ms per name
             some = texts[low : low + _TOGETHER]
             passed[low : low + len(some)] = [test(text) for text in some]
         found = np.zeros(self._rows, np.bool_)
@@ -128,7 +128,7 @@ class _Names:
         return found
 
     def order(self, *, descending: bool = False) -> Int64:
-        """The order that sorts the rows by their names, lines as numbers; equal ones stay in theirs."""
+        """The stable order that sorts the rows by their names, and lines as numbers."""
         if not self._columns:
             return np.arange(self._rows)
         rank = np.full(len(self._texts) + 1, -1)
@@ -149,7 +149,7 @@ class _Names:
 
 
 def _ascending(texts: list[str]) -> list[str]:
-    """The texts sorted, in parts: nothing stops the sort of a list that is under way."""
+    """The texts, sorted in parts: a running sort of a list cannot be interrupted."""
     if len(texts) <= _RUN:
         query_budget.checkpoint()
         return sorted(texts)

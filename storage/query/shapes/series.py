@@ -1,7 +1,7 @@
 """A selection over time: its heaviest rows step by step, each point with its interval.
 
-Visits weigh as in the whole selection, by stratum and UTC day, so that the points of a row add up to the row of the table; only
-within days of which visits still wait to be ingested they weigh by step as well (docs/numbers.md).
+Visits are weighted as in the whole selection, by stratum and UTC day, so the points of a row add up to the row of the
+table. Only on days with visits that still wait to be ingested are they also weighted by step (docs/numbers.md).
 """
 
 from collections.abc import Sequence
@@ -33,43 +33,43 @@ from storage.snapshots import query_budget
 
 MOST_LINES = 50
 MOST_VALUES = 20_000
-"""Points of all lines together: each is some 300 bytes of an answer."""
+"""Limit for the points of all lines together; a point takes some 300 bytes of a response."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A piece of time."""
+    """One interval of time."""
 
     start: datetime
     end: datetime
     partial: bool
-    """It reaches beyond the selection, or into the future: its totals are those of a part."""
+    """The step extends beyond the selection or into the future, so its totals cover only a part of it."""
     covered_s: float
-    """Seconds of it that the selection has and in which the campaign drew visits."""
+    """Seconds of the step inside the selection in which the campaign drew visits."""
     weighed_s: float
-    """Of those, seconds of days on which something ingested: core-seconds divided by it are cores; 0 if too few ingested."""
+    """The part of `covered_s` on days with ingested visits; 0 if too few are. Core-seconds divided by it are cores."""
     drawn: int
-    """Visits drawn at random, whatever came of them."""
+    """Visits drawn at random, whatever their outcome."""
     waiting: int
-    """Of those, visits that have not come to an end: under way, or archived and not ingested yet."""
+    """Drawn visits that are not finished: under way, or archived and not ingested yet."""
     too_few_ingested: bool
-    """Visits wait, and too few have ingested for estimates: there are none, only what was observed."""
+    """Visits wait, and too few are ingested for estimates: the step has only observed counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What a line has in one step."""
+    """The value of a line in one step."""
 
     units: int
     """Observed."""
     share: float | None
-    """Of the whole selection in this step, 0…1; without a random design that observed. None: nothing was seen in it, or too few
-    visits have ingested."""
+    """Share of the whole selection in this step, 0…1; without a random design the observed share. None: the step has no
+    samples, or too few visits are ingested."""
     estimate: Estimate | None
-    """Of a step of whose visits none saw any of the selection 0, and how much there can be at most (`step_bounds`). None: that is
-    not known, too few visits have ingested, or they were not drawn at random."""
+    """Where no visit of the step observed the selection: 0, with an upper bound (`step_bounds`). None: the bound is
+    not known, too few visits are ingested, or visits were not drawn at random."""
     visits: int | None
-    """With a sample of the line; None where cells do not know."""
+    """Visits with a sample of the line; None if cells do not record it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,17 +89,17 @@ class Series:
     step_s: int
     steps: tuple[Step, ...]
     whole: tuple[Point, ...]
-    """All of the selection that its filters leave."""
+    """All of the selection after its filters."""
     lines: tuple[Line, ...]
-    """The heaviest rows of the whole time, heaviest first."""
+    """The heaviest rows of the whole range, heaviest first."""
     lines_total: int
     remainder: tuple[Point, ...] | None
-    """What the lines leave of the whole, exactly; None where samples are in several rows."""
+    """The whole minus the lines, exactly; None if a sample can be in several rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class SeriesAnswer:
-    """A series and what it was made of."""
+    """A series and the totals of its samples."""
 
     kind: SampleType
     totals: Totals
@@ -109,18 +109,18 @@ class SeriesAnswer:
 
 @dataclass(frozen=True, slots=True)
 class SeriesQuestion:
-    """The selection over time, whole and by its heaviest rows."""
+    """The selection over time: the whole and its heaviest rows."""
 
     selection: Selection
     by: tuple[str, ...] = ()
-    """None: the whole alone."""
+    """Empty: the whole alone."""
     limit: int = 5
     points: int = 100
-    """Most steps, if their length is not given."""
+    """Most steps, if `step_s` is 0."""
     step_s: int = 0
-    """Length of a step in seconds; 0: a common one."""
+    """Length of a step in seconds; 0: a common length is chosen."""
     own: bool = True
-    """Rows are those of the innermost frame; else a sample is in every row it has a frame of."""
+    """A sample belongs to the row of its innermost frame; else to every row that a frame of it belongs to."""
 
     def answer(self, reading: Reading) -> SeriesAnswer:
         """The series. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
@@ -142,7 +142,7 @@ class SeriesQuestion:
             found = _of_cells(self.selection, over, cells, unseen)
             return SeriesAnswer(cells.kind, cells.totals, self.by, found)
         labels = split_keys(self.by).labels if self.by else ()
-        # What is summed knows rows of labels, or of frames.
+        # Sums by visit have rows of labels or of frames, not of both.
         divided = bool(labels) and bool(split_keys(self.by).frames)
         read = reading.visits if divided else reading.by_visit
         samples = read(self.selection, labels)
@@ -183,9 +183,9 @@ class SeriesQuestion:
     def _unseen(
         self, reading: Reading, samples: Samples, evidence: Visits, times: VisitTimes, selected: Int64
     ) -> Float:
-        """`step_bounds`; `selected` is what was seen in each step of what the labels choose."""
+        """`step_bounds`; `selected` are the observed units of each step that match the labels."""
         over, coverage = steps(self.selection, self.points, self.step_s), evidence.design.coverage
-        if not coverage.random or coverage.approximate:  # what was not read may have it
+        if not coverage.random or coverage.approximate:  # visits that were not read may have some
             return np.full(over.count, np.nan)
         return step_bounds(reading, self.selection, samples.kind, over, times, unseen=selected == 0)
 
@@ -193,7 +193,7 @@ class SeriesQuestion:
 def _of_cells(selection: Selection, over: Steps, found: CellSeries, unseen: Float) -> Series:
     lines: list[list[Point]] = [[] for _ in found.units]
     moments = [
-        of_step if units else replace(none(len(lines)), unseen=bound)  # rounding may have left some
+        of_step if units else replace(none(len(lines)), unseen=bound)  # the moments may hold rounding errors
         for of_step, units, bound in zip(found.moments, found.units[0].tolist(), unseen.tolist(), strict=True)
     ]
     for number, (of_step, known) in enumerate(zip(moments, estimates_of_all(moments), strict=True)):
@@ -217,7 +217,7 @@ def _of_cells(selection: Selection, over: Steps, found: CellSeries, unseen: Floa
 def _steps(
     selection: Selection, times: VisitTimes, over: Steps, ingested: Int64, unavailable: frozenset[int]
 ) -> tuple[Step, ...]:
-    """`ingested` are the days on which something ingested, `unavailable` the steps of which too little has."""
+    """`ingested` are the days with ingested visits, `unavailable` the steps with too few of them."""
     begin, end = selection.start.timestamp(), selection.end.timestamp()
     covered, weighed = np.zeros((2, over.count))
     if times.covered is not None:
@@ -236,13 +236,13 @@ def _steps(
 
 
 def _one_row(units: Int64) -> PerVisit:
-    """A row of what each visit brought."""
+    """One row with the units of each visit."""
     seen = np.flatnonzero(units)
     return PerVisit(np.zeros(len(seen), np.int64), seen, units[seen], 1)
 
 
 def _stacked(parts: Sequence[PerVisit]) -> PerVisit:
-    """The rows of all parts, one part's after the other's."""
+    """The rows of all parts, concatenated."""
     first = np.cumsum([0, *(part.rows for part in parts)]).tolist()
     return visit_totals.joined(
         [replace(part, row=part.row + at) for part, at in zip(parts, first, strict=False)], first[-1]
@@ -250,7 +250,7 @@ def _stacked(parts: Sequence[PerVisit]) -> PerVisit:
 
 
 def _points(weighed: StepWeights, found: PerVisit, step: Int64, unseen: Float) -> list[tuple[Point, ...]]:
-    """The points of each row; `step` is that of each visit, `unseen` what there can be at most in each step of which none was seen."""
+    """The points of each row; `step` is that of each visit, `unseen` the upper bound of each step without samples."""
     evidence, count = weighed.visits, len(unseen)
     place = found.row * count + step[found.visit]
     units = sum_at(place, found.units, found.rows * count).reshape(found.rows, count)
@@ -272,7 +272,7 @@ def _points(weighed: StepWeights, found: PerVisit, step: Int64, unseen: Float) -
 def _estimates(
     weighed: StepWeights, found: PerVisit, step: Int64, unseen: Float
 ) -> Sequence[Sequence[Estimate | None]]:
-    """Of the rows, step by step."""
+    """The estimates of the rows, by step."""
     moments = weighed.visits.moments_in_parts(found, step, len(unseen))
     if moments is None:
         return [[None] * found.rows] * len(unseen)

@@ -1,8 +1,8 @@
-"""Code that is cold in each program and hot across the fleet, and what it costs (DIGEST G23).
+"""Code that is cold in each program and hot across the fleet, and its cost (DIGEST G23).
 
-A function, file or binary is cold in an application while its share there is not surely above a threshold: an application of
-three samples with one in `malloc` is no program that spends a third of its time there. So the bound that
-counts is the lower end of the share's binomial interval, samples taken as independent.
+A function, file or binary is cold in an application unless its share there is above a threshold with confidence: an
+application with one of three samples in `malloc` need not spend a third of its time there. So the lower end of the
+share's binomial interval is compared with the threshold. Samples are taken as independent.
 """
 
 from collections.abc import Iterator
@@ -28,44 +28,44 @@ from storage.snapshots import query_budget
 
 MOST_ROWS = 1000
 _NOT_KNOWN = 0
-"""`Functions`' number of the empty file and binary."""
+"""Number of the empty file and binary in `Functions`."""
 FRAMES = ("function", "file", "binary")
 
 
 @dataclass(frozen=True, slots=True)
 class SharedRow:
-    """A function, file or binary, and how it is shared."""
+    """A function, file or binary, and how applications share it."""
 
     row: Row
-    """Of the whole selection."""
+    """The row of the whole selection."""
     applications: int
-    """With a sample of it."""
+    """Applications with a sample of it."""
     effective: float
-    """Applications that would have as much entropy if each had as much of it: 1 if one has all."""
+    """Effective number of applications: exp of the entropy of its units over them. 1 if one application has all."""
     largest: str
-    """The application with the surest large share of it."""
+    """The application with the highest lower bound of its share."""
     largest_share: float
-    """Its share there, 0…1."""
+    """Share in that application, 0…1."""
     largest_lo: float
-    """The lower end of that share's interval."""
+    """Lower end of that share's interval."""
 
 
 @dataclass(frozen=True, slots=True)
 class SharedCode:
-    """What is shared and cold, by descending share of the fleet."""
+    """Shared and cold code, by descending share of the fleet."""
 
     rows: tuple[SharedRow, ...]
     rows_total: int
-    """Rows that are shared and cold."""
+    """All rows that are shared and cold."""
     share: float
-    """Of the whole selection: what all of those have; of totals, which overlap, the largest's."""
+    """Share of the whole selection in all those rows; for totals, which overlap, that of the largest row."""
     applications: int
-    """In the selection."""
+    """Applications in the selection."""
 
 
 @dataclass(frozen=True, slots=True)
 class SharedCodeAnswer:
-    """Shared code, and what it was made of."""
+    """Shared code, and the totals of the selection."""
 
     kind: SampleType
     totals: Totals
@@ -74,15 +74,15 @@ class SharedCodeAnswer:
 
 @dataclass(frozen=True, slots=True)
 class SharedCodeQuestion:
-    """What of the selection is shared by at least so many applications and cold in each of them."""
+    """The code of the selection that at least `applications` applications share and that is cold in each of them."""
 
     selection: Selection
     by: str = "function"
     """One of `FRAMES`."""
     own: bool = True
-    """Shares of self; else of totals."""
+    """Use shares of self; else of totals."""
     cold: float = 0.05
-    """Largest share of an application, 0…1."""
+    """Largest share in an application, 0…1."""
     applications: int = 2
     limit: int = 100
 
@@ -99,21 +99,21 @@ class SharedCodeQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Uses:
-    """Columns over pairs of an application and a function (file, binary): how much of each there is."""
+    """Columns over pairs of an application and a function (file, binary)."""
 
     names: tuple[str, ...]
-    """Of all applications."""
+    """Names of all applications."""
     application: Int64
     key: Int64
     weight: Float
     """Units of the fleet."""
     share: Float
-    """Of the application, 0…1."""
+    """Share of the application, 0…1."""
     samples: Int64
-    """Of the application, which the share was seen in."""
+    """Samples of the application that the share was computed from."""
 
     def of(self, keep: Bool | Int64) -> "Uses":
-        """Some of them."""
+        """Some of the pairs."""
         return Uses(
             self.names,
             self.application[keep],
@@ -129,7 +129,7 @@ class Uses:
 
 
 def shared_code(reading: Reading, samples: Samples, question: SharedCodeQuestion) -> SharedCode:
-    """The shared code in samples that were read visit by visit, with their application."""
+    """The shared code in samples that were read visit by visit, with the application label."""
     grouping = grouped(reading, samples.profiles, (APPLICATION,))
     uses = _uses(reading, samples, grouping, question)
     keys, of_key = distinct(uses.key)
@@ -175,13 +175,13 @@ def _uses(reading: Reading, samples: Samples, grouping: Grouping, question: Shar
 
 
 def _is_code(functions: Functions, key: Int64, by: str) -> Bool:
-    """Which of these keys are code: not what is missing from stacks, and not files and binaries that nobody knows."""
+    """Marks keys that are code: neither markers of missing frames nor unknown files and binaries."""
     found: Bool = functions.kind(key) != Kind.MARKER if by == "function" else key != _NOT_KNOWN
     return found
 
 
 def application_wholes(samples: Samples, grouping: Grouping) -> tuple[Float, Int64]:
-    """Of each group all units of the fleet and all samples, those too that the selection leaves out of its stacks."""
+    """All units of the fleet and all samples by group, with those that the selection's stack filters drop."""
     profiles, evidence, size = samples.profiles, samples.evidence, len(grouping.labels)
     if not isinstance(evidence, Visits):
         raise TypeError("groups are known visit by visit")
@@ -190,7 +190,7 @@ def application_wholes(samples: Samples, grouping: Grouping) -> tuple[Float, Int
 
 
 def _by_key(uses: Uses, keys: Int64) -> Iterator[Uses]:
-    """Those of each of these keys; sorted once, since there may be a million pairs."""
+    """The pairs of each of these keys; sorted once, since there may be a million pairs."""
     order = np.flatnonzero(np.isin(uses.key, keys))
     order = order[np.argsort(uses.key[order], kind="stable")]
     sorted_keys = uses.key[order]

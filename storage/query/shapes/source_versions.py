@@ -1,4 +1,4 @@
-"""The versions of source files that lines are of, and rows of lines by version."""
+"""The versions of the source files that lines belong to, and rows of lines by version."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,25 +19,25 @@ _LINE_BITS = 31
 
 @dataclass(frozen=True, slots=True)
 class SourceVersion:
-    """A text that a file had."""
+    """One text of a file."""
 
     file: str
     sha256: bytes | None
-    """None: no text is stored for these builds, or nobody knows the build."""
+    """None: no text is stored for these builds, or the build is unknown."""
     builds: tuple[tuple[str, str], ...]
-    """(binary key, binary) of the builds that had samples; with any of them the text is found."""
+    """(binary key, binary) of the builds with samples; each of them leads to the text."""
     self: int
-    """Units whose innermost frame is at one of its lines."""
+    """Units whose innermost frame is at one of the text's lines."""
     self_share: float
-    """Estimated, of the whole selection, 0…1."""
+    """Estimated share of the whole selection, 0…1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """The versions of all files, and which one each line fact is of."""
+    """The versions of all files, and the version of each line fact."""
 
     versions: tuple[SourceVersion, ...]
-    """By file, those known and heaviest first."""
+    """By file; within a file known versions first, then the heaviest first."""
     of_line: Int64
 
 
@@ -55,7 +55,7 @@ def versions_of(
         if name in builds.of_profile:
             here = binary == number
             build[here] = builds.of_profile[name][facts.profile[here]]
-    # Few combinations of a function and a build, and many lines: only these are looked at one by one.
+    # There are many lines, but few pairs of a function and a build: only the loop over pairs is in Python.
     pairs, of_pair = np.unique(which * (len(builds.keys) + 1) + build + 1, return_inverse=True)
     version_of_pair: list[tuple[str, bytes]] = []
     met: dict[tuple[str, bytes], set[tuple[str, str]]] = {}
@@ -94,7 +94,7 @@ def versions_of(
 
 
 class VersionRows:
-    """One row for each line of each version, by version and line, as `table_rows.Rows` has them."""
+    """One row for each line of each version, by version and line, with the interface of `table_rows.Rows`."""
 
     def __init__(self, lined: LinedSamples, versions: Versions) -> None:
         self._lined = lined
@@ -121,7 +121,7 @@ class VersionRows:
         return {"file": self._versions.versions[version].file, LINE: str(line)}
 
     def function_id(self, place: int) -> int | None:  # noqa: ARG002 - the protocol's
-        """None: a line may be of several functions."""
+        """None: a line may belong to several functions."""
         return None
 
     def details(self, places: Int64) -> Details:
@@ -129,7 +129,7 @@ class VersionRows:
         return self._lined.visits.details(self.contributions(places), None)
 
     def contributions(self, places: Int64, *, totals: bool = True) -> Contributions:  # noqa: ARG002 - lines have both
-        """What each visit brought to some rows, in their order."""
+        """The units of each visit in some rows, in their order."""
         facts, size, visits = self._lined.lines, len(places), len(self._lined.visits)
         row_of = np.full(len(self._keys) + 1, -1, np.int64)
         row_of[places] = np.arange(size)

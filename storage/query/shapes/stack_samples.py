@@ -1,4 +1,4 @@
-"""All distinct stacks of a selection, each with what was seen of it: what exports are made of."""
+"""All distinct stacks of a selection with their samples and units, for exports."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,44 +24,44 @@ from storage.query.stacks.function_names import FunctionRow, Functions
 from storage.query.subject import Subject
 
 MOST_STACKS = 2_000_000
-"""Of one answer; what is beyond is its remainder."""
+"""Stacks of one answer; the lighter ones are its remainder."""
 MOST_ESTIMATED = 10_000
-"""Stacks of an answer in which each has an interval."""
+"""Stacks of an answer that has an interval for each."""
 MOST_LABELS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class StacksAnswer:
-    """The stacks of a selection and what they were made of."""
+    """The stacks of a selection and the totals of its samples."""
 
     kind: SampleType
     totals: Totals
     table: StackTable
     whole: float
-    """Units of the fleet in the whole selection: what shares are of."""
+    """Units of the fleet in the whole selection, the denominator of shares."""
     estimates: tuple[Estimate | None, ...] | None
-    """By row; None unless they were asked for."""
+    """By row; None unless they were requested."""
     build_ids: dict[str, str]
-    """Hex, by name of a binary, where there is one only of that name."""
+    """Hex, by name of a binary, if only one binary has that name."""
 
 
 @dataclass(frozen=True, slots=True)
 class StackSamplesQuestion:
-    """The distinct stacks of a selection, at most so many of them, the heaviest.
+    """The distinct stacks of a selection, at most the `most` heaviest.
 
-    They come from every visit's own samples, never from merged cells: those do not count samples by stack.
+    They are read from every visit's own samples, never from merged cells, which do not count samples by stack.
     """
 
     selection: Selection
     labels: tuple[str, ...] = ()
-    """Rows are also divided by the values of these."""
+    """Rows are also divided by the values of these labels."""
     most: int = MOST_STACKS
     estimated: bool = False
-    """With an interval for each row, of which there are at most `MOST_ESTIMATED` then."""
+    """Each row has an interval; then there are at most `MOST_ESTIMATED` rows."""
     through: Subject | None = None
-    """Only stacks that one of these functions stands in, as the selection shows them."""
+    """Only stacks with one of these functions, after the selection's filters."""
     lined: bool = False
-    """The stacks behind an answer of source lines, which is not narrowed by frames."""
+    """The stacks are for a result with source lines, which cannot be filtered by frames."""
 
     def __post_init__(self) -> None:
         if len(self.labels) > MOST_LABELS or len(set(self.labels)) < len(self.labels):
@@ -102,7 +102,7 @@ class StackSamplesQuestion:
 
 
 def _through(named: Functions, samples: Samples, subject: Subject) -> Samples:
-    """Those of the samples whose stacks have one of the subject's functions."""
+    """The samples whose stacks have one of the subject's functions."""
     used, which = distinct(samples.shape.function)
     return samples.of(through_any(subject.among(named, used)[which], samples.shape))
 
@@ -120,9 +120,9 @@ def _grouping(reading: Reading, samples: Samples, labels: tuple[str, ...]) -> Gr
 
 
 def _estimates(samples: Samples, rows: StackRows, shown: Int64) -> tuple[Estimate | None, ...]:
-    """Of the rows shown, from what each visit brought to them."""
+    """Estimates of the rows shown, from the units of each visit in them."""
     evidence = samples.evidence
-    assert isinstance(evidence, Visits)  # so `Reading.visits` says
+    assert isinstance(evidence, Visits)  # `Reading.visits` guarantees it
     row = np.full(len(rows.leaf), -1, np.int64)
     row[shown] = np.arange(len(shown))
     contributions = visit_totals.of_pairs(

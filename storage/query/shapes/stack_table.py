@@ -1,7 +1,7 @@
-"""Stacks as columns over the nodes of a tree, in which each stack is the node it ends in.
+"""Stacks as columns over the nodes of a tree; a stack is the node it ends in.
 
-A selection has millions of stacks. Rows stand in the order of their functions' names from the outermost
-on, so that the same samples are the same file whatever ids a database gave.
+A selection has millions of stacks. Rows are ordered by their functions' names from the outermost on, so the same
+samples give the same file whatever ids a database assigned.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,12 +16,12 @@ from storage.query.stacks.function_names import FunctionRow
 from storage.query.stacks.stack_tree import Shape
 
 _DENSE = 1 << 24
-"""Numbers that are told apart by a table of all there could be: 9 bytes each, and no sorting."""
+"""Up to this size, distinct keys are found with a table of all possible keys: 9 bytes each, and no sorting."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How much some stacks are."""
+    """Sums over some stacks."""
 
     stacks: int
     samples: int
@@ -41,9 +41,9 @@ class StackTable:
     depth: Int64
     """By node: functions of the stack that ends there."""
     functions: tuple[FunctionRow, ...]
-    """The first is the root's, which is none."""
+    """The first is the root's, which is not a function."""
     definitions: tuple[Definition, ...]
-    """Of `functions`."""
+    """Definitions of `functions`."""
     labels: tuple[str, ...]
     groups: tuple[tuple[str, ...], ...]
     """Combinations of the labels' values, ascending; one empty combination without labels."""
@@ -53,18 +53,18 @@ class StackTable:
     """Index into `groups`."""
     samples: Int64
     units: Int64
-    """Observed."""
+    """Observed units."""
     weight: Float
-    """Units of the fleet that they stand for; the same number without a random design."""
+    """Units of the fleet that `units` stand for; equal to them without a random design."""
     remainder: Counts
-    """What is not among the rows: the lightest."""
+    """Sums of the lightest rows, which are left out."""
 
     def __len__(self) -> int:
         return len(self.leaf)
 
     @property
     def heaviest_first(self) -> Int64:
-        """Places of the rows by descending weight; of equals the first stays first."""
+        """Places of the rows by descending weight; ties stay in order."""
         return np.argsort(-self.weight, kind="stable")
 
     def frames(self, place: int) -> list[int]:
@@ -78,20 +78,20 @@ class StackTable:
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """Facts divided by the values of labels."""
+    """Facts grouped by the values of labels."""
 
     labels: tuple[str, ...]
     groups: tuple[tuple[str, ...], ...]
-    """Combinations of values, ascending, at least one."""
+    """Combinations of values, ascending; at least one."""
     of_fact: Int64
 
 
 @dataclass(frozen=True, slots=True)
 class StackRows:
-    """The sums of facts by the node their stacks end in, and by group."""
+    """Sums of facts by group and by the node that their stacks end in."""
 
     leaf: Int64
-    """Ascending, then by group."""
+    """Ascending; rows of one leaf ascend by group."""
     group: Int64
     samples: Int64
     units: Int64
@@ -100,7 +100,7 @@ class StackRows:
 
     @classmethod
     def of(cls, shape: Shape, grouping: Grouping, samples: Int64, units: Int64, weight: Float) -> "StackRows":
-        """From columns over facts, one for each leaf of the shape."""
+        """Computes the rows from columns over facts, one for each leaf of the shape."""
         groups = len(grouping.groups)
         key = shape.leaf if groups == 1 else shape.leaf * groups + grouping.of_fact
         found, of_fact = _numbered(key, len(shape) * groups)
@@ -114,13 +114,13 @@ class StackRows:
         )
 
     def heaviest(self, most: int) -> Int64:
-        """Places of at most so many rows, ascending."""
+        """Places of the `most` heaviest rows, ascending."""
         if len(self.leaf) <= most:
             return np.arange(len(self.leaf))
         return np.sort(np.argsort(-self.weight, kind="stable")[:most])
 
     def without(self, kept: Int64) -> Counts:
-        """How much the other rows are."""
+        """Sums of the rows that are not kept."""
         left = np.ones(len(self.leaf), np.bool_)
         left[kept] = False
         return Counts(
@@ -138,11 +138,11 @@ def tabulated(
     grouping: Grouping,
     functions: Callable[[Int64], Sequence[tuple[FunctionRow, Definition]]],
 ) -> tuple[StackTable, Int64]:
-    """The rows kept, in the order of names, and for each of them its place in `kept`.
+    """The kept rows in the order of names, and for each of them its place in `kept`.
 
-    `functions` says what functions are, by id; id 0 is the root's.
+    `functions` describes functions by id; id 0 is the root's.
     """
-    # Nodes that a row ends in or below.
+    # Nodes that are on the path of a row.
     there = shape.totals(np.bincount(rows.leaf[kept], minlength=len(shape))) > 0
     there[prefix_tree.ROOT] = True
     nodes, number = np.flatnonzero(there), np.cumsum(there) - 1
@@ -176,7 +176,7 @@ def tabulated(
 
 
 def _numbered(key: Int64, size: int) -> tuple[Int64, Int64]:
-    """The different keys, ascending, and the place of each key among them."""
+    """The distinct keys, ascending, and the place of each key among them."""
     if size <= _DENSE:
         return distinct(key)
     order = sorting(key)
@@ -188,7 +188,7 @@ def _numbered(key: Int64, size: int) -> tuple[Int64, Int64]:
 
 
 def _by_name(rows: Sequence[FunctionRow]) -> tuple[Int64, list[int]]:
-    """The place of each function in the order of their names, the root first, and the functions in it."""
+    """The rank of each function by name, the root first; and the functions in that order."""
     order = sorted(
         range(len(rows)),
         key=lambda n: (rows[n].id > 0, rows[n].name, rows[n].binary, rows[n].file, rows[n].id),

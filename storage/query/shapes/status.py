@@ -1,4 +1,4 @@
-"""How the fleet is covered, what waits to be ingested, and whose symbols are missing."""
+"""The fleet's coverage, the backlog of ingestion, and the binaries without symbols."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _MISSING_OVER = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class CampaignStatus:
-    """A campaign and what it is doing."""
+    """The state of a campaign."""
 
     name: str
     state: str
@@ -27,35 +27,35 @@ class CampaignStatus:
     period_s: float
     last_round: int
     drawn_share: float
-    """Of its planned visits, 1 unless captures wait too long to be ingested (`storage.thinning`)."""
+    """Drawn share of its planned visits; 1 unless captures wait too long to be ingested (`storage.thinning`)."""
 
 
 @dataclass(frozen=True, slots=True)
 class CapturesStatus:
-    """What is archived and not ingested."""
+    """Archived captures that are not ingested."""
 
     waiting: int
-    """For the first time."""
+    """Captures to be ingested for the first time."""
     oldest_waiting_s: float | None
     again: int
-    """Ingested, and wanted once more with better symbols."""
+    """Ingested captures that are to be ingested again with better symbols."""
     quarantined: int
 
 
 @dataclass(frozen=True, slots=True)
 class MissingSymbols:
-    """A binary with code that ran and has no name."""
+    """A binary with sampled code that has no names."""
 
     binary: str
     path: str
     reason: str
     share: float
-    """Of all samples of the last day: those with a nameless frame in this binary."""
+    """Share of all samples of the last day that have a nameless frame in this binary."""
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """All of it at one moment."""
+    """The fleet's state at one moment."""
 
     now: datetime
     machines_enabled: int
@@ -64,36 +64,36 @@ class Status:
     visits_last_hour: dict[str, int]
     """By outcome."""
     failures: Sequence[VisitFailure]
-    """Of the last day, most frequent first."""
+    """Failures of the last day, most frequent first."""
     captures: CapturesStatus
     events: tuple[tuple[str, str], ...]
-    """(event, unit) of everything that was ever sampled."""
+    """(event, unit) of everything sampled so far."""
     latest: datetime | None
-    """When the newest visit that has ingested was drawn."""
+    """When the newest ingested visit was drawn."""
     missing_symbols: tuple[MissingSymbols, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class StatusQuestion:
-    """How the fleet is covered, and what is wrong."""
+    """The fleet's coverage and its problems."""
 
     def answer(self, reading: StoreReading) -> Status:
-        """All of it. Raises `DatabaseError`."""
+        """The fleet's state. Raises `DatabaseError`."""
         return read_status(reading.connection)
 
 
 @dataclass(frozen=True, slots=True)
 class IngestionStatus:
-    """What waits to be ingested or merged."""
+    """The backlog of ingestion and rollups."""
 
     captures: CapturesStatus
     days_without_daily_rollup: int
-    """Days that are over and have no cells but those of their hours."""
+    """Days that have ended and have only hourly cells."""
 
 
 @dataclass(frozen=True, slots=True)
 class IngestionQuestion:
-    """What waits to be ingested or merged."""
+    """The backlog of ingestion and rollups."""
 
     def answer(self, reading: StoreReading) -> IngestionStatus:
         """The backlog. Raises `DatabaseError`."""
@@ -102,7 +102,7 @@ class IngestionQuestion:
 
 
 def captures_status(connection: Connection) -> CapturesStatus:
-    """What waits to be ingested; cheap enough for a metric."""
+    """The captures that wait to be ingested; cheap enough for a metric."""
     waits = and_(capture.c.ingested < capture.c.wanted, capture.c.quarantined.is_(None))
     waiting, oldest = connection.execute(
         select(func.count(), func.extract("epoch", func.now() - func.min(capture.c.archived_at))).where(

@@ -1,7 +1,7 @@
-"""How much there can be at most of a selection in steps of which no visit saw any of it: a share of what they saw besides.
+"""Upper bounds for a selection in steps without an observed sample, from the visits' samples of the whole event.
 
-As of the whole time (`storage.query.zero_count_bounds`), step by step: of the whole event the visits of a step are asked for their sums, of
-cells where these tell it, else of profiles. Source: docs/numbers.md, "Zero".
+The same bound as for the whole range (`storage.query.zero_count_bounds`), step by step. The sums of the whole event
+come from cells if these can be split by step, else from profiles. Source: docs/numbers.md, "Zero".
 """
 
 from dataclasses import replace
@@ -29,9 +29,9 @@ def step_bounds(
     *,
     unseen: Bool,
 ) -> Float:
-    """Units of the fleet by step; NaN where `unseen` does not say that none of it was seen, and where nothing is known.
+    """Units of the fleet by step; NaN where `unseen` is not set, and where no bound is known.
 
-    `times` are those of the selection's visits one by one; None: they are read if they are needed. Raises `DatabaseError`.
+    `times` are those of the selection's single visits; None: they are read if needed. Raises `DatabaseError`.
     """
     bounds = np.full(over.count, np.nan)
     if not unseen.any() or not could_be_seen(selection):
@@ -44,7 +44,7 @@ def step_bounds(
 
 
 def _of_cells(reading: Reading, event: Selection, over: Steps) -> Float | None:
-    """Bounds of all steps; None: cells cannot tell."""
+    """Bounds of all steps; None: cells cannot give them."""
     found = None if reading.cells is None else whole_by_step(reading.cells, event, over)
     return None if found is None else _most(found)
 
@@ -52,7 +52,7 @@ def _of_cells(reading: Reading, event: Selection, over: Steps) -> Float | None:
 def _of_visits(
     reading: Reading, event: Selection, kind: SampleType, over: Steps, times: VisitTimes | None
 ) -> Float | None:
-    """As `_of_cells`; None: the visits are no random sample."""
+    """As `_of_cells`; None: the visits are not a random sample."""
     visits = reading.event_visits(event, kind)
     if visits is None:
         return None
@@ -63,7 +63,7 @@ def _of_visits(
 
 
 def _most(sums: Float) -> Float:
-    """What a row that nobody saw can be at most, of Σwx and Σ(wx)² over the visits of each step; NaN where they saw nothing."""
+    """Upper bound for an unobserved row, from Σwx and Σ(wx)² over the visits of each step; NaN where these are 0."""
     nothing = moments.none(1)
     steps = [replace(nothing, x=x, x_second=x_second) for x, x_second in zip(*sums.tolist(), strict=True)]
     return estimate.totals_of_all(steps).hi

@@ -1,7 +1,7 @@
-"""What a selection's visits stand for step by step, within days whose newest visits still wait to be ingested.
+"""The weights of a selection's visits step by step, on days whose newest visits still wait to be ingested.
 
-`analysis.partly_ingested` says how; here is what of the store it is told. Days that lie in one step, and those of which nothing waits,
-weigh as in the whole selection.
+`analysis.partly_ingested` computes the weights; this module gives it the store's data. On days that lie in one step,
+and on days without waiting visits, visits weigh as in the whole selection.
 """
 
 from collections.abc import Iterable
@@ -24,24 +24,24 @@ _NOTHING: frozenset[int] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class StepWeights:
-    """The visits of a selection as they weigh in its steps."""
+    """The visits of a selection with their weights in its steps."""
 
     visits: Visits
-    """With their weights; in a step of which nothing is said 0."""
+    """The visits with their weights; 0 in unavailable steps."""
     unavailable: frozenset[int] = _NOTHING
-    """Steps of which too little has ingested for a number."""
+    """Steps with too few ingested visits for an estimate."""
     ingested: PartlyIngested | None = None
     """None: visits weigh as in the whole selection."""
     place: Int64 | None = None
-    """Of each visit, where it is in `ingested`; -1: nowhere."""
+    """For each visit, its place in `ingested`; -1: it has none."""
 
     @property
     def varying(self) -> Iterable[int]:
-        """Steps whose visits vary in another way than the whole selection's."""
+        """Steps whose visits have another variance structure than the whole selection's."""
         return () if self.ingested is None else self.ingested.varying
 
     def of(self, step: int) -> Visits:
-        """The visits with how those of a step vary; the others are to be left out."""
+        """The visits with the variance structure of a step; the caller has to drop the visits outside the step."""
         if self.ingested is None or self.place is None or step not in self.ingested.varying:
             return self.visits
         varying = self.ingested.varying[step]
@@ -57,7 +57,7 @@ class StepWeights:
 def step_weights(
     reading: Reading, selection: Selection, visits: Visits, times: VisitTimes, over: Steps
 ) -> StepWeights:
-    """The weights of a selection's visits in its steps, by the snapshot."""
+    """The weights of a selection's visits in its steps, as of the snapshot."""
     behind, covered = visits.design.behind, times.covered
     if behind is None or covered is None:
         return StepWeights(visits)
@@ -83,7 +83,7 @@ def step_weights(
         at = np.minimum(np.searchsorted(ids, visits.id), len(ids) - 1)
         place = np.where(ids[at] == visits.id, at, -1)
     weight = found.weight
-    if behind.gauge:  # a level is not accumulated over the time it stands for
+    if behind.gauge:  # a gauge is not summed over the time that it stands for
         weighed_s = visits.design.coverage.weighed_s
         weight = weight * (seconds / weighed_s if weighed_s > 0 else 0.0)
     weighed = replace(
@@ -96,7 +96,7 @@ def step_weights(
 
 
 def _cut(times: VisitTimes, covered: CoveredTime, over: Steps) -> Int64:
-    """The days since 1970 in which visits wait and that lie in several steps."""
+    """The days (since 1970) with waiting visits that lie in several steps."""
     days = np.unique(times.drawn_at[times.waits] // DAY_S)
     low = np.maximum(days * DAY_S, covered.begin)
     high = np.minimum((days + 1) * DAY_S, covered.until)
@@ -105,7 +105,7 @@ def _cut(times: VisitTimes, covered: CoveredTime, over: Steps) -> Int64:
 
 
 def _pieces(day: Int64, step: Int64, covered: CoveredTime, over: Steps) -> dict[Piece, float]:
-    """The covered seconds of each of these pieces."""
+    """The covered seconds of each pair of a day and a step with waiting visits."""
     found = sorted(set(zip(day.tolist(), step.tolist(), strict=True)))
     days, of = np.array(found, np.int64).reshape(-1, 2).T
     low = np.maximum(over.starts[of], days * float(DAY_S))

@@ -1,4 +1,4 @@
-"""Steps of time that people read: whole minutes, hours, days and weeks of UTC."""
+"""Divides a time range into steps of common lengths: whole minutes, hours, days and weeks of UTC."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -18,7 +18,7 @@ _LADDER = (
     *(DAY_S, 2 * DAY_S, 7 * DAY_S, 14 * DAY_S, 28 * DAY_S),
 )
 _MONDAY_S = 4 * DAY_S
-"""1970-01-05, a Monday: where weeks and other steps of days are counted from."""
+"""1970-01-05, a Monday: the origin of weeks and other steps of several days."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _FIRST_S = -62_135_596_800
 """0001-01-01."""
@@ -28,21 +28,21 @@ _LAST_S = 253_402_300_799
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """Steps that cover a selection, one after the other."""
+    """Consecutive steps that cover a selection."""
 
     step_s: int
     first_s: int
-    """Seconds since 1970 at which the first begins; it may be before the selection."""
+    """Seconds since 1970 at which the first step begins; it may be before the selection."""
     count: int
 
     @property
     def starts(self) -> Float:
-        """Of each step."""
+        """Start of each step."""
         return self.first_s + self.step_s * np.arange(self.count, dtype=np.float64)
 
     @property
     def ends(self) -> Float:
-        """Of each step, exclusive."""
+        """End of each step, exclusive."""
         return self.starts + self.step_s
 
     def of(self, moments: Float) -> Int64:
@@ -50,16 +50,16 @@ class Steps:
         return np.asarray((moments - self.first_s) // self.step_s, np.int64)
 
     def time(self, number: int) -> datetime:
-        """When a step begins; of `count`, when the last one ends; at most the first and last second that have a date."""
+        """Start of a step; for `count` the end of the last. Clamped to the first and last second of a datetime."""
         seconds = min(max(self.first_s + self.step_s * number, _FIRST_S), _LAST_S)
         return _EPOCH + timedelta(seconds=seconds)
 
 
 def steps(selection: Selection, most: int, step_s: int = 0) -> Steps:
-    """Steps of `step_s` seconds; for 0 the shortest common ones that are at most `most`.
+    """Steps of `step_s` seconds; for 0, steps of the shortest common length that gives at most `most`.
 
-    They begin at multiples of their length, of UTC's days or, if longer, of weeks that begin on Monday; the first and the last may
-    reach beyond the selection. Raises `BadSelection` for more than `MOST_POINTS` of them.
+    Steps begin at multiples of their length: of UTC days, or, if longer than a day, of weeks that begin on Monday. The
+    first and the last may extend beyond the selection. Raises `BadSelection` for more than `MOST_POINTS` steps.
     """
     start, end = selection.start.timestamp(), selection.end.timestamp()
     if step_s:
@@ -75,7 +75,7 @@ def steps(selection: Selection, most: int, step_s: int = 0) -> Steps:
         found = _of(start, end, rung)
         if found.count <= most:
             return found
-    # Two may lie on the edges of any step, however long it is.
+    # However long the steps are, a selection with a boundary inside has two.
     weeks = ceil((end - start) / (max(most - 1, 1) * 28 * DAY_S))
     while (found := _of(start, end, weeks * 28 * DAY_S)).count > max(most, 2):
         weeks += 1

@@ -1,8 +1,8 @@
-"""Group-by any k of the dimensions of a selection's samples: the query view (DIGEST G14, G15).
+"""The samples of a selection grouped by any k dimensions: the query view (DIGEST G14, G15).
 
-A key is made of labels and of frame keys: function, file, line, binary, in any combination. A sample counts once
-in a row's total however often the row's function (file, binary) stands in its stack, so totals of rows are not
-additive, while self is: the rows and the remainder add up to the whole.
+A key consists of labels and frame keys (function, file, line, binary) in any combination. A sample counts once in a
+row's total, however often the row's function (file, binary) occurs in its stack. So totals of rows are not additive.
+Self is: the rows and the remainder add up to the whole.
 """
 
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ from storage.query.shapes.totals import Totals, totals, totals_of_cells
 
 MOST_ROWS = 10_000
 _MOST_GROUPS = 20_000
-"""Combinations of labels of one table that also goes by frames."""
+"""Combinations of labels in one table that is also grouped by frames."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,38 +43,38 @@ class Row:
     self: int
     total: int
     self_share: float
-    """Estimate of its share of the whole selection, 0…1; without a random design the share observed."""
+    """Estimated share of the whole selection, 0…1; the observed share if there is no random design."""
     total_share: float
     self_samples: int | None
-    """None like the two below where merged cells do not know."""
+    """None, like the two below, if merged cells do not record it."""
     total_samples: int | None
     visits: int | None
     """Visits with a sample in the row's total."""
     machines: int | None
     """Distinct machines with a sample in the row's total."""
     own_estimate: Estimate | None
-    """None like the one below: visits were not drawn at random."""
+    """None, like the next field, if visits were not drawn at random."""
     total_estimate: Estimate | None
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The rows asked for, and what is not among them."""
+    """The requested page of rows, and the remainder."""
 
     by: tuple[str, ...]
     rows: tuple[Row, ...]
     rows_total: int
     """Rows that match `find`."""
     remainder_rows: int
-    """Rows of the whole selection that are not shown."""
+    """Rows of the whole selection outside the page."""
     remainder_self: int
     remainder_share: float
-    """Of the whole selection's estimate, like the rows' shares."""
+    """Share of the whole selection's estimate, like the rows' shares."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableAnswer:
-    """A table and what it was made of."""
+    """A table and the totals of its samples."""
 
     kind: SampleType
     totals: Totals
@@ -124,7 +124,7 @@ class TableQuestion:
 
 
 def _tabulated(whole: float, rows: Rows, by: tuple[str, ...], page: Page) -> Table:
-    """The page of these rows; `whole` is what shares are of."""
+    """The page of these rows; `whole` is the denominator of shares."""
     order = ordered(rows, page)
     shown = order[page.offset : page.offset + page.limit]
     return Table(
@@ -138,9 +138,9 @@ def _tabulated(whole: float, rows: Rows, by: tuple[str, ...], page: Page) -> Tab
 
 
 def all_rows(reading: Reading, samples: Samples, by: Sequence[str]) -> Rows:
-    """All rows of the samples, which were read with the labels among `by`; not sorted, not cut.
+    """All rows of the samples, neither sorted nor cut. The samples must have been read with the labels among `by`.
 
-    Raises `BadSelection` for too many groups, and for lines, which samples do not know (`rows_of_lines`).
+    Raises `BadSelection` for too many groups, and for lines, which `Samples` do not have (see `rows_of_lines`).
     """
     keys = split_keys(by)
     if keys.by_line:
@@ -162,14 +162,14 @@ def _application_rows(reading: Reading, evidence: Merged, seen: Seen) -> Applica
 
 
 def grouped(reading: Reading, profiles: Profiles, labels: tuple[str, ...]) -> Grouping:
-    """The profiles, read with these labels, by their values. Raises `BadSelection` for too many groups."""
+    """The profiles grouped by the labels that they were read with. Raises `BadSelection` for too many groups."""
     grouping, _ = _grouping(reading, profiles, labels)
     _check(grouping)
     return grouping
 
 
 def rows_of_lines(reading: Reading, lined: LinedSamples, by: Sequence[str]) -> Rows:
-    """As `all_rows`, of samples that were read with their lines."""
+    """As `all_rows`, for samples that were read with their lines."""
     keys = split_keys(by)
     grouping, numbers = _grouping(reading, lined.samples.profiles, keys.labels)
     _check(grouping)
@@ -187,7 +187,7 @@ def _check(grouping: Grouping) -> None:
 
 
 def shown_rows(samples: Samples, rows: Rows, shown: Int64) -> tuple[Row, ...]:
-    """Some of the rows with all there is to know of them."""
+    """Some of the rows with all their details."""
     return _shown(samples.whole, rows, shown)
 
 
@@ -223,7 +223,7 @@ def _shown(whole: float, rows: Rows, shown: Int64) -> tuple[Row, ...]:
 
 
 def only_row(samples: Samples, rows: Rows) -> Row:
-    """The row of what has one; if nobody saw it, with what it can be at most."""
+    """The only row; if it was not observed, a row with its upper bound."""
     if not len(rows.own):
         (unseen,) = estimates(samples.evidence.nothing(), 1)
         return Row({}, None, 0, 0, 0.0, 0.0, 0, 0, 0, 0, unseen, unseen)
@@ -241,7 +241,10 @@ Values = tuple[str, ...]
 def _grouping(
     reading: Reading, profiles: Profiles, labels: tuple[str, ...]
 ) -> tuple[Grouping, dict[Values, int]]:
-    """The profiles by the values of labels, and each combination's number; equal values are one group whatever their stored ids."""
+    """Groups profiles by the values of labels, and numbers each combination of values.
+
+    Equal values are one group whatever their stored ids.
+    """
     values = _values(reading, profiles, labels)
     numbers = {combination: number for number, combination in enumerate(sorted(set(values)))}
     if not labels:
@@ -253,6 +256,6 @@ def _grouping(
 
 
 def _values(reading: Reading, profiles: Profiles, labels: tuple[str, ...]) -> list[Values]:
-    """The labels' values of each profile."""
+    """The values of the labels for each profile."""
     columns = [reading.label_values(label, profiles.label(label)) for label in labels]
     return list(zip(*columns, strict=True)) if columns else [()] * len(profiles)

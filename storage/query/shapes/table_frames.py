@@ -1,4 +1,4 @@
-"""Rows of functions, files or binaries, alone or with labels: what stands in stacks."""
+"""Rows of functions, files or binaries that occur in stacks, with or without labels."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -20,17 +20,17 @@ from storage.snapshots import query_budget
 
 
 class RowGroup(Protocol):
-    """The rows of one combination of labels, by place: as `table_rows.Rows` has those of all."""
+    """The rows of one combination of labels, by place; `table_rows.Rows` is the same for all combinations."""
 
     keys: Int64
-    """A number of each row, ascending."""
+    """Row numbers, ascending."""
     own: Int64
     total: Int64
     own_weight: Float
     total_weight: Float
 
     def key(self, row: int) -> dict[str, str]:
-        """The labels, and what the row's frame keys are called."""
+        """The labels, and the names of the row's frame keys."""
         ...
 
     def function_id(self, row: int) -> int | None:
@@ -38,7 +38,7 @@ class RowGroup(Protocol):
         ...
 
     def contributions(self, rows: Int64, *, totals: bool) -> Contributions:
-        """What each visit brought to some rows, in their order."""
+        """The units of each visit in some rows, in their order."""
         ...
 
 
@@ -46,7 +46,7 @@ class FrameRows:
     """One row for each group of labels and frame key in its stacks."""
 
     def __init__(self, samples: Samples, groups: Sequence[RowGroup], *, functions: bool) -> None:
-        """`functions`: every row is a function, which merged cells know moments of."""
+        """`functions`: every row is a function, for which merged cells have moments."""
         self._evidence = samples.evidence
         self._functions = functions
         self._groups = groups
@@ -57,12 +57,12 @@ class FrameRows:
         self.total_weight = _joined([np.zeros(0), *(group.total_weight for group in groups)])
 
     def places(self, numbers: Int64) -> Int64:
-        """Of rows without labels the places of those with these numbers, all of which are there."""
+        """Places of the rows with these numbers, all of which exist; for rows without labels."""
         keys = self._groups[0].keys if self._groups else numbers[:0]
         return np.searchsorted(keys, numbers)
 
     def identities(self) -> Identities:
-        """What tells the rows apart. Raises `TypeError` for lines."""
+        """The identities of the rows. Raises `TypeError` for lines."""
         groups = [group for group in self._groups if isinstance(group, FrameGroup)]
         if len(groups) < len(self._groups):
             raise TypeError("lines are not compared")
@@ -73,7 +73,7 @@ class FrameRows:
         )
 
     def key(self, place: int) -> dict[str, str]:
-        """The group's labels, and what the frame keys are called."""
+        """The group's labels, and the names of the frame keys."""
         group, row = self._of(place)
         return group.key(row)
 
@@ -90,7 +90,7 @@ class FrameRows:
         return self._evidence.details(self.contributions(places), functions)
 
     def contributions(self, places: Int64, *, totals: bool = True) -> Contributions:
-        """What each visit brought to some rows, in their order."""
+        """The units of each visit in some rows, in their order."""
         group_of = np.searchsorted(self._first, places, side="right") - 1
         parts: list[Contributions] = []
         moved = [places[:0]]
@@ -108,7 +108,7 @@ class FrameRows:
 
 
 def frame_rows(functions: Functions, samples: Samples, grouping: Grouping, keys: FrameKeys) -> FrameRows:
-    """The rows of these frame keys, lines not among them."""
+    """The rows of these frame keys, which must not include lines."""
     parts = samples.in_groups(grouping.of, len(grouping.labels))
     groups = [
         FrameGroup(functions, part, labels, keys)
@@ -121,13 +121,13 @@ def frame_rows(functions: Functions, samples: Samples, grouping: Grouping, keys:
 class FrameGroup:
     """The rows of one combination of labels.
 
-    A row's total is that of its outermost nodes: those with no caller of the same row.
+    A row's total is that of its outermost nodes: those without an ancestor in the same row.
     """
 
     def __init__(
         self, functions: Functions, samples: Samples, labels: dict[str, str], keys: FrameKeys
     ) -> None:
-        query_budget.checkpoint()  # 0.3 ms a group of a large tree, and 20,000 groups
+        query_budget.checkpoint()  # 0.3 ms per group of a large tree, up to 20,000 groups
         self._samples = samples
         self.labels = labels
         shape = samples.shape
@@ -136,7 +136,7 @@ class FrameGroup:
         own_weight = shape.weight_at(samples.weighted)
         total_weight = shape.weight_totals(own_weight)
         self._by_function = keys == ("function",)
-        if self._by_function:  # a function is its own number, and the tree knows its outermost nodes
+        if self._by_function:  # a function is its own number, and the tree has its outermost nodes
             self._numbering = Numbering.of(functions, shape.function[:0], keys)
             key, outermost = shape.function, shape.outermost
         else:
@@ -144,7 +144,7 @@ class FrameGroup:
             self._numbering = Numbering.of(functions, there, keys)
             key = self._numbering.numbers[which]
             outermost = prefix_tree.outermost(key, shape.end)
-        # Whatever has units has an outermost node with units, and what ends in a node is at a few of them.
+        # Each key with units has an outermost node with units; few nodes are leaves.
         outer = np.flatnonzero(outermost[1:] & (totals[1:] > 0)) + 1
         self.keys, row = distinct(key[outer])
         self._key, self._outermost = key, outermost
@@ -158,11 +158,11 @@ class FrameGroup:
         self.total_weight = weight_at(row, total_weight[outer], len(self.keys))
 
     def shared(self) -> Int64:
-        """A number of each row's frame keys that other selections have too."""
+        """A number for each row's frame keys that is comparable across selections."""
         return self._numbering.shared(self.keys)
 
     def key(self, row: int) -> dict[str, str]:
-        """The labels, and what the row's key is called."""
+        """The labels, and the name of the row's key."""
         return {**self.labels, **self._numbering.key(int(self.keys[row]))}
 
     def function_id(self, row: int) -> int | None:
@@ -170,12 +170,12 @@ class FrameGroup:
         return int(self.keys[row]) if self._by_function else None
 
     def contributions(self, rows: Int64, *, totals: bool) -> Contributions:
-        """What each visit brought to some rows."""
+        """The units of each visit in some rows."""
         evidence, shape, seen = self._samples.evidence, self._samples.shape, self._samples.visit_facts
-        if not len(seen):  # all of it is in cells
+        if not len(seen):  # cells have everything
             none = visit_totals.joined([], len(rows))
             return Contributions(np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64), none, none)
-        place_of = np.full(len(self.keys) + 1, -1, np.int64)  # one more, for what is no row
+        place_of = np.full(len(self.keys) + 1, -1, np.int64)  # the last entry is for keys without a row
         place_of[rows] = np.arange(len(rows))
         of_node = place_of[self._row_of][self._key]
         return brought_at(
@@ -186,7 +186,10 @@ class FrameGroup:
 def brought_at(
     shape: Shape, outermost: Bool, of_node: Int64, seen: VisitFacts, *, rows: int, visits: int, totals: bool
 ) -> Contributions:
-    """What each visit brought to rows 0…rows−1, `of_node` being the row of each node (−1: none), `outermost` as its total goes by."""
+    """The units of each visit in rows 0…rows−1.
+
+    `of_node` is the row of each node (−1: none). `outermost` marks the nodes that count for totals.
+    """
     own_row, total_row = of_node.copy(), np.where(outermost, of_node, -1)
     own_row[prefix_tree.ROOT] = total_row[prefix_tree.ROOT] = -1
     return seen.contributions(shape, own_row, total_row, rows=rows, visits=visits, totals=totals)
@@ -209,7 +212,7 @@ class FunctionRows:
         self.total_weight = samples.sums.total_weight
 
     def key(self, place: int) -> dict[str, str]:
-        """What the function is called."""
+        """The function's names."""
         return function_key(self._functions.row(self.function_id(place)))
 
     def function_id(self, place: int) -> int:
@@ -221,12 +224,12 @@ class FunctionRows:
         return self._samples.evidence.details(self.contributions(places), self._ids[places])
 
     def contributions(self, places: Int64, *, totals: bool = True) -> Contributions:
-        """What each visit that is in no cell brought to some rows, in their order."""
+        """The units of each visit outside the cells in some rows, in their order."""
         shape, seen, rows = self._samples.shape, self._samples.seen, len(places)
         if not len(seen):
             none = visit_totals.joined([], rows)
             return Contributions(np.zeros(rows, np.int64), np.zeros(rows, np.int64), none, none)
-        # A visit may add to a function as much as another takes away: it has a node, but no row.
+        # Visits can cancel out for a function: it has a node then, but no row.
         size = int(max(shape.function.max(), self._ids.max(initial=0))) + 1
         row_of = np.full(size, -1, np.int64)
         row_of[self._ids[places]] = np.arange(rows)

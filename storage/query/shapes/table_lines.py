@@ -1,10 +1,10 @@
-"""Rows of source lines: (function, line) or (file, line), and under line 0 what is known of a function besides.
+"""Rows of source lines: (function, line) or (file, line); line 0 holds the samples without a known line.
 
-Self is exact: a function's lines, line 0 among them, add up to the function. So is a line's total in a function,
-since a recursive line counts a sample once; in a file it is the sum over the functions there. Line 0 has the
-stacks of functions that know no lines at all, counted once, and of the others what their lines lack: the total
-less those of all lines, at least the self (a recursive function's lines may have more than it).
-Lines of a function that no stack has are left out, as it is itself.
+Self is exact: a function's lines, line 0 among them, add up to the function. A line's total in a function is exact
+too, since a recursive line counts a sample once; in a file it is the sum over the functions there. Line 0 has the
+stacks of functions without any line, counted once. For functions with lines it has the total minus the totals of all
+lines, but at least the self that no line has (the lines of a recursive function may have more than its total).
+Functions that occur in no stack are left out, and so are their lines.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ from storage.query.stacks.stack_tree import Shape
 from storage.snapshots import query_budget
 
 Add = Callable[[Int64, Any, int], Any]
-"""Sums of integers, or of floats, by an index 0…n−1."""
+"""Sums of integers or floats by an index 0…n−1."""
 _LINE_BITS = 31
 
 
@@ -44,7 +44,7 @@ class Lines:
     """Units, like `total`."""
     total: Int64
     weight: Float
-    """Units of the fleet that a unit stands for."""
+    """Units of the fleet that one observed unit stands for."""
 
     def of(self, places: Int64 | Bool) -> "Lines":
         """Some of them."""
@@ -54,7 +54,7 @@ class Lines:
 def line_rows(
     functions: Functions, lined: LinedSamples, grouping: Grouping, of_lines: Int64, keys: FrameKeys
 ) -> FrameRows:
-    """The rows of these frame keys; `of_lines` is the group of each profile that knows lines."""
+    """The rows of these frame keys; `of_lines` is the group of each profile with lines."""
     facts = lined.lines
     period = facts.profiles.period[facts.profile]
     visit = lined.visit[facts.profile]
@@ -117,14 +117,14 @@ class LineGroup:
             shape.weight_totals(own_weight),
             (lines.own * lines.weight, lines.total * lines.weight),
         )
-        # Differences of floats that should be 0 are not always.
+        # Differences of equal floats are not always 0.
         self.own_weight, self.total_weight = (
             np.where(units > 0, np.maximum(values[present], 0.0), 0.0)
             for units, values in zip((self.own, self.total), weighted, strict=True)
         )
 
     def key(self, row: int) -> dict[str, str]:
-        """The labels, and what the row's keys are called; line 0 stands for what is not known by line."""
+        """The labels, and the names of the row's keys; line 0 stands for samples without a known line."""
         number, line = divmod(int(self.keys[row]), 1 << _LINE_BITS)
         return {**self._labels, **self._numbering.key(number), LINE: str(line)}
 
@@ -133,7 +133,7 @@ class LineGroup:
         return int(self.keys[row]) >> _LINE_BITS if self._by_function else None
 
     def contributions(self, rows: Int64, *, totals: bool) -> Contributions:  # noqa: ARG002 - lines have both
-        """What each visit brought to some rows."""
+        """The units of each visit in some rows."""
         samples, lines, rest = self._samples, self._lines, self._rest
         shape, seen, size, visits = samples.shape, samples.seen, len(rows), len(samples.evidence)
         row_of = np.full(len(self.keys) + 1, -1, np.int64)
@@ -178,7 +178,7 @@ class LineGroup:
     def _sums(
         self, add: Add, place: Any, own: Any, totals: Any, of_lines: tuple[Any, Any]
     ) -> tuple[Any, Any]:
-        """Self and total by row from what nodes have and what lines have; `place` is the row of each line, then of each rest."""
+        """Self and total by row, from nodes and lines; `place` is the row of each line, then of each line 0."""
         size = int(place.max(initial=-1)) + 1
         rest = self._rest.sums(add, own, totals, *of_lines)
         own_, total = (
@@ -188,7 +188,7 @@ class LineGroup:
         return own_, total
 
     def _slices(self, of_rest: Int64, size: int) -> PerVisit:
-        """What visits brought at and below the nodes whose totals count for some rows' line 0."""
+        """The units of visits at and below the nodes whose totals count for line 0 of some rows."""
         samples, rest = self._samples, self._rest
         shape, seen = samples.shape, samples.seen
         row = of_rest[rest.of_node[rest.nodes]]
@@ -209,15 +209,15 @@ class LineGroup:
 
 @dataclass(frozen=True, slots=True)
 class _Rest:
-    """Line 0 of each function that is used: which nodes and lines it is made of."""
+    """Line 0 of each used function: the nodes and lines it is computed from."""
 
     of_node: Int64
-    """By node its function, as an index 0…n−1 of the functions that are used, like the next one."""
+    """By node, its function as an index 0…n−1 of the used functions; `of_line` is the same by line."""
     of_line: Int64
     nodes: Int64
-    """Whose totals count: the outermost ones of functions without lines, and of functions by difference."""
+    """Nodes whose totals count: the outermost ones of functions without lines, and of functions in `by_difference`."""
     by_difference: Bool
-    """By function: its total is that of its nodes less that of its lines."""
+    """By function: its total is that of its nodes minus that of its lines."""
     by_own: Bool
     """By function: its total is its self."""
 
@@ -225,7 +225,7 @@ class _Rest:
     def of(  # noqa: PLR0917 - what one group of samples has
         cls, shape: Shape, of_node: Int64, of_line: Int64, numbers: Int64, own: Int64, lines: Lines
     ) -> "_Rest":
-        """For functions of these numbers, whose nodes have `own` units."""
+        """For functions with these numbers, whose nodes have `own` units."""
         size, totals = len(numbers), shape.totals(own)
         outer = np.flatnonzero(shape.outermost)
         of_lines = sum_at(of_line, lines.total, size)
@@ -239,7 +239,7 @@ class _Rest:
         return cls(of_node, of_line, nodes, by_difference, lined & ~by_difference)
 
     def sums(self, add: Add, own: Any, totals: Any, lines_own: Any, lines_total: Any) -> tuple[Any, Any]:
-        """Self and total of line 0 by function, from what nodes have and what lines have."""
+        """Self and total of line 0 by function, from the values of nodes and lines."""
         size = len(self.by_own)
         own_rest = add(self.of_node[1:], own[1:], size) - add(self.of_line, lines_own, size)
         total = add(self.of_node[self.nodes], totals[self.nodes], size)
@@ -248,13 +248,13 @@ class _Rest:
 
 
 def _places(used: Int64, ids: Int64) -> tuple[Int64, Bool]:
-    """Of each id its place among those ascending ones, of which there is one at least, and whether it is there."""
+    """The place of each id among ascending ids, of which there is at least one, and whether the id is among them."""
     places = np.minimum(np.searchsorted(used, ids), len(used) - 1)
     return places, used[places] == ids
 
 
 def _combined(plus: Sequence[PerVisit], minus: Sequence[PerVisit], visits: int) -> PerVisit:
-    """Their sum; all are of the same rows."""
+    """The sum of `plus` minus the sum of `minus`; all have the same rows."""
     parts = [(1, part) for part in plus] + [(-1, part) for part in minus]
     pair = np.concatenate([part.row * visits + part.visit for _, part in parts])
     found, place = np.unique(pair, return_inverse=True)

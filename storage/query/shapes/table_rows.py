@@ -1,7 +1,7 @@
-"""The rows of a table before they are sorted and cut: sums for all of them, the rest on demand.
+"""The rows of a table before sorting and paging: sums for all rows, details on demand.
 
-A table may have a hundred thousand rows and show a hundred, so names, counts of samples, and what each
-visit brought are made for those that are shown.
+A table may have a hundred thousand rows and show a hundred. So names, sample counts and the units of each visit are
+computed only for the rows shown.
 """
 
 from collections.abc import Sequence
@@ -28,24 +28,24 @@ class Grouping:
 
 @dataclass(frozen=True, slots=True)
 class Identities:
-    """What tells rows apart without their names, which may be equal; comparable between selections."""
+    """Identities of rows without their names, which may be equal; comparable between selections."""
 
     labels: tuple[dict[str, str], ...]
-    """Of each group."""
+    """Labels of each group."""
     group: Int64
-    """By row."""
+    """Group of each row."""
     frame: Int64
-    """By row a number of its frame keys."""
+    """For each row, a number of its frame keys."""
 
 
 class Rows(Protocol):
     """All rows of a table, by place; rows without samples are not among them."""
 
     own: Int64
-    """Units observed, whose innermost function is the row's."""
+    """Observed units whose innermost function is the row's."""
     total: Int64
     own_weight: Float
-    """Units of the fleet that they stand for."""
+    """Units of the fleet that the observed units stand for."""
     total_weight: Float
 
     def key(self, place: int) -> dict[str, str]:
@@ -61,15 +61,15 @@ class Rows(Protocol):
         ...
 
     def contributions(self, places: Int64, *, totals: bool = True) -> Contributions:
-        """What each visit brought to some rows, in their order.
+        """The units of each visit in some rows, in their order.
 
-        Without `totals`, which cost more, those may be missing from it.
+        Without `totals`, which cost more, the result's totals may be missing.
         """
         ...
 
 
 class LabelRows:
-    """One row for each group: a sample is in one row only, so self is total."""
+    """One row for each group: a sample is in one row only, so self equals total."""
 
     def __init__(self, samples: Samples, grouping: Grouping) -> None:
         self._samples = samples
@@ -82,11 +82,11 @@ class LabelRows:
         self.own_weight = self.total_weight = weights[self._present]
 
     def identities(self) -> "Identities":
-        """What tells the rows apart."""
+        """The identities of the rows."""
         return Identities(self._grouping.labels, self._present, np.zeros(len(self._present), np.int64))
 
     def groups(self, places: Int64) -> Int64:
-        """The groups that some rows are of."""
+        """The groups of some rows."""
         return self._present[places]
 
     def key(self, place: int) -> dict[str, str]:
@@ -102,7 +102,7 @@ class LabelRows:
         return self._samples.evidence.details(self.contributions(places), None)
 
     def contributions(self, places: Int64, *, totals: bool = True) -> Contributions:  # noqa: ARG002 - self is total
-        """What each visit brought to some rows, in their order."""
+        """The units of each visit in some rows, in their order."""
         groups = len(self._grouping.labels)
         chosen = self._present[places]
         samples = sum_at(self._group, self._samples.facts.samples, groups)[chosen]
@@ -116,7 +116,7 @@ APPLICATION = "application"
 
 
 class ApplicationRows:
-    """One row for each application that cells know."""
+    """One row for each application in the cells."""
 
     def __init__(self, names: Sequence[str], evidence: Merged, seen: Seen) -> None:
         rows = evidence.rows
@@ -133,7 +133,7 @@ class ApplicationRows:
         return {APPLICATION: self._names[int(self._present[place])]}
 
     def application_ids(self, places: Int64) -> Int64:
-        """What the applications of some rows are stored as."""
+        """The stored ids of the applications of some rows."""
         return self._evidence.rows.application[self._present[places]]
 
     def function_id(self, place: int) -> int | None:  # noqa: ARG002 - the protocol's
@@ -145,7 +145,7 @@ class ApplicationRows:
         return self._evidence.of_applications(self._present[places], self.contributions(places).total)
 
     def contributions(self, places: Int64, *, totals: bool = True) -> Contributions:  # noqa: ARG002 - self is total
-        """What visits that are in no cell brought to some rows."""
+        """The units of each visit outside the cells in some rows."""
         chosen = self._present[places]
         row_of = np.full(len(self._names) + 1, -1, np.int64)
         row_of[chosen] = np.arange(len(chosen))

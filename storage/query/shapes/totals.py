@@ -1,4 +1,4 @@
-"""What stands behind an answer: how much was sampled, how much of the fleet that speaks for, how good it is."""
+"""The totals of an answer: its samples, the part of the fleet they represent, and their quality."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -19,38 +19,40 @@ from storage.query.stacks.stack_tree import Shape
 from storage.snapshots import query_budget
 
 Path = Literal["cells", "chunks", "mixed"]
-"""What an answer was read from: merged cells, every visit's own chunks, or both."""
+"""The source of an answer: merged cells, every visit's own chunks, or both."""
 
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What stands behind an answer, after all filters."""
+    """The totals of an answer, after all filters."""
 
     samples: int
     units: int
     """Samples weighted with the units each stands for."""
     machines: int | None
-    """Distinct machines with a sample; None where merged cells do not know, like `visits`."""
+    """Distinct machines with a sample; None, like `visits`, if merged cells do not record it."""
     visits: int | None
     profiles: int
     kept: float
-    """Estimated share of what the labels choose that is left; 1 if nothing was asked of frames."""
+    """Estimated share of the samples matched by labels that the frame filters keep; 1 without frame filters."""
     symbolized: float
-    """Share of units whose stack has a name for every function; 1 when there are none, like the two below."""
+    """Share of units whose stack has a name for every function; 1 without units, like the two below."""
     leaf_symbolized: float
     """Share of units whose innermost function has a name."""
     complete: float
     """Share of units whose stack reaches the thread's start."""
     coverage: Coverage
     estimate: Interval | None
-    """Units of the fleet in the covered time, of a gauge its mean level; None without a random design, and where nothing was
-    seen that says how much there is at most."""
+    """Units of the fleet in the covered time, for a gauge its mean level. None: there is no random design, or no
+    observation gives an upper bound."""
     path: Path
 
 
 def totals(functions: Functions, samples: Samples) -> Totals:
-    """What stands behind these samples, whose functions are loaded."""
-    shape = samples.shape if samples.sampled is None else samples.sampled  # a hidden frame is no unnamed one
+    """The totals of these samples, whose functions must be loaded."""
+    shape = (
+        samples.shape if samples.sampled is None else samples.sampled
+    )  # a hidden frame is not an unnamed one
     quality = _quality(functions, shape, shape.self_at(samples.facts.units))
     kept = _share(float(samples.weighted.sum()), samples.whole)
     coverage = samples.evidence.design.coverage
@@ -58,7 +60,7 @@ def totals(functions: Functions, samples: Samples) -> Totals:
 
 
 def _quality(functions: Functions, shape: Shape, own: Int64) -> Quality:
-    """What nodes that do not say everything have; as a rule there are few of them, or none."""
+    """The units with missing names or frames; usually few nodes have any."""
     kind = functions.kind(shape.function)
     nodes = np.flatnonzero((functions.status(shape.function) < Status.SYMTAB) | (kind == Kind.MARKER))
     marker = kind[nodes] == Kind.MARKER
@@ -66,7 +68,7 @@ def _quality(functions: Functions, shape: Shape, own: Int64) -> Quality:
     np.cumsum(own, out=running[1:])
 
     def below(chosen: Int64) -> int:
-        """What ends at or below these nodes, none of which is below another."""
+        """The units at or below these nodes, none of which is below another."""
         return int((running[shape.end[chosen]] - running[chosen]).sum())
 
     nameless = nodes[~marker]
@@ -77,14 +79,14 @@ def _quality(functions: Functions, shape: Shape, own: Int64) -> Quality:
     markers = nodes[marker]
     before = np.searchsorted(nameless, markers) - 1
     apart = markers[(before < 0) | (ends[before] <= markers)] if len(nameless) else markers
-    no_code = int(own[nodes].sum())  # what ran there is not known
+    no_code = int(own[nodes].sum())  # the code that ran there is unknown
     return Quality(
         below(nameless) + int(own[apart].sum()), no_code, below(markers[shape.depth[markers] == 1])
     )
 
 
 def totals_of_cells(samples: FunctionSamples | ApplicationSamples) -> Totals:
-    """What stands behind samples whose stacks were not read: all that the selection's labels choose."""
+    """The totals of samples whose stacks were not read: of all samples that match the selection's labels."""
     evidence = samples.evidence
     return _told(_behind_cells(evidence), samples.units, 1.0, samples.quality, evidence.design.coverage)
 

@@ -1,4 +1,4 @@
-"""Two trees of frames as one, so that what only one of them has is told from what changed."""
+"""Two trees of frames as one, which separates nodes of only one tree from nodes that changed."""
 
 from dataclasses import dataclass
 
@@ -10,27 +10,27 @@ from storage.query.shapes.frame_tree import FrameTree
 
 @dataclass(frozen=True, slots=True)
 class UnionTree:
-    """Columns over the nodes that either tree has; node 0 is the root of both, and a parent stands before its children."""
+    """Columns over the nodes of either tree; node 0 is the root of both, and a parent precedes its children."""
 
     parent: Int64
     """−1 for the root."""
     depth: Int64
     function: Int64
     places: tuple[Int64, Int64]
-    """The node here of each node of the first and of the second tree."""
+    """For each node of the first and of the second tree, its node here."""
 
     def __len__(self) -> int:
         return len(self.parent)
 
     def spread(self, side: int, values: Float) -> Float:
-        """A column of one of the trees, 0 where it has no node."""
+        """A column of one of the trees, with 0 for nodes that the tree does not have."""
         found = np.zeros(len(self))
         found[self.places[side]] = values
         return found
 
 
 def union(one: FrameTree, other: FrameTree) -> UnionTree:
-    """Nodes with the same way of functions from the root are one."""
+    """The union of both trees: nodes with the same path of functions from the root are one."""
     trees = (one, other)
     places = tuple(np.zeros(len(tree), np.int64) for tree in trees)
     levels = [_by_depth(tree) for tree in trees]

@@ -1,6 +1,6 @@
-"""Who still calls a function: the applications whose stacks go through it, and its callers there (DIGEST G23).
+"""The users of a function: the applications whose stacks go through it, and its callers there (DIGEST G23).
 
-What calls rarely may not be among the visits that were sampled; how much it could be at most is told.
+Sampled visits may miss an application that rarely calls the function; the answer has an upper bound for its share.
 """
 
 from collections.abc import Sequence
@@ -29,27 +29,27 @@ from storage.query.subject import Subject
 
 MOST_ROWS = 1000
 CALLERS = 3
-"""Callers told of each user."""
+"""Callers reported for each user."""
 
 
 @dataclass(frozen=True, slots=True)
 class UserCaller:
-    """A function that calls it there."""
+    """A caller of the functions in a user's stacks."""
 
     function: FunctionRow | None
-    """None: nobody, stacks begin with it."""
+    """None: stacks begin with the functions."""
     share: float
-    """Of the user's stacks through it, those with this call; 0…1."""
+    """Share of the user's stacks through the functions that have this call, 0…1."""
 
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """An application, or other combination of labels, with stacks through the functions asked about."""
+    """An application, or other combination of labels, with stacks through the queried functions."""
 
     row: Row
     """Self and total are both the units of these stacks."""
     of_function: float
-    """Share of all stacks through them, 0…1."""
+    """Share of all stacks through the functions, 0…1."""
     within: float
     """Share of the application, 0…1."""
     callers: tuple[UserCaller, ...]
@@ -58,20 +58,20 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class Users:
-    """Who has stacks through some functions, most first."""
+    """The users of some functions, heaviest first."""
 
     functions: tuple[FunctionRow, ...]
     itself: Row
-    """All of them as one."""
+    """All functions as one row."""
     users: tuple[User, ...]
     users_total: int
     unseen: float | None
-    """Share of the selection below which a user that no visit saw lies, 95 times of 100; None without a random design."""
+    """Upper 95 % bound for the share of the selection of an unobserved user; None without a random design."""
 
 
 @dataclass(frozen=True, slots=True)
 class UsersAnswer:
-    """Users, and what they were made of."""
+    """Users, and the totals of the selection."""
 
     kind: SampleType
     totals: Totals
@@ -80,7 +80,7 @@ class UsersAnswer:
 
 @dataclass(frozen=True, slots=True)
 class UsersQuestion:
-    """Which applications, or other values of labels, go through some functions."""
+    """The applications, or values of other labels, that have stacks through some functions."""
 
     selection: Selection
     subject: Subject
@@ -88,11 +88,11 @@ class UsersQuestion:
     limit: int = 100
 
     def answer(self, reading: Reading) -> UsersAnswer:
-        """The users; none if no stack has such a function. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
+        """The users; none if no stack has the functions. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         keys = split_keys(self.by)
         if keys.frames:
             raise BadSelection(
-                "Users are told by labels.", hint="For example by=application,version.", parameter="by"
+                "Users are given by labels.", hint="For example by=application,version.", parameter="by"
             )
         samples = reading.visits(self.selection, self.by)
         found = users_of(reading, samples, self.subject, self.by, self.limit)
@@ -100,7 +100,7 @@ class UsersQuestion:
 
 
 def users_of(reading: Reading, samples: Samples, subject: Subject, by: tuple[str, ...], limit: int) -> Users:
-    """The users of the subject, in samples that were read visit by visit with these labels."""
+    """The users of the subject, in samples that were read visit by visit with the labels `by`."""
     functions = reading.functions
     grouping = grouped(reading, samples.profiles, by)
     found = Occurrences.of(functions, samples, subject)

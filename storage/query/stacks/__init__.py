@@ -1,1 +1,1 @@
-"""Stacks as a prefix tree in memory, and what their functions are called."""
+"""Stacks as a prefix tree in memory, and the names of their functions."""

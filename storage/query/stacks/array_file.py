@@ -6,8 +6,8 @@ Little-endian:
     header: JSON with what the file is about, and name, type, count and CRC-32 of each array
     the arrays, in the header's order, each begins at a multiple of 64
 
-A file is written beside its place and renamed into it when it is whole and on the disk; one that is mapped is never written to.
-All of it is checked before any of it is mapped, by reading: pages that are only read are no memory of the reader's.
+A file is written beside its place and renamed when it is complete and on disk; a mapped file is never written to. All
+of it is read and checked before any of it is mapped: pages that are only read do not count as the reader's memory.
 """
 
 import json
@@ -44,9 +44,9 @@ class ArrayFile:
 
 
 def write(path: Path, about: Mapping[str, Any], arrays: Mapping[str, Array], *, version: int) -> None:
-    """Put a whole file in place of the one at `path`, or leave that as it is. Raises OSError.
+    """Replace the file at `path` with a complete one, or leave it unchanged. Raises OSError.
 
-    One process at a time may call this for a path: it writes `path` with `.part` behind it.
+    Only one process at a time may call this for a path: it writes to `path` with the suffix `.part`.
     """
     packed = {
         name: np.ascontiguousarray(array, array.dtype.newbyteorder("<")) for name, array in arrays.items()
@@ -75,7 +75,7 @@ def write(path: Path, about: Mapping[str, Any], arrays: Mapping[str, Array], *, 
 
 
 def read(path: Path, types: Mapping[str, str], *, version: int) -> ArrayFile:
-    """Check and map a file that has just these arrays, of these types. Raises OSError, `UnusableFile`."""
+    """Check and map a file with exactly these arrays, of these types. Raises OSError, `UnusableFile`."""
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         if size > _MOST_BYTES:
@@ -120,7 +120,7 @@ def _read_header(
 
 
 def _places(listed: list[tuple[str, str, int, int]], at: int) -> Iterator[tuple[str, tuple[int, int, str]]]:
-    """Where each array begins, its count and its type, by name."""
+    """By name, the offset of each array, its count and its type."""
     for name, kind, count, _ in listed:
         at += -at % _ALIGNED
         yield name, (at, count, kind)

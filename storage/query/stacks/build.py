@@ -1,9 +1,9 @@
-"""Builds the file of stacks and names: the program of a child process, which has the memory that this takes for itself.
+"""Builds the file of stacks and names in a child process, so that its parent does not hold the memory for it.
 
     python -m storage.query.stacks.build FOLDER INSTEAD_OF        the database's URL on standard input
 
-One builds at a time in a folder: it holds the folder's lock, and goes away when the process does. Whoever waited for it takes what
-the other built, if that is not the file `INSTEAD_OF`, which the caller has.
+One process at a time builds in a folder: it holds the folder's lock until it exits. A process that waited for the lock
+keeps the other's file, unless that is `INSTEAD_OF`, the file that its caller has.
 """
 
 import fcntl
@@ -32,9 +32,9 @@ from storage.snapshots.stack_reading import read_stacks
 
 _MOST_BYTES = 1 << 36
 _AT_ONCE = 20_000
-"""Rows of functions."""
+"""Rows of functions read at a time."""
 _NICE = 10
-"""Answers go first."""
+"""Queries have priority."""
 
 
 def build(engine: Engine, files: StackFiles, instead_of: str = "") -> None:
@@ -44,7 +44,7 @@ def build(engine: Engine, files: StackFiles, instead_of: str = "") -> None:
         current = files.open(connection)
         if current is not None and current.token != instead_of and not files.outdated(connection, current):
             return
-        current = None  # before as much again is read
+        current = None  # frees it before as much is read again
         made_of = MadeOf.now(connection, named)
         write_stack_file(files.path(named), read_stack_file(connection), made_of)
         files.remove_unused(connection)
@@ -61,7 +61,7 @@ def read_stack_file(connection: Connection) -> StackFile:
 
 
 def _read_names(connection: Connection, used: Int64) -> Names:
-    """The names of functions, ascending, and of those that readers take instead of them."""
+    """The names of functions, ascending, and of the functions that readers use in their place."""
     c = function.c
     named = select(c.function_id, c.alias_of).where(c.alias_of.is_not(None))
     instead = {row.function_id: row.alias_of for row in connection.execute(named)}
@@ -77,7 +77,7 @@ def _read_names(connection: Connection, used: Int64) -> Names:
                 found[id_] = NamedFunction(
                     row.name, row.file, row.binary_name, row.status, row.kind, keyed, called
                 )
-    for id_ in wanted - found.keys():  # swept since the stack was read
+    for id_ in wanted - found.keys():  # swept after the stack was read
         found[id_] = NamedFunction(GONE, "", "", Status.UNKNOWN, Kind.USER, keyed=False, canonical=id_)
     return names_of(found)
 
@@ -95,7 +95,7 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def main() -> None:
-    """Build as the command line says; ends with a sentence and status 1 where it cannot."""
+    """Build as the arguments request; on failure exit with a message and status 1."""
     os.nice(_NICE)
     folder, instead_of = sys.argv[1:]
     engine = open_engine(sys.stdin.read(), application="stacks", pool_size=1)

@@ -1,4 +1,4 @@
-"""Where functions are defined: what only exports ask for, and no cache keeps."""
+"""Where functions are defined; only exports need it, and it is not cached."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,19 +14,19 @@ _BATCH = 50_000
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """What a function is called in its binary, and where its source begins."""
+    """A function's name in its binary, and where its source begins."""
 
     raw_name: str
-    """As in the symbol table; empty where that is the name."""
+    """Name in the symbol table; empty if it is the function's name."""
     line: int
-    """0: not known."""
+    """0: unknown."""
 
 
 UNKNOWN = Definition("", 0)
 
 
 def definitions(connection: Connection, ids: Int64) -> Mapping[int, Definition]:
-    """The definitions of those of the functions that are there, by id."""
+    """The definitions of the functions that exist, by id."""
     c = function.c
     found: dict[int, Definition] = {}
     for start in range(0, len(ids), _BATCH):
@@ -40,9 +40,9 @@ def definitions(connection: Connection, ids: Int64) -> Mapping[int, Definition]:
 
 
 def build_ids(connection: Connection, names: Sequence[str]) -> Mapping[str, str]:
-    """The build-ids, in hex, of binaries by base name: of those names that one binary only ever had.
+    """The build-ids, in hex, of binaries by base name; only names that a single binary has ever had.
 
-    A function knows its binary by name, and several builds of one binary share their functions.
+    A function refers to its binary by name, and several builds of one binary share their functions.
     """
     c = binary.c
     rows = connection.execute(

@@ -1,16 +1,16 @@
-"""What can be wrong with the file of stacks and names, and who must act.
+"""Errors of the file of stacks and names, and who must act on them.
 
 StorageError
-├── UnusableFile      nobody: the file is damaged, or another version's; it is built again
-└── FileNotBuilt      operator: the folder cannot be written to, or the dictionaries are damaged; the text says which
+├── UnusableFile      no action: the file is damaged, or another version's; it is built again
+└── FileNotBuilt      the operator: the folder is not writable, or the dictionaries are damaged; the text has the cause
 """
 
 from storage.errors import StorageError
 
 
 class UnusableFile(StorageError):
-    """A file cannot be mapped; the text names it and says why."""
+    """A file cannot be mapped; the text has its name and the cause."""
 
 
 class FileNotBuilt(StorageError):
-    """The file was not built; queries answer without it."""
+    """The file was not built; queries work without it."""

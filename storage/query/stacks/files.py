@@ -1,8 +1,9 @@
 """The folder with this machine's files of stacks and names: `FOLDER/IDENTITY.stacks`, one for each database.
 
-Every API process maps the file of its database, and has it built in a child process where there is none that it can use.
-So each machine with an API has its own, whoever else runs there, and a collector elsewhere need not reach it. The folder must be on a local
-disk: a file that is replaced on another machine is no file any more to those that map it over a network.
+Every API process maps the file of its database, and starts a child process to build it if no file is usable. So each
+machine with an API has its own file, whatever other processes run there, and a collector on another machine needs no
+access to it. The folder must be on a local disk: on a network file system, a file that another machine replaces becomes
+invalid for processes that map it.
 """
 
 import logging
@@ -35,21 +36,21 @@ log = logging.getLogger(__name__)
 
 
 class StackFiles:
-    """The folder, and the only way to its files. Safe to share between threads."""
+    """The folder, and the only access to its files. Thread-safe."""
 
     def __init__(self, folder: Path) -> None:
-        """Made by the first build, readable by this user only."""
+        """The first build creates the folder, readable by this user only."""
         self.folder = folder
         self._child: subprocess.Popen[str] | None = None
         self._lock = threading.Lock()
         self._closed = False
 
     def path(self, name: str) -> Path:
-        """Where the file of the database with that identity is."""
+        """Path of the file of the database with that identity."""
         return self.folder / f"{name}{_ENDING}"
 
     def open(self, connection: Connection) -> StackFile | None:
-        """The database's file, mapped; None: there is none that can be used, and the log says why. Raises `DatabaseError`."""
+        """The database's file, mapped; None if no file is usable: the log has the cause. Raises `DatabaseError`."""
         named = identity.known(connection).current
         if named is None:
             return None
@@ -73,14 +74,18 @@ class StackFiles:
 
     @staticmethod
     def outdated(connection: Connection, file: StackFile) -> bool:
-        """Whether the dictionaries were swept since it was built: it is right, and larger than it need be."""
+        """Whether the dictionaries were swept since it was built: it is correct, but larger than necessary."""
         epoch = connection.execute(select(dictionary_epoch.c.epoch)).scalar_one()
         return file.made_of is None or file.made_of.epoch != epoch
 
     def build(self, url: URL, instead_of: str) -> None:
-        """Have a child process build the database's file, unless there is another than `instead_of` by now. Raises `FileNotBuilt`."""
+        """Build the database's file in a child process, unless another than `instead_of` exists by then.
+
+        Raises `FileNotBuilt`.
+        """
         command = [sys.executable, "-m", _BUILDER, str(self.folder.absolute()), instead_of]
-        # The child needs what PostgreSQL's library reads, and none of this program's settings; its URL other users may not see.
+        # The child needs the variables of PostgreSQL's library, and none of this program's settings. The URL is secret
+        # from other users, so it goes through standard input.
         environment = {name: value for name, value in os.environ.items() if not name.startswith("FLEETPROF_")}
         environment["OPENBLAS_NUM_THREADS"] = "1"
         with self._lock:
@@ -112,16 +117,16 @@ class StackFiles:
             raise FileNotBuilt(f"The file of stacks was not built in {self.folder}: {lines[-1][:_MOST_SAID]}")
 
     def close(self) -> None:
-        """End a build that is under way; what it has written is no file yet."""
+        """End a running build; its partial output is not a file yet."""
         with self._lock:
             self._closed = True
             if self._child is not None:
                 self._child.kill()
 
     def remove_unused(self, connection: Connection) -> None:
-        """Remove files of former selves of the database, those that nobody opened for 30 days, and what builds left that were killed.
+        """Remove files of the database's former identities, files not opened for 30 days, and remains of killed builds.
 
-        For whoever holds the folder's lock. Who has mapped one keeps what is in it.
+        The caller must hold the folder's lock. Processes that have mapped a file keep its contents.
         """
         former = {self.path(name).name for name in identity.known(connection).former}
         for path in self.folder.glob(f"*{_ENDING}*"):

@@ -1,9 +1,9 @@
-"""What functions are called: a cache over `function` that stays right when functions get names.
+"""The names of functions: a cache over `function` that stays correct when functions get better names.
 
-Rows never change but for one thing: a function that ingested without a name may become the alias of a
-named one (`function.alias_of`), and later of a better named one. So named functions are remembered, most of
-them in a mapped file (`storage.query.stacks.name_table`), and those a query meets whose name can still become better,
-because it is not from debug information, are looked up again each time.
+Rows are immutable with one exception: a function that was ingested without a name may become the alias of a named one
+(`function.alias_of`), and later of one with a better name. So named functions are cached, most of them in a mapped file
+(`storage.query.stacks.name_table`). Functions of a query whose name can still improve, because it is not from debug
+information, are looked up again for each query.
 """
 
 import sys
@@ -25,16 +25,16 @@ from storage.snapshots.copy_binary import among
 from storage.snapshots.decoded_cache import CacheSize
 
 Archived = Callable[[Int64], Sequence[Any]]
-"""Reads rows of `function` by id, of those that there are, from where they are kept longer than in the database."""
+"""Reads rows of `function` by id, as far as they exist, from storage that keeps them longer than the database."""
 
 _BATCH = 50_000
 _DICT_ENTRY = 100
-"""Bytes, with the number that is the key or the value."""
+"""Bytes of an entry, with the number that is its key or value."""
 
 
 @dataclass(frozen=True, slots=True)
 class FunctionRow:
-    """A function as answers show it."""
+    """A function for answers."""
 
     id: int
     name: str
@@ -46,30 +46,30 @@ class FunctionRow:
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """What functions were called at one moment."""
+    """The names of functions at one moment."""
 
     canonical: Int64
-    """By id, what readers take instead of a function; 0 where one is not loaded. No id in it changes for another."""
+    """By id, the function that readers use in its place; 0: not loaded. An entry ≠ 0 of this `Naming` never changes."""
     replaced: tuple[Int64, ...]
-    """What readers took until then, one entry for each time that functions got other names."""
+    """The function ids that were in use before, one entry for each renaming."""
 
 
 NO_FUNCTION = FunctionRow(0, "all", "", "", Status.FULL, Kind.MARKER)
 _STATUS, _KIND = {int(each): each for each in Status}, {int(each): each for each in Kind}
 GONE = "[swept]"
-"""Name of a function that was swept since its stack was read."""
+"""Name of a function that was swept after its stack was read."""
 
 
 class Functions:
-    """Functions by id, filled as they are met. Safe to share between threads."""
+    """Functions by id, loaded on demand. Thread-safe."""
 
     def __init__(self, names: Names | None = None) -> None:
-        """`names` are those that are loaded at first."""
+        """`names` are loaded at first."""
         names = names or names_of({})
         self._lock = threading.RLock()
         self._names = names
         self._rows: dict[int, FunctionRow] = {0: NO_FUNCTION}
-        """Those that `names` does not have."""
+        """Functions outside `names`."""
         self._canonical = names.canonical.astype(np.int64)  # 0: not loaded
         self._replaced: tuple[Int64, ...] = ()
         self._keyed = names.keyed.copy()  # ingested without a name
@@ -78,20 +78,20 @@ class Functions:
         self._file = names.file.copy()
         self._binary = names.binary.copy()
         self._texts: list[str] = []
-        """Behind those of `names`."""
+        """Texts that follow those of `names`."""
         self._text_ids: dict[str, int] = {}
         self._bytes = 0
 
     @property
     def size(self) -> CacheSize:
-        """The functions that are loaded and not mapped, some 300 bytes each; and 19 for each id that was ever given away."""
+        """Functions loaded and not mapped, some 300 bytes each; and 19 bytes for each id ever assigned."""
         arrays = (self._canonical, self._keyed, self._status, self._kind, self._file, self._binary)
         return CacheSize(len(self._rows), self._bytes + sum(array.nbytes for array in arrays))
 
     def load(self, connection: Connection, ids: Int64, swept: Archived | None = None) -> None:
-        """Have these functions, and those they are aliases of, ready for the calls below.
+        """Load these functions and those they are aliases of, for the calls below.
 
-        `swept` reads the rows of those that the database has no more.
+        `swept` reads rows that the database does not have any more.
         """
         with self._lock:
             missing = self._unknown(ids)
@@ -99,7 +99,7 @@ class Functions:
                 self._read(connection, missing[start : start + _BATCH], swept)
 
     def add(self, rows: Sequence[Any]) -> None:
-        """Have functions ready whose names are final: rows of `function`, those that they are aliases of among them."""
+        """Add functions with final names: rows of `function`, together with the functions they are aliases of."""
         with self._lock:
             self._grow(max((row.function_id for row in rows), default=0) + 1)
             for row in rows:
@@ -107,12 +107,12 @@ class Functions:
                     self._put_row(row, keyed=False)
 
     def not_loaded(self, ids: Int64) -> Int64:
-        """Those of these functions that are not loaded, ascending; 0 is none."""
+        """The functions that are not loaded, ascending; 0 stands for none."""
         with self._lock:
             return self._unknown(ids)
 
     def look_again(self, connection: Connection, ids: Int64) -> None:
-        """Have the present names of the functions that these (loaded) ids are taken for; see `naming`."""
+        """Update the names of the functions that these loaded ids stand for; see `naming`."""
         with self._lock:
             open_ = self._open(ids)
             for start in range(0, len(open_), _BATCH):
@@ -120,12 +120,12 @@ class Functions:
 
     @property
     def naming(self) -> Naming:
-        """What the loaded functions are called now."""
+        """The present names of the loaded functions."""
         with self._lock:
             return Naming(self._canonical, self._replaced)
 
     def canonical(self, ids: npt.NDArray[np.integer]) -> Int64:
-        """What readers take instead of these (loaded) ids."""
+        """The functions that readers use in place of these loaded ids."""
         instead: Int64 = self._canonical[ids]
         return instead
 
@@ -151,7 +151,7 @@ class Functions:
         return mapped[number] if number < len(mapped) else self._texts[number - len(mapped)]
 
     def matching(self, ids: Int64, test: Callable[[str], bool]) -> Bool:
-        """Which of the loaded functions have a name that passes; the root has none."""
+        """Marks loaded functions with a name that passes; the root has none."""
         passed = np.zeros(len(ids), np.bool_)
         mapped = self._mapped(ids)
         used, which = distinct(ids[mapped])
@@ -170,7 +170,7 @@ class Functions:
         return row
 
     def rows(self, ids: Int64) -> list[FunctionRow]:
-        """Loaded functions; of many in a third of the time that `row` takes for each."""
+        """Loaded functions; for many ids in a third of the time of `row` for each."""
         inside = self._mapped(ids)
         inside &= np.fromiter((id_ not in self._rows for id_ in ids.tolist()), np.bool_, len(ids))
         used, which = distinct(ids[inside])
@@ -187,7 +187,7 @@ class Functions:
         ]
 
     def _mapped(self, ids: Int64) -> Bool:
-        """Which of the ids are those of functions in the mapped file."""
+        """Marks ids of functions in the mapped file."""
         inside = (ids > 0) & (ids < len(self._names.canonical))
         inside[inside] = self._names.canonical[ids[inside]] > 0
         return inside
@@ -196,7 +196,7 @@ class Functions:
         if not len(ids) or (
             int(ids.max()) < len(self._canonical) and ((self._canonical[ids] > 0) | (ids <= 0)).all()
         ):
-            return ids[:0]  # as a rule; then nothing needs to be sorted
+            return ids[:0]  # usual; then no sorting is needed
         distinct = np.unique(ids)
         distinct = distinct[distinct > 0]
         known = np.zeros(len(distinct), np.bool_)
@@ -213,19 +213,19 @@ class Functions:
         }
         if swept is not None and len(found) < len(ids):
             found |= {row.function_id: row for row in swept(np.setdiff1d(ids, _ids(found)))}
-        # First, and not after: if that fails, none of these is loaded either.
+        # First, and not after: if this fails, none of the functions is loaded.
         self.load(connection, _ids(row.alias_of for row in found.values() if row.alias_of), swept)
         wanted = self._unknown(ids).tolist()
         self._grow(int(ids[-1]) + 1)
         for id_ in wanted:
             row = found.get(id_)
-            if row is None:  # swept since the stack was read; ids are never used again
+            if row is None:  # swept after the stack was read; ids are never reused
                 self._put(FunctionRow(id_, GONE, "", "", Status.UNKNOWN, Kind.USER), id_, keyed=False)
                 continue
             self._put_row(row, keyed=row.binary_key is not None)
 
     def _open(self, ids: Int64) -> Int64:
-        """The functions that any of these stands for, and whose name can still become better."""
+        """The functions that any of these stands for, and whose name can still improve."""
         asked = np.zeros(len(self._canonical), np.bool_)
         asked[ids] = True
         keyed = np.flatnonzero(self._keyed)
@@ -235,14 +235,14 @@ class Functions:
         return still_open
 
     def _read_aliases(self, connection: Connection, ids: Int64) -> None:
-        """Load what these are aliases of, then take those instead, all at once."""
+        """Load the aliases' targets, then use them in place of the aliases, all at once."""
         c, target = function.c, function.alias("target")
         rows = connection.execute(
             select(c.function_id, c.alias_of, target.c.status)
             .join(target, target.c.function_id == c.alias_of)
             .where(among(c.function_id, ids.tolist()))
         )
-        # Another query may have an older snapshot than the one that read last: names only become better.
+        # Another query may have an older snapshot than the last reader: names only improve.
         better = {
             row.function_id: row.alias_of
             for row in rows
@@ -253,7 +253,7 @@ class Functions:
             return
         named, instead = _ids(better), _ids(better.values())
         self.load(connection, instead)
-        canonical = self._canonical.copy()  # whoever has a `Naming` goes on with it
+        canonical = self._canonical.copy()  # a `Naming` in use keeps its own
         canonical[named] = instead
         self._replaced = (*self._replaced, np.unique(self._canonical[named]))
         self._canonical = canonical
@@ -271,10 +271,10 @@ class Functions:
         self._kind[row.id] = row.kind
         self._file[row.id] = self._number(row.file)
         self._binary[row.id] = self._number(row.binary)
-        self._canonical[row.id] = canonical  # last: it says that the row is there
+        self._canonical[row.id] = canonical  # last: it marks the row as loaded
 
     def _shared(self, text: str) -> str:
-        """The text, of which there is one object however many functions have it."""
+        """The text as one shared object, however many functions have it."""
         return self.text(self._number(text))
 
     def _number(self, text: str) -> int:

@@ -1,4 +1,4 @@
-"""What many functions are called, as arrays and two texts: they are mapped from a file, and only what an answer prints is decoded."""
+"""The names of many functions as arrays and two texts, mapped from a file; only names in answers are decoded."""
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,17 +14,17 @@ from storage.ingest.symbolized import Status
 Bytes = npt.NDArray[np.uint8]
 _END = b"\0"
 _TOGETHER = 1000
-"""Texts that are decoded at a time."""
+"""Texts decoded at a time."""
 _SCATTERED = 4
-"""Names in a piece of the text for each that is looked for: up to so many, decoding all of it at once takes less time."""
+"""Texts per requested one in a piece: up to so many, decoding the whole piece at once is faster."""
 
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Texts by number, without NUL, one after the other, each with a NUL behind it."""
+    """Numbered texts without NUL, concatenated, each followed by a NUL."""
 
     end: Int64
-    """By number, where the next one begins."""
+    """By number, where the next text begins."""
     data: Bytes
 
     @classmethod
@@ -38,7 +38,7 @@ class Texts:
         return len(self.end)
 
     def __getitem__(self, number: int) -> str:
-        """One of them; raises IndexError."""
+        """The text with that number; raises IndexError."""
         return self._bytes(number).decode()
 
     def some(self, numbers: Int64) -> Iterator[str]:
@@ -53,7 +53,7 @@ class Texts:
                 yield from map(found.__getitem__, (piece - first).tolist())
 
     def number(self, text: str) -> int:
-        """The number of a text, where they ascend as bytes; -1: it is none of them."""
+        """The number of a text, if texts ascend as bytes; -1: it is not among them."""
         wanted = text.encode()
         place = bisect_left(range(len(self)), wanted, key=self._bytes)
         return place if place < len(self) and self._bytes(place) == wanted else -1
@@ -67,16 +67,16 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """Functions by id, 0 (the root, a marker) and ids of no function included."""
+    """Functions by id, including 0 (the root, a marker) and ids without a function."""
 
     canonical: Int32
-    """What readers took instead of each when this was made; 0: no function here has the id."""
+    """The function that readers used in its place when this was built; 0: no function here has the id."""
     keyed: Bool
-    """It ingested without a name."""
+    """The function was ingested without a name."""
     status: npt.NDArray[np.uint8]
     kind: npt.NDArray[np.uint8]
     file: Int32
-    """Number of its file among `texts`."""
+    """Number of the function's file in `texts`."""
     binary: Int32
     name: Texts
     """By id."""
@@ -86,7 +86,7 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class NamedFunction:
-    """A function's row, as `names_of` takes it."""
+    """A function's row for `names_of`."""
 
     name: str
     file: str
@@ -98,7 +98,7 @@ class NamedFunction:
 
 
 def names_of(functions: Mapping[int, NamedFunction]) -> Names:
-    """The names of these functions; those they are called instead are among them."""
+    """The names of these functions, among which must be those that readers use in place of others."""
     size = max(functions, default=0) + 1
     canonical, file, binary = (np.zeros(size, np.int32) for _ in range(3))
     status, kind, keyed = np.zeros(size, np.uint8), np.zeros(size, np.uint8), np.zeros(size, np.bool_)

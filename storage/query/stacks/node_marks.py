@@ -1,6 +1,6 @@
-"""What nodes of the tree of all stacks say of the stacks that end in them: names that are missing, callers that are missing.
+"""Marks on nodes of the stack tree for the stacks that end there: missing names, missing callers.
 
-It changes with the tree alone: a function that gets a name has its stacks leave the nodes that say otherwise.
+Marks change only with the tree: when a function gets a name, its stacks move to other nodes.
 """
 
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ from storage.query.stacks.stack_tree import Overlay, State
 UNNAMED = 1
 """A function of the stack has no name."""
 NO_CODE = 2
-"""The innermost one has none, or is a marker: what ran there is not known."""
+"""The innermost function has no name or is a marker: the code that ran is unknown."""
 INCOMPLETE = 4
-"""It begins with a marker: its outermost callers are missing."""
+"""The stack begins with a marker: its outermost callers are missing."""
 _INHERITED = UNNAMED | INCOMPLETE
 
 Marks = npt.NDArray[np.uint8]
@@ -30,10 +30,10 @@ Kinds = npt.NDArray[np.uint8]
 
 @dataclass(frozen=True, slots=True)
 class BaseMarks:
-    """What the nodes of a base say, and which functions stand below themselves somewhere in it."""
+    """The marks of a base's nodes, and the functions that occur below themselves somewhere in it."""
 
     marks: Marks
-    """Of each node: bits of those above."""
+    """Bits of the above, by node."""
     nested: Bool
     """By function id."""
 
@@ -47,19 +47,19 @@ class BaseMarks:
         marks[prefix_tree.below_any(marker & (tree.depth == 1), tree.end)] |= INCOMPLETE
         nested = np.zeros(int(tree.function.max()) + 1, np.bool_)
         nested[tree.function[~tree.outermost]] = True
-        nested[0] = False  # the root is no function
+        nested[0] = False  # the root is not a function
         return cls(marks, nested)
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What the nodes of a state say."""
+    """The marks of a state's nodes."""
 
     base: BaseMarks
     marks: Marks
-    """Of each node of the overlay."""
+    """By node of the overlay."""
     nested: Bool
-    """By id: functions that stand below themselves somewhere in the overlay."""
+    """By id: functions that occur below themselves somewhere in the overlay."""
 
     def of(self, leaves: npt.NDArray[np.integer]) -> Marks:
         """Marks of the stacks that end in these nodes."""
@@ -71,22 +71,22 @@ class Told:
         return found
 
     def any_nested(self, functions: Int64) -> bool:
-        """Whether any of these stands twice in one of the stacks."""
+        """Whether any of these functions occurs twice in one of the stacks."""
         both = (self.base.nested, self.nested)
         return any(bool(nested[functions[functions < len(nested)]].any()) for nested in both)
 
 
 class NodeMarks:
-    """The marks of the tree, kept as long as its overlay stays as it is. Safe to share between threads."""
+    """The marks of the tree, cached until its overlay changes. Thread-safe."""
 
     def __init__(self, functions: Functions, base: BaseMarks) -> None:
-        """`functions` has those of every state that is asked about; `base` is that of all these states."""
+        """`functions` must have those of every state used here; `base` belongs to all these states."""
         self._functions = functions
         self._base = base
         self._last: tuple[Overlay, Told] | None = None
 
     def of(self, state: State) -> Told:
-        """What the nodes of this state say, all of whose functions are loaded."""
+        """The marks of this state's nodes; its functions must be loaded."""
         last = self._last
         if last is None or last[0] is not state.overlay:
             last = self._last = state.overlay, self._with_overlay(state.overlay)
@@ -114,6 +114,6 @@ class NodeMarks:
 
 
 def _missing(status: Kinds, kind: Kinds) -> tuple[Bool, Bool]:
-    """Of nodes, by their functions' `Status` and `Kind`: which have no name, and which are markers."""
+    """Marks nodes without a name, and nodes that are markers, by their functions' `Status` and `Kind`."""
     marker: Bool = kind == Kind.MARKER
     return (status < Status.SYMTAB) & ~marker, marker

@@ -1,8 +1,8 @@
 r"""A prefix tree over root-first stacks, its nodes numbered in depth-first preorder.
 
-The subtree of node i is the range [i, end[i]), so totals are differences of one running sum, and
-"is an ancestor of" is a comparison. Children stand in ascending order of their function. Node 0 is
-the root and stands for no function (function id 0).
+The subtree of node i is the range [i, end[i]). So totals are differences of one running sum, and "is an ancestor of" is
+a comparison. Children are in ascending order of their function. Node 0 is the root and stands for no function (function
+id 0).
 
     stacks            nodes                    end
     main;read         0 root                   4
@@ -24,7 +24,7 @@ _DEEPEST = np.iinfo(np.int16).max
 
 @dataclass(frozen=True, slots=True)
 class PrefixTree:
-    """The tree of a set of stacks; never changes once built. All arrays have one entry per node."""
+    """The tree of a set of stacks; immutable. All arrays have one entry per node."""
 
     parent: Int32
     """-1 for the root; always less than the node's own number."""
@@ -34,17 +34,17 @@ class PrefixTree:
     depth: Int16
     """0 for the root."""
     outermost: Bool
-    """No ancestor has the same function: the nodes whose totals add up to the function's."""
+    """No ancestor has the same function: the totals of these nodes add up to the function's."""
     children: Int32
-    """All nodes but the root, by parent and then by function."""
+    """All nodes except the root, by parent and then by function."""
     first_child: Int32
-    """Where each node's children begin in `children`, and one entry more."""
+    """Where each node's children begin in `children`, with one entry more at the end."""
 
     def __len__(self) -> int:
         return len(self.parent)
 
     def child(self, parents: Int64, functions: Int64) -> Int64:
-        """The children of nodes with the given functions; -1 where there is none."""
+        """The children of nodes with the given functions; -1 if there is none."""
         place, end = self._place(parents, functions)
         found = np.full(len(parents), -1, np.int64)
         some = np.flatnonzero(place < end)
@@ -54,7 +54,7 @@ class PrefixTree:
         return found
 
     def before(self, parents: Int64, functions: Int64) -> Int64:
-        """How many nodes would stand before a child of that function of each node; there is none yet."""
+        """The number of nodes before a child of that function of each node, if it existed; it must not exist."""
         place, end = self._place(parents, functions)
         next_to = self.end[parents].astype(np.int64)
         sibling = np.flatnonzero(place < end)
@@ -62,7 +62,7 @@ class PrefixTree:
         return next_to
 
     def _place(self, parents: Int64, functions: Int64) -> tuple[Int64, Int64]:
-        """Where in `children` the first child of at least that function of each node is, and where its children end."""
+        """The place in `children` of each node's first child with function ≥ the given one, and its children's end."""
         low = self.first_child[parents].astype(np.int64)
         end = self.first_child[parents + 1].astype(np.int64)
         high = end.copy()
@@ -77,15 +77,15 @@ class PrefixTree:
 
 
 def build(frames: Int32, lengths: Int64) -> tuple[PrefixTree, Int64]:
-    """The tree of stacks that are given one after the other, outermost function first.
+    """The tree of stacks that are concatenated, outermost function first.
 
-    `lengths` has the frames of each stack; returned with the tree is each stack's leaf node (the
-    root for an empty stack). Function ids are ≥ 1. Raises ValueError for a stack of more than 32,767 functions.
+    `lengths` has the number of frames of each stack. Also returns each stack's leaf node (the root for an empty stack).
+    Function ids are ≥ 1. Raises ValueError for a stack of more than 32,767 functions.
     """
     if int(lengths.max(initial=0)) > _DEEPEST:
         raise ValueError(f"a stack has more than {_DEEPEST} functions")
     offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
-    at = np.zeros(len(lengths), np.int64)  # node each stack has come to, in breadth-first numbers
+    at = np.zeros(len(lengths), np.int64)  # the node that each stack has reached, in breadth-first numbers
     parents: list[Int64] = [np.array([-1], np.int64)]
     functions: list[Int64] = [np.array([0], np.int64)]
     leaf = np.zeros(len(lengths), np.int64)
@@ -93,7 +93,7 @@ def build(frames: Int32, lengths: Int64) -> tuple[PrefixTree, Int64]:
     bits = int(frames.max(initial=0)).bit_length()
     alive = np.flatnonzero(lengths > 0)
     while len(alive):
-        # Numbered within their level, nodes leave room for `sorting` to pack the keys: half the time of five million stacks.
+        # Numbers within the level are small, so `sorting` can pack the keys: half the time for five million stacks.
         keys = ((at[alive] - first) << bits) | frames[offsets[alive] + depth]
         order = sorting(keys)
         keys = keys[order]
@@ -119,15 +119,15 @@ def build(frames: Int32, lengths: Int64) -> tuple[PrefixTree, Int64]:
 def preorder(
     parent: Int64, depth: npt.NDArray[np.integer], rank: npt.NDArray[np.generic]
 ) -> tuple[Int64, Int64]:
-    """Preorder numbers and subtree sizes of a tree whose siblings are to stand by ascending `rank`.
+    """Preorder numbers and subtree sizes of a tree with siblings in ascending order of `rank`.
 
     The root is the only node with parent -1. Ties in rank keep the order of the nodes' numbers.
     """
     order = np.lexsort((rank, parent, depth))
     back = np.empty(len(order), np.int64)
     back[order] = np.arange(len(order))
-    # `preorder_by_level` needs levels whose nodes are sorted by their parents' *place in the level above*:
-    # any grouping by parent serves, because a group's base comes from the parent alone.
+    # `preorder_by_level` needs levels whose nodes are sorted by their parents' *place in the level above*.
+    # Any grouping by parent serves, because a group's base depends on the parent alone.
     relabelled = np.where(parent[order] < 0, -1, back[parent[order]])
     bounds = np.concatenate((group_starts(depth[order]), [len(order)]))
     position, size = preorder_by_level(relabelled, bounds)
@@ -135,23 +135,23 @@ def preorder(
 
 
 def resorted(parent: Int64, end: npt.NDArray[np.integer], rank: npt.NDArray[np.number]) -> Int64:
-    """As the numbers of `preorder`, for a tree that is in preorder by another rank: `end` are its subtrees' ends."""
+    """The numbers of `preorder`, for a tree that is in preorder by another rank; `end` are its subtrees' ends."""
     count = len(parent)
     by_rank = ranking(rank)
     order = by_rank[sorting(parent[by_rank] + 1)]
     size = (end - np.arange(count))[order]
     first = group_starts(parent[order])
     before = np.cumsum(size) - size
-    step = np.empty(count, np.int64)  # how far each node is behind its parent
+    step = np.empty(count, np.int64)  # the distance of each node from its parent
     step[order] = 1 + before - np.repeat(before[first], np.diff(first, append=count))
     step[ROOT] = 0
-    # A node's number is the sum of all steps on the way to it, and that way's nodes are those it is below.
+    # A node's number is the sum of the steps on its path, and the nodes on its path are its ancestors.
     ended: Int64 = np.bincount(end, weights=step, minlength=count + 1)[:count].astype(np.int64)
     return np.cumsum(step - ended)
 
 
 def preorder_by_level(parent: Int64, bounds: Int64) -> tuple[Int64, Int64]:
-    """As `preorder`, for nodes that stand level by level (`bounds`), siblings together and in order."""
+    """As `preorder`, for nodes sorted by level (`bounds`), with siblings together and in order."""
     size = np.ones(len(parent), np.int64)
     levels = list(zip(bounds[1:-1].tolist(), bounds[2:].tolist(), strict=True))
     for low, high in reversed(levels):
@@ -184,16 +184,16 @@ def _renumbered(parent: Int64, function: Int64, depth: Int64, position: Int64, s
         end=end,
         depth=new_depth,
         outermost=outermost(new_function, end),
-        children=(sorting(new_parent[1:]) + 1).astype(np.int32),  # siblings stand by function already
+        children=(sorting(new_parent[1:]) + 1).astype(np.int32),  # siblings are in order of function already
         first_child=first_child,
     )
 
 
 def outermost(key: npt.NDArray[np.integer], end: npt.NDArray[np.integer]) -> Bool:
-    """Nodes in preorder that have no ancestor of the same key ≥ 0; the root has none and is none of them.
+    """Marks nodes in preorder that have no ancestor of the same key ≥ 0; the root has no key and is not marked.
 
-    Nodes of one key, in preorder, lie inside an earlier one exactly if the largest end so far is
-    beyond them: subtree ranges nest or are disjoint.
+    Among nodes of one key, in preorder, a node lies inside an earlier one if and only if the largest end so far is
+    beyond it: subtree ranges nest or are disjoint.
     """
     count = len(key)
     key = np.concatenate(([0], key[1:].astype(np.int64) + 1))
@@ -212,11 +212,11 @@ def outermost(key: npt.NDArray[np.integer], end: npt.NDArray[np.integer]) -> Boo
 
 
 def outermost_among(nodes: Int64, key: npt.NDArray[np.integer], end: npt.NDArray[np.integer]) -> Bool:
-    """As `outermost`, of some nodes, ascending and without the root: those with no ancestor among them of their key.
+    """As `outermost`, for some nodes (ascending, without the root): ancestors count only if they are among them.
 
     `key` has one entry for each of them, `end` one for every node of the tree.
     """
-    # Among themselves they are in preorder too, below a root that is nobody's.
+    # They form a tree in preorder below an artificial root.
     there = np.zeros(len(end) + 1, np.int64)
     there[nodes + 1] = 1
     ends = np.concatenate(([len(nodes) + 1], np.cumsum(there)[end[nodes]] + 1))
@@ -224,10 +224,10 @@ def outermost_among(nodes: Int64, key: npt.NDArray[np.integer], end: npt.NDArray
 
 
 def below_any(chosen: Bool, end: npt.NDArray[np.integer]) -> Bool:
-    """Nodes in preorder that are chosen or lie below a chosen one."""
+    """Marks nodes in preorder that are chosen or below a chosen one."""
     nodes = np.flatnonzero(chosen)
     ends = end[nodes].astype(np.int64)
-    # Subtrees nest or are disjoint: one that begins where those before it have ended is in none of them.
+    # Subtrees nest or are disjoint: one that begins after the ends of all earlier ones is in none of them.
     outer = np.ones(len(nodes), np.bool_)
     outer[1:] = nodes[1:] >= np.maximum.accumulate(ends)[:-1]
     bounds = np.stack((nodes[outer], ends[outer]), axis=1).ravel()
@@ -237,20 +237,20 @@ def below_any(chosen: Bool, end: npt.NDArray[np.integer]) -> Bool:
 
 @dataclass(frozen=True, slots=True)
 class Paths:
-    """Some leaves of a tree in preorder, and all their ancestors: a tree in preorder too."""
+    """Some leaves of a tree in preorder with all their ancestors, as a tree in preorder."""
 
     nodes: Int64
-    """Ascending, the root among them."""
+    """Ascending, with the root."""
     parent: Int64
-    """Place of each one's parent among them; -1 for the root."""
+    """Place of each node's parent among them; -1 for the root."""
     end: Int64
-    """One past the place of the last of them in each one's subtree."""
+    """One past the place of the last of them in each node's subtree."""
     leaf: Int64
-    """Place of each leaf that was asked for."""
+    """Place of each requested leaf."""
 
 
 _CLOSE = 32
-"""Nodes for each leaf between the first and the last one: up to so many, looking at each of them takes less time than climbing."""
+"""Nodes per leaf between the first and the last leaf: up to so many, scanning all of them is faster than climbing."""
 
 
 def paths_to(
@@ -259,9 +259,9 @@ def paths_to(
     depth: npt.NDArray[np.integer],
     end: npt.NDArray[np.integer],
 ) -> Paths:
-    """The nodes that were asked for, in any order and as often as one likes, with all above them.
+    """The requested nodes, in any order and with repetitions, with all their ancestors.
 
-    What this costs follows the nodes that are found, not the tree they are in. Stacks of one program stand side by side.
+    The cost depends on the nodes found, not on the size of the tree. Stacks of one program are neighbours in the tree.
     """
     if len(asked):
         low, high = int(asked.min()), int(asked.max()) + 1
@@ -273,9 +273,9 @@ def paths_to(
 def _paths_within(
     asked: Int64, parent: npt.NDArray[np.integer], end: npt.NDArray[np.integer], low: int, high: int
 ) -> Paths:
-    """As `paths_to`, of leaves in [low, high): a node there is an ancestor of one if one stands in its subtree.
+    """As `paths_to`, for leaves in [low, high): a node there is an ancestor of a leaf if its subtree contains one.
 
-    An ancestor before them is one of the first of them: its subtree reaches beyond `low`.
+    An ancestor before them is an ancestor of the first leaf: its subtree extends beyond `low`.
     """
     chain: list[int] = []
     above_low = int(parent[low])
@@ -305,26 +305,27 @@ def _paths_within(
 
 
 def _counted(chosen: Bool) -> Int32:
-    """How many are chosen before each place, and in all."""
+    """The number of chosen entries before each place, and in total."""
     counted = np.zeros(len(chosen) + 1, np.int32)
     np.cumsum(chosen, dtype=np.int32, out=counted[1:])
     return counted
 
 
 def _paths_climbed(asked: Int64, parent: npt.NDArray[np.integer], depth: npt.NDArray[np.integer]) -> Paths:
-    """As `paths_to`, of leaves anywhere.
+    """As `paths_to`, for leaves anywhere.
 
-    Of neighbours in preorder the second adds what lies below their last common ancestor. So every node is met once.
+    Of two neighbours in preorder, the second adds the nodes below their lowest common ancestor, so every node is
+    visited once.
     """
     order = sorting(asked)
     leaves = asked[order]
     begins = np.diff(leaves, prepend=ROOT) > 0
     which = np.empty(len(asked), np.int64)
     which[order] = np.cumsum(begins)
-    leaves = leaves[begins]  # without the root: it is there anyway
+    leaves = leaves[begins]  # without the root, which is always included
     added = depth[leaves].astype(np.int64)
     if len(leaves) > 1:
-        # Nothing between two neighbours is as high as their common ancestor, and a child of it is there.
+        # Nodes between two neighbours are deeper than their common ancestor, and a child of it is among them.
         added[1:] -= np.minimum.reduceat(depth[: leaves[-1] + 1], leaves[:-1] + 1) - 1
     last = np.cumsum(added)
     nodes = np.zeros(1 + (int(last[-1]) if len(last) else 0), np.int64)
@@ -341,10 +342,10 @@ def _paths_climbed(asked: Int64, parent: npt.NDArray[np.integer], depth: npt.NDA
 
 
 def ends(parent: Int64) -> Int64:
-    """One past the last node of each subtree, of a tree in preorder by its nodes' parents."""
+    """One past the last node of each subtree, for a tree in preorder given by its nodes' parents."""
     last = np.arange(len(parent))
-    last[parent[1:]] = last[1:].copy()  # of several children the last one's number stays
-    while True:  # each pass doubles how far it looks
+    last[parent[1:]] = last[1:].copy()  # for several children the last one's number remains
+    while True:  # each pass doubles the distance
         further = last[last]
         if np.array_equal(further, last):
             return last + 1

@@ -1,9 +1,10 @@
-"""All stacks as a prefix tree, and the names of their functions, in one file that the API processes of a machine share.
+"""All stacks as a prefix tree, with the names of their functions, in one file that a machine's API processes share.
 
-It is right as long as the database gives no id away twice: rows that are not in it are read when a question meets
-them, names that have become better are looked up (`storage.query.stacks.function_names`), and what was swept is in no answer. A database
-that was restored gives ids away again. So a file is of one database (`storage.identity`), and is used only while the newest
-rows that it was made of are still there: recovery to a point in time, or of a disk, brings the identity back with fewer rows.
+The file is valid as long as the database never assigns an id twice: rows outside the file are read when a query needs
+them, improved names are looked up (`storage.query.stacks.function_names`), and swept rows are in no answer. A restored
+database assigns ids again. So a file belongs to one database (`storage.identity`), and is used only while the newest
+rows that it was built from still exist: recovery to a point in time, or of a disk, restores the identity with fewer
+rows.
 """
 
 from dataclasses import asdict, dataclass
@@ -39,20 +40,20 @@ _TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class MadeOf:
-    """Which rows a file was made of."""
+    """The rows that a file was built from."""
 
     identity: str
-    """Of the database."""
+    """Identity of the database."""
     epoch: int
-    """Of its dictionaries: a later one has fewer stacks."""
+    """Epoch of its dictionaries: a later one has fewer stacks."""
     blocks: tuple[tuple[int, int, str], ...]
     """The newest rows of `stack_block`: block, first id, SHA-256 of the data in hex."""
     function: tuple[int, str]
-    """Id and hash of the newest function; 0: there was none."""
+    """Id and hash of the newest function; id 0: there was none."""
 
     @classmethod
     def now(cls, connection: Connection, identity: str) -> "MadeOf":
-        """What a file of this snapshot is made of."""
+        """The rows for a file of this snapshot."""
         b, f = stack_block.c, function.c
         newest = select(*_BLOCK).order_by(b.block.desc(), b.first_id.desc()).limit(_NEWEST_BLOCKS)
         last = connection.execute(
@@ -89,7 +90,7 @@ _BLOCK = (
 
 @dataclass(frozen=True, slots=True)
 class StackFile:
-    """A base for all questions, and what its functions are called; arrays in memory, or mapped."""
+    """A base for all queries with the names of its functions; arrays in memory, or mapped."""
 
     tree: PrefixTree
     leaf: Int32
@@ -98,9 +99,9 @@ class StackFile:
     names: Names
     stacks: int = 0
     bytes: int = 0
-    """Mapped; 0: it is in memory."""
+    """Mapped bytes; 0: the file is in memory."""
     token: str = ""
-    """Different for each file."""
+    """Unique to each file."""
     made_of: MadeOf | None = None
 
     @property
@@ -117,7 +118,7 @@ def stack_file_of(stacks: Stacks, names: Names) -> StackFile:
 
 
 def write_stack_file(path: Path, file: StackFile, made_of: MadeOf) -> None:
-    """Put it in place of the one at `path`, as `array_file.write` does. Raises OSError."""
+    """Replace the file at `path`, as `array_file.write` does. Raises OSError."""
     tree, names = file.tree, file.names
     columns: dict[str, Array] = {
         "leaf": file.leaf,

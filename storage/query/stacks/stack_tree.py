@@ -1,11 +1,11 @@
-"""All stacks anyone has asked about, as one prefix tree that is always fresh.
+"""All stacks that queries have used, as one prefix tree.
 
-Most stacks stand in a `base` tree, mapped from a file that another process built. What has been met since,
-and stacks whose functions were named since, stand in a small `Overlay` whose paths are joined to the base's nodes.
-Both share one numbering: nodes of the base come first, then those only the overlay has. A query takes
-the part of it that lies above its own stacks (`Shape`), so its cost follows the selection.
+Most stacks are in a `base` tree, mapped from a file that another process built. Stacks that were read later, and stacks
+with functions that were renamed since, are in a small `Overlay` whose paths are joined to the base's nodes. Both share
+one numbering: the base's nodes come first, then the overlay's own nodes. A query takes the part of the tree above its
+own stacks (`Shape`), so its cost depends on the selection.
 
-States are immutable; a query keeps the one it began with while others extend the tree.
+States are immutable; a query keeps its state while others extend the tree.
 """
 
 import math
@@ -25,18 +25,18 @@ from storage.snapshots.decoded_cache import CacheSize, array_bytes
 
 @dataclass(frozen=True, slots=True)
 class Stacks:
-    """Some stacks as columns: ids, and their functions one stack after the other, outermost first."""
+    """Some stacks as columns: ids, and their functions concatenated, outermost first."""
 
     ids: Int64
     frames: Int32
     lengths: Int64
 
     def of(self, keep: Bool) -> "Stacks":
-        """Those of them where `keep` is set."""
+        """The stacks where `keep` is set."""
         return Stacks(self.ids[keep], self.frames[np.repeat(keep, self.lengths)], self.lengths[keep])
 
     def joined(self, other: "Stacks") -> "Stacks":
-        """These and the others."""
+        """These stacks, then the others."""
         return Stacks(
             np.concatenate((self.ids, other.ids)),
             np.concatenate((self.frames, other.frames)),
@@ -46,13 +46,13 @@ class Stacks:
 
 _BITS = 61
 _NODES_A_STACK = 8
-"""A selection's part of the tree is put together node by node; of so few nodes all are summed as fast."""
+"""A part of the tree is assembled node by node. With at most so many nodes per stack, the whole tree is as fast."""
 NO_STACKS = Stacks(np.zeros(0, np.int64), np.zeros(0, np.int32), np.zeros(0, np.int64))
 
 
 @dataclass(frozen=True, slots=True)
 class Overlay:
-    """Nodes that the base does not have, in preorder too; numbers count on from the base's."""
+    """Nodes that the base does not have, in preorder; their numbers follow the base's."""
 
     stacks: Stacks
     parent: Int64
@@ -60,13 +60,13 @@ class Overlay:
     depth: Int64
     outermost: Bool
     before: Int64
-    """How many nodes of the base stand before each in the preorder of all."""
+    """For each node, the number of base nodes before it in the common preorder."""
 
     def __len__(self) -> int:
         return len(self.parent)
 
     def paths_to(self, leaves: Int64, first: int) -> tuple[Int64, Int64]:
-        """Some of these nodes and their ancestors here, counted from 0, ascending; and the base's nodes that those hang on.
+        """Some of these nodes with their ancestors here, counted from 0, ascending; and the base nodes they hang on.
 
         `first` is the number of the first node here.
         """
@@ -83,9 +83,9 @@ class Overlay:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The part of the tree that some stacks use, in preorder again, and where each stack ends in it.
+    """The part of the tree that some stacks use, in preorder, and the node where each stack ends.
 
-    It may have other nodes too: nothing ends in them or below them.
+    It may contain other nodes: no stack ends in them or below them.
     """
 
     parent: Int64
@@ -94,17 +94,17 @@ class Shape:
     depth: Int64
     outermost: Bool
     leaf: Int64
-    """Node of each stack asked for."""
+    """Node of each requested stack."""
 
     def __len__(self) -> int:
         return len(self.parent)
 
     def self_at(self, values: Int64) -> Int64:
-        """Sums per node of `values`, one per stack asked for."""
+        """Sums per node of `values`, which has one entry per requested stack."""
         return sum_at(self.leaf, values, len(self))
 
     def totals(self, own: Int64) -> Int64:
-        """Sums over subtrees of what the nodes have themselves."""
+        """Sums over subtrees of the nodes' own values."""
         running = np.zeros(len(own) + 1, np.int64)
         np.cumsum(own, out=running[1:])
         found: Int64 = running[self.end]
@@ -112,21 +112,21 @@ class Shape:
         return found
 
     def by_node(self, leaf: Int64) -> tuple[Int64, Int64]:
-        """The order that sorts what ends in these nodes by node, and where each node's begin in it.
+        """The order that sorts stack ends by node, and where each node's ends begin in that order.
 
-        What ends at or below node i then is order[first[i]:first[end[i]]].
+        The ends at or below node i are order[first[i]:first[end[i]]].
         """
         first = np.concatenate(([0], np.cumsum(np.bincount(leaf, minlength=len(self)))))
         return sorting(leaf), first
 
     def weight_at(self, values: Float) -> Float:
-        """Sums per node of `values`, one per stack asked for."""
+        """Sums per node of `values`, which has one entry per requested stack."""
         return weight_at(self.leaf, values, len(self))
 
     def weight_totals(self, own: Float) -> Float:
-        """As `totals`, for floats ≥ 0: a node weighs at least what any node below it does."""
-        # Differences of one running sum of doubles would leave light nodes 1e-16 of the *whole* as error; of
-        # whole numbers they are exact, and each leaf is off by less than 1e-18 of the whole.
+        """As `totals`, for floats ≥ 0: a node weighs at least as much as any node below it."""
+        # Differences of one running sum of doubles would leave light nodes 1e-16 of the *whole* as error. Differences
+        # of whole numbers are exact, and each leaf is off by less than 1e-18 of the whole.
         whole = float(own.sum())
         if whole <= 0:
             return np.zeros(len(self))
@@ -134,7 +134,7 @@ class Shape:
         return np.multiply(self.totals(np.rint(own / step).astype(np.int64)), step, dtype=np.float64)
 
     def above_its_leaves(self) -> "Shape":
-        """The part of this shape that its own stacks use."""
+        """The part of this shape above its own stacks."""
         part = prefix_tree.paths_to(self.leaf, self.parent, self.depth, self.end)
         return Shape(
             parent=part.parent,
@@ -152,16 +152,16 @@ class State:
 
     base: PrefixTree
     base_leaf: Int32
-    """By stack id, of the base alone; -1: not in it."""
+    """By stack id, in the base alone; -1: not in it."""
     overlay: Overlay
     overlay_ids: Int64
     """Stacks of the overlay, ascending."""
     overlay_leaf: Int64
-    """The node where each of them ends, which may be one of the base."""
+    """The node where each of them ends, which may be in the base."""
     renamed: Int64
-    """Stacks, ascending, whose functions have got other names since the base was built: it does not count for them."""
+    """Stacks, ascending, with functions renamed since the base was built: their leaves in the base are invalid."""
     forgotten: int = 0
-    """How often functions had got other names by the time that no stack in it had any of the old ones."""
+    """Number of renamings applied: the tree has no stack with a function that these replaced."""
 
     def leaves(self, ids: Int64) -> Int64:
         """The node where each of these stacks ends; -1: not in the tree."""
@@ -177,11 +177,11 @@ class State:
         return found
 
     def missing(self, ids: Int64) -> Int64:
-        """Those of the stacks that are not in the tree."""
+        """The stacks that are not in the tree."""
         return ids[self.leaves(ids) < 0]
 
     def shape(self, ids: Int64) -> Shape:
-        """The part of the tree above these stacks, none of which is missing; or all of it, if that costs less."""
+        """The part of the tree above these stacks, none of which may be missing; or the whole tree if it is cheaper."""
         leaves = self.leaves(ids)
         size = len(self.base)
         if len(ids) * _NODES_A_STACK >= size and not (leaves >= size).any():
@@ -201,7 +201,7 @@ class State:
         )
 
     def _merged(self, leaves: Int64) -> Shape:
-        """As `shape`, where some of the leaves are the overlay's."""
+        """As `shape`, if some of the leaves are in the overlay."""
         base, overlay, size = self.base, self.overlay, len(self.base)
         new, roots = overlay.paths_to(leaves[leaves >= size] - size, size)
         hung_on = np.concatenate((leaves[leaves < size], roots))
@@ -236,11 +236,11 @@ class State:
         )
 
     def extended(self, stacks: Stacks) -> "State":
-        """This with more stacks in the overlay."""
+        """This state with more stacks in the overlay."""
         return self.with_overlay(self.overlay.stacks.joined(stacks))
 
     def without_functions(self, functions: Int64) -> "State":
-        """This without the stacks that have any of these functions: they are missing then."""
+        """This state without the stacks that have any of these functions: those become missing."""
         gone = prefix_tree.below_any(np.isin(self.base.function, functions), self.base.end)
         in_base = np.flatnonzero(self.base_leaf >= 0)
         renamed = np.union1d(self.renamed, in_base[gone[self.base_leaf[in_base]]])
@@ -253,20 +253,20 @@ class State:
         return replace(self, renamed=renamed).with_overlay(stacks)
 
     def with_overlay(self, stacks: Stacks) -> "State":
-        """This with these stacks in its overlay, and no others."""
+        """This state with exactly these stacks in its overlay."""
         overlay, leaves = _overlay(self.base, stacks)
         order = np.argsort(stacks.ids)
         return replace(self, overlay=overlay, overlay_ids=stacks.ids[order], overlay_leaf=leaves[order])
 
 
 def on_base(base: PrefixTree, leaf: Int32) -> State:
-    """A state of a base alone; `leaf` has its stacks' nodes by id, -1 where it has none."""
+    """A state with a base alone; `leaf` has the nodes of its stacks by id, -1 for ids without one."""
     overlay, none = _overlay(base, NO_STACKS)
     return State(base, leaf, overlay, none, none, none)
 
 
 def built(stacks: Stacks) -> State:
-    """A state that has these stacks in its base and nothing else."""
+    """A state with exactly these stacks in its base."""
     base, leaves = prefix_tree.build(stacks.frames, stacks.lengths)
     leaf = np.full(int(stacks.ids.max(initial=0)) + 1, -1, np.int32)
     leaf[stacks.ids] = leaves
@@ -277,13 +277,13 @@ class StackTree:
     """The tree that all queries of a process share."""
 
     def __init__(self, begin: State | None = None) -> None:
-        """`begin` is what it has at first, None: nothing; its base stays."""
+        """`begin` is the first state, None: an empty one; its base is never replaced."""
         self._state = begin or built(NO_STACKS)
         self._lock = threading.Lock()
 
     @property
     def overlay_nodes(self) -> int:
-        """Nodes that are not in the base."""
+        """Nodes outside the base."""
         return len(self._state.overlay)
 
     @property
@@ -293,13 +293,13 @@ class StackTree:
 
     @property
     def size(self) -> CacheSize:
-        """The overlay's stacks, some 150 bytes each, and those that are in it for having got other names."""
+        """The overlay's stacks, some 150 bytes each, including those that were renamed."""
         state = self._state
         held = (state.overlay, state.overlay_ids, state.overlay_leaf, state.renamed)
         return CacheSize(len(state.overlay_ids), sum(map(array_bytes, held)))
 
     def covering(self, ids: Int64, load: Callable[[Int64], Stacks]) -> State:
-        """A state that has all of these stacks; `load` brings those that are missing."""
+        """A state that has all of these stacks; `load` reads the missing ones."""
         state = self._state
         if not len(state.missing(ids)):
             return state
@@ -310,9 +310,9 @@ class StackTree:
             return self._state
 
     def forget_functions(self, replaced: Sequence[Int64]) -> None:
-        """Have the stacks with these functions loaded again: they are called otherwise now.
+        """Removes stacks with renamed functions, so that they are loaded again.
 
-        `replaced` is all that was ever (`Naming.replaced`); what was forgotten before is not forgotten again.
+        `replaced` has all renamings so far (`Naming.replaced`); those that were handled before are skipped.
         """
         with self._lock:
             new = replaced[self._state.forgotten :]
@@ -322,7 +322,7 @@ class StackTree:
 
 
 def _overlay(base: PrefixTree, stacks: Stacks) -> tuple[Overlay, Int64]:
-    """The overlay of these stacks on a base, and the node each of them ends in."""
+    """The overlay of these stacks on a base, and the node where each of them ends."""
     tree, leaves = prefix_tree.build(stacks.frames, stacks.lengths)
     size = len(base)
     number = np.full(len(tree), -1, np.int64)
@@ -334,10 +334,10 @@ def _overlay(base: PrefixTree, stacks: Stacks) -> tuple[Overlay, Int64]:
         above = number[tree.parent[level]]
         known = above >= 0
         number[level[known]] = base.child(above[known], tree.function[level[known]].astype(np.int64))
-    new = np.flatnonzero(number < 0)  # in preorder, as the tree's own nodes are
+    new = np.flatnonzero(number < 0)  # in preorder, like the tree's own nodes
     number[new] = size + np.arange(len(new))
     parent, function = number[tree.parent[new]], tree.function[new].astype(np.int64)
-    hangs = parent < size  # on the base; what comes after it until the next that does is below it
+    hangs = parent < size  # on the base; the nodes up to the next such one are below it
     overlay = Overlay(
         stacks=stacks,
         parent=parent,

@@ -1,4 +1,4 @@
-"""Abbreviation tables (DWARF 5 §7.5.3): what entries of each code consist of, as steps of a walk."""
+"""Abbreviation tables (DWARF 5 §7.5.3): the layout of entries by their code, as steps of a walk."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,17 +20,17 @@ class Attribute:
     name: int
     form: int
     form_at: int
-    """Where the form's code stands, from the start of the section."""
+    """Position of the form's code, from the start of the section."""
     form_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
 class Abbreviations:
-    """One table."""
+    """One table of abbreviations."""
 
     start: int
     end: int
-    """Behind its last abbreviation, where the 0 stands that ends it."""
+    """Position of the 0 that ends the table, after its last abbreviation."""
     entries: dict[int, tuple[Attribute, ...]]
 
 
@@ -67,20 +67,20 @@ def read_abbreviations(section: bytes, start: int, order: str) -> Abbreviations:
 
 
 class Step(IntEnum):
-    """What a walk does with the next bytes of an entry."""
+    """A walk's action for the next bytes of an entry."""
 
     SKIP = 0
-    """Leave `amount` bytes out."""
+    """Skip `amount` bytes."""
     LEB = 1
     TEXT = 2
     BLOCK_LEB = 3
-    """A length as LEB128, and so many bytes."""
+    """Skip a length as LEB128, and as many bytes."""
     BLOCK = 4
-    """A length in `amount` bytes, and so many bytes."""
+    """Skip a length of `amount` bytes, and as many bytes."""
     ADD = 5
     """Add `addend` to the word of `amount` bytes."""
     INDIRECT = 6
-    """The form stands here."""
+    """Read the attribute's form here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +101,11 @@ _LEB: Final = frozenset({0x0D, 0x0F, 0x15, 0x1A, 0x1B, 0x22, 0x23, 0x1F01, 0x1F0
 _BLOCKS: Final = {0x03: 2, 0x04: 4, 0x0A: 1}
 
 Addend = Callable[[int, int], int | None]
-"""What is added to an attribute, by its name and form; None or 0: nothing."""
+"""The number to add to an attribute, by its name and form; None or 0: nothing."""
 
 
 def form_bytes(form: int, offset_bytes: int, address_bytes: int, version: int) -> int | None:
-    """Bytes of a form of a fixed size; None: it varies, or is unknown."""
+    """Size of a form in bytes; None: it varies, or the form is unknown."""
     if form in _OFFSETS:
         return offset_bytes
     if form == 0x01:
@@ -118,7 +118,7 @@ def form_bytes(form: int, offset_bytes: int, address_bytes: int, version: int) -
 def action(name: int, form: int, sizes: tuple[int, int, int], addend: Addend) -> Action:
     """The step for an attribute; `sizes` are those of offsets and addresses, and the DWARF version.
 
-    Raises `MalformedElf` for a form that is unknown, or that varies and would have to be changed.
+    Raises `MalformedElf` for an unknown form, or for one of variable size that needs an addend.
     """
     added = addend(name, form) or 0
     size = form_bytes(form, *sizes)

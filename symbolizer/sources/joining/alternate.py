@@ -1,13 +1,13 @@
-"""A debug file with what `dwz -m` moved out of it.
+"""Joins a debug file with the common file that `dwz -m` moved data to.
 
-The common file's units, abbreviations and strings are put behind the file's own; what points into the common
-file then points there:
+The common file's units, abbreviations and strings are appended to the file's own, and references to the common
+file are changed to refer to the appended data:
 
     DW_FORM_GNU_ref_alt     offset in the common .debug_info    -> DW_FORM_ref_addr, + length of .debug_info
     DW_FORM_GNU_strp_alt    offset in the common .debug_str     -> DW_FORM_strp, + length of .debug_str
 
-Both forms' codes have two bytes, which a one-byte code may also be written in (LEB128 with a continuation),
-so tables of abbreviations keep their places. DWARF 5's names for them (ref_sup4, strp_sup) are one byte.
+The codes of both forms have two bytes, and a one-byte code can be written in two (LEB128 with a continuation),
+so tables of abbreviations keep their positions. DWARF 5's names for them (ref_sup4, strp_sup) are one byte.
 """
 
 from typing import BinaryIO, Final
@@ -50,7 +50,7 @@ def join_alternate(elf: ElfFile, content: Source, common: ElfFile, output: Binar
 
 
 def _change(sections: dict[str, bytearray], addend: Addend, order: Order, *, moved: int) -> None:
-    """Add to every reference of all units, and to what units say of where their abbreviations are."""
+    """Add to every reference of all units, and to the units' offsets of their abbreviations."""
     data, tables = sections[".debug_info"], sections[".debug_abbrev"]
     sign = "<" if order == "little" else ">"
     whole = bytes(tables)
@@ -77,7 +77,7 @@ def _change(sections: dict[str, bytearray], addend: Addend, order: Order, *, mov
 
 
 def _rename(table: Abbreviations, section: bytearray, *, is_common: bool) -> None:
-    """Give references into the common file the forms of those within a file."""
+    """Replace the forms of references to the common file by those of references within a file."""
     for attributes in table.entries.values():
         for attribute in attributes:
             form = _REF_ADDR if attribute.form in _REF_ALT else _STRP if attribute.form in _STRP_ALT else None
@@ -85,7 +85,7 @@ def _rename(table: Abbreviations, section: bytearray, *, is_common: bool) -> Non
                 place = slice(attribute.form_at, attribute.form_at + attribute.form_bytes)
                 section[place] = _padded(form, attribute.form_bytes)
             if is_common and attribute.name == _LINES and section[attribute.form_at - 1] == _LINES:
-                # Its units have no code; their table of file names stays behind.
+                # The common file's units have no code; their table of file names is not copied.
                 section[attribute.form_at - 1] = _NO_ATTRIBUTE
 
 

@@ -1,10 +1,10 @@
-"""Joins one file's debug data; a program of its own, because the files are hostile input.
+"""Joins one file's debug data in a separate program, because the files are hostile input.
 
     python -m symbolizer.sources.joining.child OUTPUT MEMORY_BYTES CPU_SECONDS BYTES DESCRIPTOR OTHER…
 
-DESCRIPTOR is the debug file; each OTHER is what `dwz -m` moved out of it, a .dwo file or a .dwp package. Writes
-OUTPUT, of at most BYTES. Exit 0: written; 3: the files cannot be joined, with the reason on standard error.
-Anything else is a crash or a limit, which only ends this process.
+DESCRIPTOR is the debug file; each OTHER is a common file by `dwz -m`, a .dwo file or a .dwp package. Writes at
+most BYTES to OUTPUT. Exit status 0: written; 3: the files cannot be joined, with the reason on standard error.
+Anything else is a crash or a limit, which ends only this process.
 """
 
 import signal
@@ -21,7 +21,7 @@ def main(arguments: list[str]) -> int:
     output = Path(arguments[0])
     memory, seconds, size, descriptor, *others = (int(argument) for argument in arguments[1:])
     limit_this_process(memory, seconds, written=size)
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # writing beyond it is an OSError then
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # makes exceeding it an OSError
 
     from symbolizer.elf.file import ElfFile  # noqa: PLC0415 - within the limits
     from symbolizer.errors import MalformedElf  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""Joins debug data that lies in several files, in a child process, and keeps the result on this machine."""
+"""Joins debug data in several files, in a child process, and stores the result on this machine."""
 
 import hashlib
 import logging
@@ -22,18 +22,18 @@ _MIB: Final = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class JoinLimits:
-    """What joining may take, by the bytes of all its files."""
+    """Limits of joining, by the bytes of all files."""
 
     memory_bytes: int = 16 * _GIB
     memory_fixed_bytes: int = _GIB
     memory_per_byte: int = 8
-    """Sections twice, decompressed."""
+    """Memory for all sections twice, decompressed."""
     seconds_fixed: int = 20
     seconds_per_gib: int = 2400
-    """CPU time; the clock on the wall may run three times as long."""
+    """CPU time; the wall-clock limit is three times as long."""
     output_per_byte: int = 8
     failure_lifetime_s: float = 3600.0
-    """How long a process believes a failure."""
+    """Seconds for which a process caches a failure."""
 
     def memory_for(self, size: int) -> int:
         """Bytes of address space."""
@@ -45,11 +45,11 @@ class JoinLimits:
 
 
 class _NotJoined(Exception):
-    """The child did not write the file; the text says why."""
+    """The child did not write the file; why, as text."""
 
 
 class Joiner:
-    """Keeps what it joined in a folder of copies. Processes may share that."""
+    """Stores joined files in a folder of copies. Processes may share the folder."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Joiner:
         self._failed: dict[str, tuple[str, float]] = {}
 
     def join(self, debug: Found, others: Sequence[Found]) -> Found | Missing:
-        """One file of a debug file and what it left to others; all may be closed afterwards."""
+        """Join a debug file with the files it needs; all inputs may be closed afterwards."""
         files = [debug, *others]
         name = f"joined-{hashlib.sha256(b''.join(_fingerprint(found) for found in files)).hexdigest()}"
         origin = f"{debug.origin} with {others[0].origin}"
@@ -106,7 +106,7 @@ class Joiner:
 
 
 def _fingerprint(found: Found) -> bytes:
-    """What tells a file from others without reading all of it: its headers, build-id and size."""
+    """Identifies a file without reading all of it: its headers, build-id and size."""
     elf = found.elf
     content = found.sha256 or elf.build_id + elf.sections.tobytes() + found.content[0:64]
     return hashlib.sha256(content + len(found.content).to_bytes(8, "little")).digest()

@@ -1,4 +1,4 @@
-"""An ELF file with other sections: the old file as it was, then the new sections, then a new table of sections."""
+"""Writes an ELF file with other sections: the old file unchanged, then the new sections, then a new section table."""
 
 from collections.abc import Mapping
 from typing import BinaryIO, Final
@@ -18,7 +18,7 @@ _MOST_SECTIONS: Final = 0xFEFF
 def write_with_sections(
     elf: ElfFile, content: Source, sections: Mapping[str, bytes | bytearray], output: BinaryIO
 ) -> None:
-    """Write a copy of the file to `output`, with these sections in place of its own or besides them.
+    """Write a copy of the file to `output`; the sections replace its own of the same names, or are added.
 
     Raises `MalformedElf`, OSError.
     """

@@ -1,14 +1,14 @@
-"""Skeletons joined with their other halves (split DWARF: DWARF 5 §7.3.2, and GNU's extension of DWARF 4).
+"""Joins skeletons with their split units (split DWARF: DWARF 5 §7.3.2, and GNU's extension of DWARF 4).
 
-Each skeleton's unit becomes a whole one: a new first entry, with what the skeleton's says of lines and
-addresses and the other half's of names, then the other half's entries as they are. References within the
-unit move by what the first entry grew; indexes of strings, addresses and ranges stay and get their base:
+Each skeleton's unit becomes a whole unit. It gets a new first entry, with lines and addresses from the skeleton
+and names from the split unit, followed by the split unit's entries, which are unchanged. References within the
+unit are moved by the growth of the first entry. Indexes of strings, addresses and ranges stay and get their base:
 
-    strings      .debug_str_offsets.dwo of the unit, its offsets moved, put behind .debug_str_offsets
-    addresses    the skeleton's part of .debug_addr, as it is
-    ranges       .debug_rnglists.dwo of the unit, put behind .debug_rnglists (DWARF 4: .debug_ranges as it is)
+    strings      .debug_str_offsets.dwo of the unit, its offsets moved, appended to .debug_str_offsets
+    addresses    the skeleton's part of .debug_addr, unchanged
+    ranges       .debug_rnglists.dwo of the unit, appended to .debug_rnglists (DWARF 4: .debug_ranges unchanged)
 
-Units that were whole stay as they are. Types in units of their own are left out: nobody asks for them.
+Whole units stay unchanged. Type units are left out, because they are not needed.
 """
 
 from collections.abc import Iterable, Sequence
@@ -43,7 +43,7 @@ _Values = dict[int, AttributeValue]
 
 @dataclass(slots=True)
 class _Joined:
-    """Sections of the joined file, as they grow."""
+    """Growing sections of the joined file."""
 
     info: bytearray
     abbreviations: bytearray
@@ -53,7 +53,7 @@ class _Joined:
 
 
 def join_split(elf: ElfFile, content: Source, others: Iterable[ElfFile], output: BinaryIO) -> int:
-    """Write `elf` with all units whole whose other half is there; how many those are.
+    """Write `elf` with all units whole whose split unit is available; the number of those units.
 
     Raises `MalformedElf`, also if there are none, and OSError.
     """
@@ -126,7 +126,7 @@ class _Joiner:
         return known
 
     def _first_entry(self, info: bytes, head: UnitHead, tables: bytes, table_at: int) -> tuple[_Values, int]:
-        """A unit's first entry: its attributes, and where the next entry begins."""
+        """A unit's first entry: its attributes, and the position of the next entry."""
         cursor = ByteCursor(info[head.entries : min(head.end, head.entries + _FIRST_BYTES)], self._elf.order)
         reference = head.address_bytes if head.version == 2 else head.offset_bytes
         values: _Values = {}
@@ -141,7 +141,7 @@ class _Joiner:
         return values, head.entries + cursor.at
 
     def _join(self, skeleton: UnitHead, first: _Values, part: SplitPart) -> None:
-        """Put the whole unit behind those there are."""
+        """Append the whole unit."""
         head, file = part.head, part.file
         table = self._table(file.abbreviations, part.abbreviations)
         theirs, rest = self._first_entry(file.info, head, file.abbreviations, part.abbreviations)
@@ -194,7 +194,7 @@ class _Joiner:
         rest = b"\x01" + address + table if head.version == 5 else table + address
         return bytearray(length + version + rest)
 
-    def _new_first_entry(  # noqa: PLR0917 - two halves and what joins them
+    def _new_first_entry(  # noqa: PLR0917 - two halves, and the values that join them
         self,
         code: int,
         skeleton: UnitHead,
@@ -219,9 +219,9 @@ class _Joiner:
         return _leb(code) + b"".join(value for _, _, value in attributes), abbreviation
 
     def _places(self, head: UnitHead, first: _Values) -> list[tuple[int, int, bytes]]:
-        """Where the unit's code is, as its skeleton says.
+        """The attributes of the unit's code range, from its skeleton.
 
-        `symbolic` skips a unit at address 0 without ranges: linkers leave such of code they discarded.
+        `symbolic` skips a unit at address 0 without ranges: linkers leave such units for discarded code.
         """
         places = []
         if (low := first.get(_LOW_PC)) is not None:
@@ -244,7 +244,7 @@ class _Joiner:
         return places
 
     def _place(self, whole: bytes, into: bytearray, start: int, size: int) -> int:
-        """Where a part of a section lies in the joined one; put there the first time it is asked for."""
+        """Position of part of a section in the joined section; the first call copies it there."""
         if not size:
             return 0
         at = self._placed.get((id(whole), start))
@@ -255,7 +255,7 @@ class _Joiner:
         return at
 
     def _place_string_offsets(self, part: SplitPart, moved: int) -> None:
-        """As `_place`, with every offset moved by where the strings went."""
+        """As `_place`, with every offset moved by the new position of the strings."""
         start, size = part.string_offsets
         whole = part.file.string_offsets
         if not size or (id(whole), start) in self._placed:
@@ -290,7 +290,7 @@ class _Joiner:
         return b""
 
     def _their_text(self, part: SplitPart, values: _Values, name: int) -> bytes:
-        """A text of the other half."""
+        """A text of the split unit."""
         value = values.get(name)
         if value is None:
             return b""

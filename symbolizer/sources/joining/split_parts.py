@@ -1,4 +1,4 @@
-"""Split units, each with the parts of sections that are its own: of .dwo files and of .dwp packages.
+"""Split units with their own parts of sections, from .dwo files and .dwp packages.
 
 In a package every unit has a row of offsets and sizes (DWARF 5 §7.3.5; GNU's draft of it for DWARF 4).
 """
@@ -28,7 +28,7 @@ class SplitFile:
 
 @dataclass(frozen=True, slots=True)
 class SplitPart:
-    """One unit in such a file, and where its own parts of the other sections are."""
+    """One unit in a split file, and the positions of its own parts of the other sections."""
 
     file: SplitFile
     head: UnitHead

@@ -1,8 +1,8 @@
-"""A walk over all entries of a unit that adds to what points into other places.
+"""A walk over all entries of a unit that relocates references to other places.
 
 Entries follow each other without gaps, so no tree is needed: each is its code and the values that its
-abbreviation lists. Steps are merged per code, for Python to do little for each entry: half a million
-entries a second.
+abbreviation lists. Steps are merged per code to reduce Python's work per entry: half a million entries a
+second.
 """
 
 from dataclasses import dataclass
@@ -21,13 +21,13 @@ Order = Literal["little", "big"]
 
 @dataclass(frozen=True, slots=True)
 class UnitHead:
-    """A unit's header; places count from the start of the section."""
+    """A unit's header; positions count from the start of the section."""
 
     start: int
     end: int
-    """Where the next one begins."""
+    """Start of the next unit."""
     entries: int
-    """Where its first entry begins."""
+    """Start of its first entry."""
     version: int
     kind: int
     """DW_UT_…; 1 before DWARF 5."""
@@ -35,18 +35,18 @@ class UnitHead:
     address_bytes: int
     abbreviations: int
     abbreviations_at: int
-    """Where that number stands."""
+    """Position of that number."""
     dwo_id: int | None
-    """In the header, from DWARF 5 on."""
+    """From the header, since DWARF 5."""
 
     @property
     def sizes(self) -> tuple[int, int, int]:
-        """As `abbreviations.action` wants them."""
+        """The argument `sizes` of `abbreviations.action`."""
         return self.offset_bytes, self.address_bytes, self.version
 
     @property
     def is_type_unit(self) -> bool:
-        """Whether it holds a type alone."""
+        """Whether it is a type unit."""
         return self.kind in _TYPE_UNITS
 
 
@@ -93,7 +93,7 @@ def read_head(section: bytes | bytearray, start: int, order: str) -> UnitHead:
 
 
 class Walk:
-    """One walk; compiled for units of one table of abbreviations and the same sizes."""
+    """A walk, compiled for units with the same table of abbreviations and the same sizes."""
 
     def __init__(
         self, table: Abbreviations, sizes: tuple[int, int, int], addend: Addend, order: Order
@@ -128,7 +128,7 @@ class Walk:
             raise MalformedElf("The last entry of a unit is cut short.")
 
     def _do(self, action_: Action, data: bytearray, at: int) -> int:
-        """One step that is no plain skip; where the next one begins."""
+        """Execute a step other than a plain skip; the position of the next one."""
         step, amount = action_.step, action_.amount
         if step == Step.LEB:
             while data[at] > 0x7F:

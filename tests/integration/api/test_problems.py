@@ -55,7 +55,7 @@ def test_a_mistake_in_the_matchers_has_a_position(client: TestClient):
         ({"from": "now", "to": "now-1h"}, 400, "empty"),
         ({"focus": "("}, 400, "not valid"),
         ({"select": '{a=~"(x+x+)+y\\\\1"}'}, 400, "not valid"),
-        ({"event": "nothing"}, 400, "Nobody has sampled"),
+        ({"event": "nothing"}, 400, "Unknown event"),
         ({"by": "function,function"}, 400, "different keys"),
         ({"campaign": "nobody"}, 404, "no campaign"),
         ({"limit": "0"}, 422, "limit"),

@@ -55,7 +55,7 @@ class Following:
         raise AssertionError("it ended")
 
     def begun(self) -> "Following":
-        """From here on everything that ingests comes."""
+        """From here on everything that is ingested comes."""
         assert kinds([next(self._records)]) == ["progress"]
         return self
 

@@ -51,7 +51,7 @@ class TestDamage:
         with engine.connect() as connection:
             hashed = hashed_stacks(connection)
             left = {row.first_id: bytes(row.data) for row in connection.execute(select(stack_block))}
-        # None of a lost block is given to a ingestion again, which would have no functions of it.
+        # None of a lost block is given to an ingestion again, which would have no functions of it.
         used = set(stored_stacks(engine, two_days[1]))
         assert hashed == used
         assert 0 < swept.freed["stack"] == len(before - used)

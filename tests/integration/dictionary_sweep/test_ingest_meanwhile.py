@@ -70,7 +70,7 @@ class TestIngestionMeanwhile:
         last: dict[UUID, int] = {}
         errors: list[BaseException] = []
         progress = threading.Semaphore(0)
-        """A ingestion each: sweeps without a pause would begin epochs faster than anyone can ingest in one."""
+        """An ingestion each: sweeps without a pause would begin epochs faster than anyone can ingest in one."""
 
         def crew(number: int) -> None:
             rng = random.Random(number)

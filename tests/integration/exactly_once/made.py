@@ -1,4 +1,4 @@
-"""Captures whose every sample is known, and what a ingestion must make of them, computed by loops.
+"""Captures whose every sample is known, and what an ingestion must make of them, computed by loops.
 
 A capture is one of a few *patterns*: two segments of one event at different rates, a flat event, groups with
 equal labels, nameless functions, walks cut short, an idle machine, a machine sampled flat.
@@ -34,7 +34,7 @@ REAL = {f"lib.so+{4096 + 256 * i:#x}": named(f"real{i}", binary="lib.so") for i 
 def plain(name: str) -> str:
     """What a function turns out to be called, whether it is called so already or not.
 
-    A ingestion without symbols after the naming finds the named one; one after the nameless row, which
+    An ingestion without symbols after the naming finds the named one; one after the nameless row, which
     nobody used any more, was swept makes it again.
     """
     return REAL[name].name if name in REAL else name
@@ -73,7 +73,7 @@ class Pattern:
         return message
 
     def facts(self, *, other_labels: bool) -> Facts:
-        """What a ingestion leaves, every function called as it will be (`plain`)."""
+        """What an ingestion leaves, every function called as it will be (`plain`)."""
         sums: dict[Fact, int] = {}
         for number, segment in enumerate(self.segments):
             for group, counts in segment.groups.items():

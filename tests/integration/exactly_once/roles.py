@@ -47,7 +47,7 @@ UPLOADS = 2
 """Debug files of the library in all: old days come to rest, which retention waits for."""
 WHOLE = {library.made_of(f"debug file {n}".encode()) for n in range(UPLOADS)}
 SWEEPER_RESTS_S = 10.0
-"""At most, until something has ingested since its last sweep."""
+"""At most, until something has been ingested since its last sweep."""
 TERMS = LeaseTerms(seconds=1.0, attempts_limit=1000)
 """Leases of the dead run out soon, and nobody gives a capture up."""
 

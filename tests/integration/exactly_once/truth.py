@@ -89,7 +89,7 @@ def moment(engine: Engine) -> Iterator[tuple[Connection, str]]:
 def check(
     connection: Connection, world: World, remembered: Mapping[date, Dropped] = MappingProxyType({})
 ) -> Checked:
-    """Everything a ingestion wrote, read row by row, and the cells it was merged into.
+    """Everything an ingestion wrote, read row by row, and the cells it was merged into.
 
     `remembered` is what days held whose facts may have been dropped.
     """

@@ -67,7 +67,7 @@ def test_added_by_the_command_line_they_foretell_unseen_mixes(
     assert "lines are whichever the experiments counted" in out
     code, out, _ = fleetprof(*words)
     assert code == 3
-    assert "Cannot say, too_little: Nobody knows how much the memory" in out
+    assert "Cannot say, too_little: It is unknown how much the memory" in out
     assert fleetprof("calibrate", "set", "memory-bandwidth", PLATFORM, str(PEAK * 1e9))[0] == 0
     assert fleetprof(*words)[0] == 0
     code, _, err = fleetprof(*words[:-1], "lab-8", "--peak-gbs", PEAK)
@@ -81,7 +81,7 @@ def test_where_visits_cannot_say_the_newest_experiments_do_and_it_is_told(
 ) -> None:
     before = asked(operator, target=name(3))
     assert before["source"]["trained_by"] == "visits"
-    assert before["because"]["detail"] == "No visit of the selection has ingested."
+    assert before["because"]["detail"] == "No visit of the selection has been ingested."
     upload(operator, measured.content, "old")
     few = "\n".join(measured.text.splitlines()[:-239]).encode()
     upload(operator, few, "new")
@@ -91,7 +91,7 @@ def test_where_visits_cannot_say_the_newest_experiments_do_and_it_is_told(
     assert found["source"]["instead_of_visits"] == before["because"]
     code, out, _ = fleetprof("report", "interference", name(3), "--peak-gbs", PEAK)
     assert code == 0
-    assert "visits cannot say, too_little: No visit of the selection has ingested." in out
+    assert "visits cannot say, too_little: No visit of the selection has been ingested." in out
     named = asked(operator, target=name(3), experiments="new")
     assert named["because"]["reason"] == "too_little"
     assert "The experiments new cannot tell" in named["because"]["detail"]
@@ -99,7 +99,7 @@ def test_where_visits_cannot_say_the_newest_experiments_do_and_it_is_told(
     operator.delete("/api/v1/experiments/old")
     both = asked(operator, target=name(3))["because"]
     assert both["detail"].startswith(
-        "No visit of the selection has ingested. The experiments new cannot tell: "
+        "No visit of the selection has been ingested. The experiments new cannot tell: "
     )
     gone = asked(operator, target=name(9), experiments="new")["because"]["detail"]
     assert gone == f"The experiments new have no run of 'p09' beside others on {PLATFORM}; they have p03."
@@ -113,7 +113,7 @@ def test_a_mix_of_strangers_and_cores(operator: TestClient, measured: Lab) -> No
     mix: Json = {"target": name(3), "experiments": "lab"}
     stranger = asked(operator, beside="nobody", **mix)["mix"]["because"]["detail"]
     assert stranger.startswith(
-        "Nobody knows how much nobody presses: the experiments lab have no run of it alone"
+        "The pressure of nobody is unknown: the experiments lab have no run of it alone"
     )
     once = asked(operator, beside=f"{name(5)},{name(6)}", **mix)["mix"]
     same = asked(operator, beside=f"{name(5)}:1,{name(6)}:1", **mix)["mix"]

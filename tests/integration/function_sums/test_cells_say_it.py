@@ -83,7 +83,7 @@ def test_functions_say_what_stacks_say(
     first, steps, later = happened
     store = store_of(engine, stacks)
     store.ingest(first)
-    store.roll(4)
+    store.rollup(4)
     follow(engine, store, steps)
     if when is None:
         store.roll_all()
@@ -109,7 +109,7 @@ def follow(engine: Engine, store: RolledStore, steps: Any) -> None:
             case "reprocess":
                 store.ingest_again(*argument)
             case "roll":
-                store.roll(argument)
+                store.rollup(argument)
             case _:
                 with engine.begin() as connection:
                     FactWriter(connection).alias(store.functions[argument], store.functions[WORK])

@@ -382,5 +382,5 @@ def test_page_faults_ingest_in_their_unit_and_what_is_not_there_as_that(
         assert traced["totals"]["samples"] > 0
         assert traced["selection"]["unit"] == "count"
     if missing.status != "ok":
-        with pytest.raises(BadSelection, match="Nobody has sampled 'llc-misses'"):
+        with pytest.raises(BadSelection, match="Unknown event 'llc-misses'"):
             asked("llc-misses")

@@ -84,7 +84,7 @@ def test_campaigns_events_and_depths_never_add_up(engine: Engine, queries: Query
     )
     with pytest.raises(UnknownCampaign):
         queries.ask(TableQuestion(around_noon(campaign="nobody"), ("function",), Page()))
-    with pytest.raises(BadSelection, match="Nobody has sampled 'wall'") as caught:
+    with pytest.raises(BadSelection, match="Unknown event 'wall'") as caught:
         queries.ask(TableQuestion(around_noon(event="wall"), ("function",), Page()))
     assert "page-faults (count)" in caught.value.hint
 
@@ -146,7 +146,7 @@ def test_a_label_nobody_has_is_an_error_and_not_an_empty_answer(engine: Engine, 
     with pytest.raises(BadSelection, match="No profile has a label 'Platfrm'") as caught:
         queries.ask(TableQuestion(around_noon(), ("function", "Platfrm"), Page()))
     assert (caught.value.hint, caught.value.parameter) == ("Did you mean platform?", "by")
-    with pytest.raises(BadSelection, match="Nobody has sampled 'cpuu'") as caught:
+    with pytest.raises(BadSelection, match="Unknown event 'cpuu'") as caught:
         queries.ask(TableQuestion(around_noon(event="cpuu"), ("function",), Page()))
     assert (caught.value.hint, caught.value.parameter) == (
         "Did you mean cpu? Events: cpu (nanoseconds).",

@@ -184,7 +184,7 @@ def test_an_operator_merges_and_rebuilds(
         assert ": 2 visits with 4 facts" in rebuilt.output
     assert_right(engine)
     unknown = CliRunner().invoke(app, ["rebuild", day, "--application", "none"])
-    assert "Nobody has sampled" in str(unknown.exception)
+    assert "Unknown application" in str(unknown.exception)
 
 
 def test_an_answer_of_too_many_cells_is_refused(engine: Engine, facts: CellFacts) -> None:

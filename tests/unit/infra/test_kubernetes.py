@@ -87,7 +87,7 @@ def test_what_the_workers_processes_may_take_stays_below_their_limit():
     each, stacks = given["WORKER_MEMORY_BYTES"], given["WORKER_ID_CACHE_BYTES"]
     # The parent, and the one build of symbols for which 1 GiB and three times its file is allowed at least.
     assert given["WORKER_PROCESSES"] * each + 256 * MIB + 2**30 <= limit
-    # All caches, the table of stacks while it doubles, and as much again for what a ingestion makes.
+    # All caches, the table of stacks while it doubles, and as much again for what an ingestion makes.
     assert 2 * (stacks * 5 // 4 + 300 * MIB + MAX_SYMBOL_BYTES) <= each
 
 

@@ -1,4 +1,4 @@
-/** Questions to `/api/v1`. Each resolves to the answer or throws an ApiProblem. */
+/** Requests to `/api/v1`. Each resolves to the response or throws an ApiProblem. */
 import createClient from 'openapi-fetch';
 import { decodeFlame, FLAME_MEDIA_TYPE, type FlameAnswer } from '../flame/decode.ts';
 import type { DiffQuery } from '../compare/base.ts';
@@ -91,7 +91,7 @@ export function askBinary(key: string, signal: AbortSignal): Promise<BinaryAnswe
   return answerOf(api.GET('/api/v1/symbols/{key}', { params: { path: { key } }, signal }), signal);
 }
 
-/** Forgets a file with symbols; the next best takes its place. */
+/** Deletes a file with symbols; the next best file is used after that. */
 export async function removeFile(key: string, sha256: string): Promise<void> {
   const { signal } = new AbortController();
   const path = { key, sha256 };

@@ -1,23 +1,23 @@
 const KINDS = 'urn:fleetprof:problem:';
 
-/** Why a question to the API has no answer, in the server's own words (RFC 9457) where it had any. */
+/** Why an API request failed, with the server's text (RFC 9457) if it sent one. */
 export class ApiProblem extends Error {
   override readonly name = 'ApiProblem';
 
   constructor(
     /** HTTP status; 0 when the server could not be reached. */
     readonly status: number,
-    /** Names what went wrong for programs: `bad-selection`; empty if the status says it all. */
+    /** Machine-readable type: `bad-selection`; empty if the status is sufficient. */
     readonly kind: string,
-    /** One sentence: what went wrong. */
+    /** The problem in one sentence. */
     message: string,
-    /** What to change; empty if the server said nothing. */
+    /** What to change; empty if the server sent no hint. */
     readonly hint: string,
-    /** To be found again in the server's log; empty if there was none. */
+    /** Identifies the request in the server's log; empty if there was none. */
     readonly requestId: string,
-    /** The query parameter that is at fault; empty if it is no single one. */
+    /** The query parameter at fault; empty if it is not a single one. */
     readonly parameter: string,
-    /** Position of the mistake in it, in characters. */
+    /** Position of the error in it, in characters. */
     readonly at: number | null,
   ) {
     super(message);
@@ -27,7 +27,7 @@ export class ApiProblem extends Error {
     return this.status === 401;
   }
 
-  /** Asking again may help: the fault is on the way or in the server, not in the question. */
+  /** A retry may succeed: the fault is in the network or the server, not in the request. */
   get isPassing(): boolean {
     return this.status === 0 || this.status >= 500 || this.status === 429;
   }
@@ -45,7 +45,7 @@ export function unreachable(): ApiProblem {
   );
 }
 
-/** `body` is whatever came with the error status, decoded from JSON where it was JSON. */
+/** `body` is the body of the error response, decoded if it was JSON. */
 export function problemOf(status: number, requestId: string | null, body: unknown): ApiProblem {
   const document = typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {};
   const text = (name: string): string => (typeof document[name] === 'string' ? document[name] : '');

@@ -1,4 +1,4 @@
-/** The questions as the page holds them: kept while they are asked again, repeated while the range is live. */
+/** The page's queries: previous data is kept during a refetch, and live ranges are refetched regularly. */
 import { keepPreviousData, useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { comparedShare, diffQuery } from '../compare/base.ts';
 import { selectionOf, type Place } from '../selection/place.ts';
@@ -7,9 +7,9 @@ import { askDiff, askFlame, askLabels, askReliability, askStatus, askTable } fro
 import { ApiProblem } from './problem.ts';
 
 const PAGE = 200;
-/** Rows that are read to be searched by regular expression here, since the server finds plain text only. */
+/** Rows that are fetched for a search by regular expression in the page: the server finds only plain text. */
 const REGEX_PAGE = 5000;
-/** Frames asked for, the server's most: deep stacks of few samples each make many. */
+/** Requested frames, the server's maximum: deep stacks of few samples each make many. */
 const FLAME_NODES = 200_000;
 
 export function retryPassing(failures: number, error: Error): boolean {
@@ -52,10 +52,10 @@ export function useFlame(place: Place, enabled: boolean) {
   });
 }
 
-/** Rows of a comparison that are asked for: those with the largest changes. */
+/** Requested rows of a comparison: those with the largest changes. */
 const DIFF_ROWS = 500;
 
-/** Shuffling and resampling visits takes the server seconds: live pages ask again only each minute. */
+/** Permuting and resampling visits takes the server seconds: live pages refetch them only once a minute. */
 const SLOWLY = 60_000;
 
 export function useDiff(place: Place, enabled: boolean) {
@@ -81,7 +81,7 @@ export function useReliability(place: Place, enabled: boolean) {
   });
 }
 
-/** `find`: only values with this text, asked of the server, who knows more of them than it sends. */
+/** `find`: only values that contain this text; the server searches more values than it sends. */
 export function useLabels(place: Place, enabled: boolean, find = '') {
   const question = { ...selectionOf(place), ...(find === '' ? {} : { find }) };
   return useQuery({
@@ -93,7 +93,7 @@ export function useLabels(place: Place, enabled: boolean, find = '') {
   });
 }
 
-/** Asked every two seconds until the first capture has ingested, then every ten. */
+/** Refetched every two seconds until the first capture is ingested, then every ten. */
 export function useStatus() {
   return useQuery({
     queryKey: ['status'],

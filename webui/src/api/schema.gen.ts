@@ -801,7 +801,7 @@ export interface paths {
         };
         /**
          * Binaries by what they hide
-         * @description Binaries that captures hold, with the samples that pass through code of theirs that has no name, what is stored for them, and how far the ingestion of better symbols is.
+         * @description Binaries that captures hold, with the samples that pass through code of theirs that has no name, what is stored for them, and how far reprocessing with better symbols is.
          */
         get: operations["symbols"];
         put?: never;
@@ -968,7 +968,7 @@ export interface components {
             saving_cycles: components["schemas"]["Figure"] | null;
             /**
              * Unknown
-             * @description Pairs of an application and a platform that nobody measured.
+             * @description Pairs of an application and a platform without a measurement.
              */
             unknown: number | null;
         };
@@ -1170,7 +1170,7 @@ export interface components {
         CacheState: {
             /**
              * Building
-             * @description Somebody builds it now.
+             * @description A build is under way.
              */
             building: boolean;
             /**
@@ -1583,7 +1583,7 @@ export interface components {
             lo: number | null;
             /**
              * Measured
-             * @description False: somebody gave it.
+             * @description False: the request gave it.
              */
             measured: boolean;
             /** Platform */
@@ -2518,7 +2518,7 @@ export interface components {
             cpu_seconds: number;
             /**
              * Load Correlation
-             * @description Of frequency and load, whose effect is fitted too: near 1 the two can hardly be told apart.
+             * @description Of frequency and load, whose effect is fitted too: near 1 the two can hardly be separated.
              */
             load_correlation: number | null;
             /** Low Confidence */
@@ -2619,7 +2619,7 @@ export interface components {
         FrequencyTimesAnswer: {
             /**
              * Base Memory Mhz
-             * @description The memory's frequency at the base; of several that of the fastest runs. Null: nobody said it.
+             * @description The memory's frequency at the base; of several that of the fastest runs. Null: not known.
              */
             base_memory_mhz: number | null;
             /**
@@ -2894,7 +2894,7 @@ export interface components {
             source: components["schemas"]["Source"];
             /**
              * Strangers
-             * @description Visits beside applications whose pressure nobody knows.
+             * @description Visits beside applications of unknown pressure.
              */
             strangers: number;
             /** Target */
@@ -3441,7 +3441,7 @@ export interface components {
              * @description Estimated share of its base.
              */
             b_share: number;
-            /** @description Null where nothing can be said of it. */
+            /** @description Null where there is no estimate. */
             cause: components["schemas"]["CauseAnswer"] | null;
             /** @description a_cores - b_cores with the 95 % interval of the difference. p and q are those of shares. */
             cores: components["schemas"]["IntervalAnswer"] | null;
@@ -3548,7 +3548,7 @@ export interface components {
             rows_total: number;
             selection: components["schemas"]["SelectionEcho"];
             totals: components["schemas"]["TotalsAnswer"];
-            /** @description Why nothing can be said to have moved; null where it can. */
+            /** @description Why no mover is reported; null where movers are. */
             unsaid: components["schemas"]["UnavailableAnswer"] | null;
         };
         /**
@@ -3903,7 +3903,7 @@ export interface components {
              * @description Estimated, of what was counted in the covered time: not of machines that cannot count, and by application of counted control groups only.
              */
             numerator: number;
-            /** @description Null: nobody counted it. */
+            /** @description Null: not counted. */
             ratio: components["schemas"]["Figure"] | null;
             /** Visits */
             visits: number;
@@ -4151,7 +4151,7 @@ export interface components {
         };
         /**
          * SeriesPoints
-         * @description What a line has in each step; null: no visit of the step saw anything of the selection, or too few have ingested.
+         * @description What a line has in each step; null: no visit of the step saw anything of the selection, or too few have been ingested.
          *
          *     Of a step whose visits could have seen some of the selection, and none did, `core_seconds` say how much there is at most.
          */
@@ -4200,7 +4200,7 @@ export interface components {
             start: string[];
             /**
              * Too Few Ingested
-             * @description Visits wait, and too few have ingested for estimates: the step has what was observed, and null for figures of the fleet.
+             * @description Visits wait, and too few have been ingested for estimates: the step has what was observed, and null for figures of the fleet.
              */
             too_few_ingested: boolean[];
             /**
@@ -4215,7 +4215,7 @@ export interface components {
             visits_waiting: number[];
             /**
              * Weighed Seconds
-             * @description Of those, seconds of the UTC days on which visits ingested: core-seconds divided by these are cores busy on average. 0 if too few have ingested.
+             * @description Of those, seconds of the UTC days with ingested visits: core-seconds divided by these are cores busy on average. 0 if too few have been ingested.
              */
             weighed_seconds: number[];
         };
@@ -4252,7 +4252,7 @@ export interface components {
         SharePoint: {
             /** Low Confidence */
             low_confidence: boolean;
-            /** @description Null: nobody was visited then. */
+            /** @description Null: no visit at that time. */
             share: components["schemas"]["Figure"] | null;
         };
         /**
@@ -4430,7 +4430,7 @@ export interface components {
         SideRow: {
             /** @description second ÷ first, with its interval at `interval_level`; null where one of them is. */
             factor: components["schemas"]["Figure"] | null;
-            /** @description Null: nobody counted it there. */
+            /** @description Null: not counted there. */
             first: components["schemas"]["Figure"] | null;
             /** First Visits */
             first_visits: number;
@@ -4491,7 +4491,7 @@ export interface components {
             application: string;
             /**
              * Cores
-             * @description That it keeps busy in a mix where nobody says.
+             * @description Cores it keeps busy in a mix that gives no number.
              */
             cores: number;
             /**
@@ -4550,7 +4550,7 @@ export interface components {
             runs: number;
             /**
              * Trained By
-             * @description visits, the fleet's own, or experiments that somebody uploaded.
+             * @description visits, the fleet's own, or uploaded experiments.
              */
             trained_by: string;
             /**
@@ -4795,7 +4795,7 @@ export interface components {
             events: components["schemas"]["EventStatus"][];
             /**
              * Latest
-             * @description Draw of the newest visit that has ingested; null before the first.
+             * @description Draw of the newest visit that has been ingested; null before the first.
              */
             latest: string | null;
             machines: components["schemas"]["MachinesStatus"];
@@ -4894,7 +4894,7 @@ export interface components {
             uploaded_by: string;
             /**
              * Used At
-             * @description Last time somebody read it, to the half day; null: nobody yet.
+             * @description Last time it was read, to the half day; null: not yet.
              */
             used_at: string | null;
             /**
@@ -5206,7 +5206,7 @@ export interface components {
             symbolized: number;
             /**
              * Uncovered Share
-             * @description Share of the covered machine-time on days without a ingested visit.
+             * @description Share of the covered machine-time on days without an ingested visit.
              */
             uncovered_share: number;
             /**
@@ -5236,7 +5236,7 @@ export interface components {
             visits_waiting: number;
             /**
              * Weighed Seconds
-             * @description Of those, seconds of the UTC days on which visits ingested: what estimates are of, and what core-seconds are divided by to be cores.
+             * @description Of those, seconds of the UTC days with ingested visits: what estimates are of, and what core-seconds are divided by to be cores.
              */
             weighed_seconds: number;
         };
@@ -5356,7 +5356,7 @@ export interface components {
          * @description A function that calls the one asked about, in one application.
          */
         UserCaller: {
-            /** @description Null: nobody, stacks begin with it. */
+            /** @description Null: no caller, stacks begin with it. */
             function: components["schemas"]["NamedFunction"] | null;
             /**
              * Share
@@ -5540,7 +5540,7 @@ export interface components {
             self_share: number;
             /**
              * Sha256
-             * @description Of the text. Null: none is stored for these builds, or nobody knows which build it was; all such are one version.
+             * @description Of the text. Null: none is stored for these builds, or the build is unknown; all of these are one version.
              */
             sha256: string | null;
         };
@@ -5551,7 +5551,7 @@ export interface components {
         VisitFailure: {
             /**
              * Detail
-             * @description What the latest of them said, a sentence; may be empty.
+             * @description Message of the latest of them, a sentence; may be empty.
              */
             detail: string;
             /**
@@ -7789,7 +7789,7 @@ export interface operations {
             query?: {
                 /** @description Of the last record received: go on behind it. */
                 cursor?: string;
-                /** @description Do not end: send what ingests (captures: is archived) from now on. */
+                /** @description Do not end: send what is ingested (captures: archived) from now on. */
                 follow?: boolean;
                 /** @description A larger record comes without its content, as RECORD_TOO_LARGE. */
                 max_record_bytes?: number | null;
@@ -7893,7 +7893,7 @@ export interface operations {
             query?: {
                 /** @description Of the last record received: go on behind it. */
                 cursor?: string;
-                /** @description Do not end: send what ingests (captures: is archived) from now on. */
+                /** @description Do not end: send what is ingested (captures: archived) from now on. */
                 follow?: boolean;
                 /** @description A larger record comes without its content, as RECORD_TOO_LARGE. */
                 max_record_bytes?: number | null;
@@ -8933,7 +8933,7 @@ export interface operations {
                 by?: string;
                 /** @description Rows to compare, the heaviest of either. */
                 examine?: number;
-                /** @description Change of share below which nobody would act. */
+                /** @description Smallest change of share that is reported. */
                 least?: number;
                 /** @description Movers whose cause is looked for, the largest. */
                 explain?: number;

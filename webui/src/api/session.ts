@@ -1,6 +1,6 @@
 /**
- * The half of a session that the page keeps; the other is a cookie that scripts cannot read. Cookies know no ports:
- * whatever listens on another port of this host is sent them. localStorage is of one port.
+ * The page's half of a session; the other half is a cookie that scripts cannot read. Cookies ignore ports:
+ * a server on another port of this host receives them too. localStorage is separate for each port.
  */
 import { problemOf, unreachable } from './problem.ts';
 
@@ -8,7 +8,7 @@ export const SESSION_HEADER = 'X-Fleetprof-Session';
 const KEY = 'fleetprof:session';
 const FRAGMENT = '#session=';
 
-/** Where storage is forbidden or full: the session then lasts as long as the page. */
+/** Used if storage is forbidden or full: the session then lasts as long as the page. */
 let held = '';
 
 function remember(binding: string): void {
@@ -22,8 +22,9 @@ function remember(binding: string): void {
 }
 
 /**
- * Keeps what a login has put behind the address, and takes it away there. Any page can open this one with a fragment:
- * of two bindings the server decides, by the cookie, which a login replaces and another page cannot.
+ * Stores the session that a login has put into the URL's fragment, and removes it from the URL. Any page can
+ * open this one with a fragment. If a session is stored already, the server decides between the two by the
+ * cookie, which a login replaces and another page cannot.
  */
 export async function takeSession(): Promise<void> {
   if (!location.hash.startsWith(FRAGMENT)) return;
@@ -41,7 +42,7 @@ async function isAccepted(binding: string): Promise<boolean> {
   }
 }
 
-/** For SESSION_HEADER; empty: this browser is not logged in. */
+/** Value of SESSION_HEADER; empty: this browser is not logged in. */
 export function session(): string {
   try {
     return localStorage.getItem(KEY) ?? held;
@@ -50,7 +51,7 @@ export function session(): string {
   }
 }
 
-/** Ends the session for every tab and every copy of it; throws an ApiProblem if the server did not. */
+/** Ends the session for all tabs and copies; throws an ApiProblem if the server did not end it. */
 export async function signOut(): Promise<void> {
   let response: Response;
   try {

@@ -1,4 +1,4 @@
-/** The API's answers by short names; their members are described in the schema they come from. */
+/** Short names for the API's response types; the generated schema describes their members. */
 import type { components } from './schema.gen.ts';
 
 type Schemas = components['schemas'];

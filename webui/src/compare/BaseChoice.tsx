@@ -1,4 +1,4 @@
-/** Chooses what the selection is compared with: an earlier time at one click, or any other selection. */
+/** Chooses the base of a comparison: an earlier time with one click, or any other selection. */
 import { useState } from 'react';
 import type { SelectionEcho } from '../api/types.ts';
 import type { Go } from '../location/usePlace.ts';
@@ -11,7 +11,7 @@ import { baseOf, compareWith, earlier, STEPS_BACK, type StepBack } from './base.
 interface Props {
   place: Place;
   go: Go;
-  /** The base of the latest answer, with its absolute times. */
+  /** The base of the latest response, with its absolute times. */
   base: SelectionEcho | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Two selections side by side: what changed, and which of it cannot be chance. */
+/** Two selections side by side: what changed, and which changes are significant. */
 import { useMemo } from 'react';
 import type { DiffAnswer, StatusAnswer, Totals } from '../api/types.ts';
 import { useDiff, useLabels } from '../api/queries.ts';
@@ -101,7 +101,7 @@ function Behind({ totals, unit }: { totals: Totals; unit: string }) {
   return <span className="bracket">({estimate === '' ? visits : `${estimate}, ${visits}`})</span>;
 }
 
-/** What limits the base's figures; the headline above says it of the selection. */
+/** Limits of the base's figures; the headline above shows those of the selection. */
 function Limits({ totals, unit }: { totals: Totals; unit: string }) {
   return limitsOf(totals, unit).map(({ text, why }) => (
     <span key={text} className="remark warn" title={why}>
@@ -110,7 +110,7 @@ function Limits({ totals, unit }: { totals: Totals; unit: string }) {
   ));
 }
 
-/** What the colours are worth: false alarms are held down, and missed changes are admitted. */
+/** What the colours mean: the rate of false alarms is controlled, and changes may be missed. */
 function Verdict({ answer }: { answer: DiffAnswer }) {
   const significant = answer.rows.filter((row) => row.significant).length;
   const { power, part, interval_level: level } = answer;

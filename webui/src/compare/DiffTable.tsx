@@ -136,12 +136,12 @@ function Details({ row, by }: { row: DiffRow; by: readonly string[] }) {
   );
 }
 
-/** An end that lies beyond the axis is drawn without its mark. */
+/** An end beyond the axis is drawn without its mark. */
 function rangeClass(lo: number, hi: number, full: number): string {
   return ['range', lo < -full ? 'open-low' : '', hi > full ? 'open' : ''].filter(Boolean).join(' ');
 }
 
-/** What half the axis stands for; rows that few visits decide may leave it. */
+/** The value at the axis' ends; rows with data from few visits may exceed it. */
 function farthest(rows: readonly DiffRow[]): number {
   const reach = (row: DiffRow): number =>
     Math.max(

@@ -1,4 +1,4 @@
-/** What a selection is compared with. */
+/** The base of a comparison. */
 import { formatMatchers, parseMatchers, type Matcher } from '../selection/matchers.ts';
 import { selectionOf, type Place, type SelectionQuery } from '../selection/place.ts';
 import { isLive, secondsBack } from '../selection/time.ts';
@@ -8,13 +8,13 @@ export interface Range {
   to: string;
 }
 
-/** The other selection, with every default filled in; its event, focus and ignore are those of the page. */
+/** The base, with every default filled in; its event, focus and ignore are those of the page. */
 export interface Base extends Range {
   select: string;
   campaign: string;
 }
 
-/** How the API is asked to compare. */
+/** The parameters of a comparison request. */
 export interface DiffQuery extends SelectionQuery {
   base_select: string;
   base_from: string;
@@ -22,7 +22,7 @@ export interface DiffQuery extends SelectionQuery {
   base_campaign: string;
 }
 
-/** Matchers that leave nothing out. In a place the empty text means "as in the selection" instead. */
+/** Matchers that select everything. In a place, the empty text means "as in the selection". */
 const ALL = '{}';
 
 const DAY = 86_400;
@@ -52,12 +52,12 @@ export function diffQuery(place: Place): DiffQuery {
   };
 }
 
-/** Which share is compared: what tables are sorted by. */
+/** Which share is compared: the one that tables are sorted by. */
 export function comparedShare(place: Place): 'self' | 'total' {
   return place.sort.endsWith('total') ? 'total' : 'self';
 }
 
-/** The change of place that compares with this base. */
+/** The change of place that starts a comparison with this base. */
 export function compareWith(base: Partial<Base>): Partial<Place> {
   return {
     view: 'diff',
@@ -69,13 +69,13 @@ export function compareWith(base: Partial<Base>): Partial<Place> {
   };
 }
 
-/** What is shown, with all times of the answer in place of those that move on with the clock. */
+/** Replaces relative times by the absolute times of the response. */
 export function fixed(answered: Range, base: Range | undefined): Partial<Place> {
   const { from, to } = answered;
   return { from, to, ...(base === undefined ? {} : { base_from: base.from, base_to: base.to }) };
 }
 
-/** Each in the place of the other. */
+/** Exchanges selection and base. */
 export function swapped(place: Place): Partial<Place> {
   const base = baseOf(place);
   const { select, from, to, campaign } = place;
@@ -83,9 +83,9 @@ export function swapped(place: Place): Partial<Place> {
 }
 
 /**
- * A range of the same length that lies earlier, or null where these times cannot be read.
+ * A range of the same length that lies earlier, or null if these times cannot be parsed.
  *
- * A range that moves on with the clock gives one that does, too.
+ * For a relative range the result is relative, too.
  */
 export function earlier(range: Range, step: StepBack): Range | null {
   const back = secondsBack(range.from);
@@ -99,7 +99,7 @@ export function earlier(range: Range, step: StepBack): Range | null {
   return { from: instant(from - by), to: instant(to - by) };
 }
 
-/** `now-2h`, in the largest unit that needs no fraction. */
+/** `now-2h`, in the largest unit without a fraction. */
 function ago(seconds: number): string {
   const units: [string, number][] = [
     ['d', DAY],
@@ -115,12 +115,12 @@ function instant(milliseconds: number): string {
   return new Date(milliseconds).toISOString().replace('.000Z', 'Z');
 }
 
-/** The selection with these labels, as text: what is asked for on both sides of a comparison of values. */
+/** The selection with these labels, as text: the matchers for both sides of a comparison of values. */
 export function withLabels(select: string, by: readonly string[], key: Record<string, string>): string {
   return formatMatchers([...without(select, by), ...by.map((label) => equal(label, key[label] ?? ''))]);
 }
 
-/** Everything but this label's value. */
+/** The matchers without this label's value. */
 export function withoutValue(select: string, label: string, value: string): string {
   return formatMatchers([...without(select, [label]), { label, operator: '!=', value }]);
 }

@@ -1,4 +1,4 @@
-/** What became of a row between the base and the selection. */
+/** The change of a row between the base and the selection. */
 import type { DiffRow } from '../api/types.ts';
 
 /** Not significant: grey, whatever its size. */
@@ -9,7 +9,7 @@ export function verdictOf(row: DiffRow): Verdict {
   return row.delta > 0 ? 'more' : 'less';
 }
 
-/** Never colour alone. */
+/** Shown in addition to the colour. */
 export const ARROWS: Readonly<Record<Verdict, string>> = { more: '▲', less: '▼', unsure: '·' };
 
 /** Differences of shares in percentage points: `+1.23`, `−0.40`. */
@@ -19,7 +19,7 @@ export function points(delta: number): string {
   return `${delta > 0 ? '+' : '−'}${text}`;
 }
 
-/** `new`, `gone`, or how many times as heavy: `×1.60`. Empty where that says nothing. */
+/** `new`, `gone`, or the ratio: `×1.60`. Empty if there is none. */
 export function ratio(row: DiffRow): string {
   if (row.b_share === 0) return row.a_share === 0 ? '' : 'new';
   if (row.a_share === 0) return 'gone';
@@ -27,7 +27,7 @@ export function ratio(row: DiffRow): string {
   return `×${times >= 9.995 ? times.toFixed(0) : times.toFixed(2)}`;
 }
 
-/** A probability as people read it: `0.03`, `< 0.001`. */
+/** A probability, formatted: `0.03`, `< 0.001`. */
 export function probability(p: number): string {
   return p < 0.001 ? '< 0.001' : p.toPrecision(p < 0.0995 ? 1 : 2);
 }
@@ -42,7 +42,7 @@ export function judged(row: DiffRow): string {
   return row.significant ? `${change}; ${q}: significant` : `${change}; ${q}: may well be chance`;
 }
 
-/** What can be relied on comes first, then by size of the change. */
+/** Significant changes first, then by size of the change. */
 export function bySignificance(rows: readonly DiffRow[]): DiffRow[] {
   return [...rows].sort(
     (x, y) => Number(y.significant) - Number(x.significant) || Math.abs(y.delta) - Math.abs(x.delta),

@@ -1,4 +1,4 @@
-/** The two sides of a comparison in words: what differs names them, what they share goes without saying. */
+/** The two sides of a comparison in words: they are named by their differences. */
 import type { SelectionEcho } from '../api/types.ts';
 import { localMinute } from '../selection/time.ts';
 import { formatMatchers, parseMatchers, type Matcher } from '../selection/matchers.ts';
@@ -18,7 +18,7 @@ export function sidesOf(selection: SelectionEcho, base: SelectionEcho): [string,
   return [parts.map(([a]) => a).join(', '), parts.map(([, b]) => b).join(', ')];
 }
 
-/** `version = 2` where the other side has another version; whole where it cannot be taken apart. */
+/** `version = 2` if the other side has another version; the whole text if it cannot be parsed. */
 function matchersBeyond(text: string, other: string): string {
   const [mine, theirs] = [parseMatchers(text), parseMatchers(other)];
   if (mine === null || theirs === null) return text || 'all';
@@ -32,7 +32,7 @@ function word({ label, operator, value }: Matcher): string {
   return `${label} ${sign} ${value === '' ? '(none)' : value}`;
 }
 
-/** The end without its day where that is the start's: `2026-11-21 04:05–05:05`. */
+/** The end without its day if the start has the same: `2026-11-21 04:05–05:05`. */
 function range({ from, to }: SelectionEcho): string {
   const [start, end] = [localMinute(from), localMinute(to)];
   return start.slice(0, 10) === end.slice(0, 10) ? `${start}–${end.slice(11)}` : `${start} – ${end}`;

@@ -1,9 +1,9 @@
-/** A value as a bar and its interval as a whisker, drawn under the numbers of a cell; says nothing aloud. */
+/** A value as a bar and its interval as a whisker, under the numbers of a cell; hidden from screen readers. */
 import { isBounded, type Estimate } from './interval.ts';
 
 interface Props {
   estimate: Estimate;
-  /** What the full width stands for. */
+  /** The value at full width. */
   full: number;
   low_confidence: boolean;
 }

@@ -4,13 +4,13 @@ import { duration, quantity } from '../selection/numbers.ts';
 import { wilson, type Estimate } from './interval.ts';
 import { measured, phrase, type Ground, type Measure } from './measure.ts';
 
-/** What a weight in the tree means. */
+/** The scale of the tree's weights. */
 export interface FrameScale {
-  /** Weight of the whole selection, of which focus and ignore may have left a part in the tree. */
+  /** Weight of the whole selection; focus and ignore may have removed a part of it from the tree. */
   whole: number;
   measure: Measure;
   ground: Ground;
-  /** Of events that are not counted in time. */
+  /** For events not counted in time. */
   unit: string;
 }
 
@@ -29,13 +29,13 @@ export function shareOf(weight: number, scale: FrameScale): number {
   return scale.whole > 0 ? weight / scale.whole : 0;
 }
 
-/** The frame's share with Wilson's interval, for which it borrows the design effect of its function. */
+/** The frame's share with Wilson's interval, with its function's design effect. */
 export function frameShare(tree: FlameTree, node: number, weight: number, scale: FrameScale): Estimate {
   const k = tree.func[node];
   return wilson(shareOf(weight, scale), k < 0 ? null : tree.functions[k].effective);
 }
 
-/** The weight in the chosen measure; where that is the share, in the unit of the weights. */
+/** The weight in the chosen measure; if that is the share, in the unit of the weights. */
 export function frameAmount(weight: number, scale: FrameScale): string {
   const { measure, ground, unit } = scale;
   if (measure !== 'share' && measure !== 'samples') {

@@ -1,25 +1,25 @@
-/** Estimates as the page holds them: a value and, where visits were drawn at random, how far it may be off. */
+/** Estimates: a value and, if visits were drawn at random, its confidence interval. */
 
 export interface Estimate {
   value: number;
-  /** Ends of the 95 % interval; null where there is no random design to take them from. */
+  /** Ends of the 95 % interval; null without a random design. */
   lo: number | null;
   hi: number | null;
 }
 
-/** An estimate that has its interval. */
+/** An estimate with an interval. */
 export type Bounded = Estimate & { lo: number; hi: number };
 
 export function isBounded(estimate: Estimate): estimate is Bounded {
   return estimate.lo !== null && estimate.hi !== null;
 }
 
-/** Nothing at all is among the values that the visits do not rule out. */
+/** Whether the interval includes zero. */
 export function reachesZero(estimate: Estimate): boolean {
   return isBounded(estimate) && estimate.lo <= 0;
 }
 
-/** The same in another unit. */
+/** The estimate in another unit. */
 export function times(estimate: Estimate, factor: number): Estimate {
   const { value, lo, hi } = estimate;
   return {
@@ -34,8 +34,9 @@ const Z = 1.959963984540054; // 97.5 % of a normal distribution lie below
 /**
  * Wilson's 95 % interval of a share.
  *
- * `effective` is the number of independent draws that would know the share as well as the visits do; samples
- * of one machine resemble each other, so it is far below the number of samples. No interval without it.
+ * `effective` is the number of independent draws that would estimate the share as precisely as the visits do.
+ * It is far below the number of samples, because samples of one machine resemble each other. Without it there
+ * is no interval.
  */
 export function wilson(share: number, effective: number | null): Estimate {
   if (effective === null || !(effective > 0)) return { value: share, lo: null, hi: null };
@@ -43,7 +44,7 @@ export function wilson(share: number, effective: number | null): Estimate {
   const z2 = (Z * Z) / effective;
   const middle = (p + z2 / 2) / (1 + z2);
   const half = (Math.sqrt((p * (1 - p)) / effective + (z2 / effective) * 0.25) * Z) / (1 + z2);
-  // At the ends rounding would leave a hair between the share and its bound.
+  // At 0 and 1, rounding would leave a tiny gap between the share and its bound.
   return {
     value: share,
     lo: p === 0 ? 0 : Math.max(0, middle - half),

@@ -1,4 +1,4 @@
-/** What amounts are shown in: all measures of one row are the same estimate in other units. */
+/** The measures of amounts: all measures of one row are the same estimate in different units. */
 import type { TableRow, Totals } from '../api/types.ts';
 import { count, duration, durationScale, percent, quantity, significant } from '../selection/numbers.ts';
 import { isOnFrames, parseMatchers } from '../selection/matchers.ts';
@@ -19,30 +19,30 @@ export const MEASURE_NAMES: Readonly<Record<Measure, string>> = {
 export const MEASURE_MEANINGS: Readonly<Record<Measure, string>> = {
   share: 'part of the selection’s CPU time',
   samples: 'samples that were taken: counted, not estimated',
-  'core-seconds': 'CPU time of the whole fleet in the covered time of days on which visits ingested',
-  cores: 'cores busy with it, averaged over the covered time of days on which visits ingested',
+  'core-seconds': 'CPU time of the whole fleet in the covered time of days with ingested visits',
+  cores: 'cores busy with it, averaged over the covered time of days with ingested visits',
   machines: 'so many of the fleet’s machines would do only this',
   money: 'core-hours times the price of one',
 };
 
-/** What turns a row's shares and core-seconds into the other measures; the same for all rows of an answer. */
+/** Converts a row's shares and core-seconds to the other measures; the same for all rows of a response. */
 export interface Ground {
   /**
-   * Machines of the campaign; 0 where nobody was drawn, and where label matchers make shares those of a part of
-   * the fleet, whose machines nobody has counted.
+   * Machines of the campaign. 0 if no visits were drawn, and if label matchers restrict the shares to a part
+   * of the fleet, whose number of machines is not known.
    */
   population: number;
-  /** Seconds that core-seconds are of: of the covered ones, those of days on which visits ingested. */
+  /** Seconds that core-seconds refer to: the covered seconds of days with ingested visits. */
   weighed: number;
-  /** Of one core-hour. */
+  /** Price of one core-hour. */
   price: number | null;
   /** The event is counted in time. */
   timed: boolean;
-  /** Visits were drawn at random, so that there are estimates for the fleet. */
+  /** Visits were drawn at random, so there are estimates for the fleet. */
   random: boolean;
 }
 
-/** `select`: the matchers of the answer; those on frames leave the whole, of which shares are, as it is. */
+/** `select`: the matchers of the response. Matchers on frames do not change the denominator of shares. */
 export function groundOf(totals: Totals, select: string, price: number | null): Ground {
   return {
     population: parseMatchers(select)?.every(isOnFrames) ? totals.population : 0,
@@ -53,7 +53,7 @@ export function groundOf(totals: Totals, select: string, price: number | null): 
   };
 }
 
-/** The measures that this answer can be shown in; `share` always. */
+/** The measures that this response supports; `share` always. */
 export function offered(ground: Ground): Measure[] {
   const fleet = ground.random && ground.timed && ground.weighed > 0;
   const possible: Record<Measure, boolean> = {
@@ -72,7 +72,7 @@ export interface Amount {
   share: Estimate;
   /** Estimate for the fleet; null without a random design, or for events not counted in time. */
   coreSeconds: Estimate | null;
-  /** What was sampled: seconds are null for events not counted in time, samples where only units are kept. */
+  /** Sampled: seconds are null for events not counted in time, samples if only units are known. */
   seconds: number | null;
   samples: number | null;
 }
@@ -93,7 +93,7 @@ export function amountOf(row: TableRow, column: 'self' | 'total'): Amount {
       };
 }
 
-/** null where the answer does not know it. */
+/** null if the response does not contain it. */
 export function measured(amount: Amount, measure: Measure, ground: Ground): Estimate | null {
   const { share, coreSeconds } = amount;
   switch (measure) {
@@ -140,7 +140,7 @@ export function write(measure: Measure, value: number): string {
 
 /**
  * Both ends in the unit that `value` is written in: `11.00–13.70` with the unit ` %`, `4.90–5.31` with ` h`.
- * A value of nothing takes the unit of the upper end.
+ * For a value of zero the unit is that of the upper end.
  */
 export function writeRange(
   measure: Measure,
@@ -165,7 +165,7 @@ export function writeRange(
   }
 }
 
-/** A value with its noun, to stand in a sentence: `5.10 h of CPU time`, `12.3 cores`. */
+/** A value with its noun, for use in a sentence: `5.10 h of CPU time`, `12.3 cores`. */
 export function phrase(measure: Measure, value: number): string {
   const text = write(measure, value);
   return {

@@ -1,4 +1,4 @@
-/** What stands behind an answer, and how far it reaches, in words. */
+/** The data behind a response, and its limits, in words. */
 import type { Totals } from '../api/types.ts';
 import { count, coverage, plural, quantity, significant } from '../selection/numbers.ts';
 import { length } from '../selection/time.ts';
@@ -7,16 +7,16 @@ import { bracket } from './words.ts';
 
 export interface Remark {
   text: string;
-  /** Why it is so, or what it means. */
+  /** The reason, or the meaning. */
   why: string;
-  /** It limits what the numbers mean. */
+  /** It limits the meaning of the numbers. */
   warn: boolean;
 }
 
 export interface Summary {
-  /** `≈ 1,234 cores`; empty where the visits allow no estimate for the fleet. */
+  /** `≈ 1,234 cores`; empty if the visits allow no estimate for the fleet. */
   estimate: string;
-  /** Its 95 % interval: `1,180–1,290`; empty where there is none. */
+  /** Its 95 % interval: `1,180–1,290`; empty if there is none. */
   interval: string;
   /** `over 6 h on 1,000 machines`. */
   frame: string;
@@ -35,12 +35,12 @@ const PATHS: Readonly<Record<Totals['path'], Pick<Remark, 'text' | 'why'>>> = {
   },
 };
 
-/** Covered time below this share of what was asked for is worth a warning. */
+/** If covered time is below this share of the requested time, the page shows a warning. */
 const WELL_COVERED = 0.9;
-/** Machine-time that no visit speaks for, below which it is not worth a word. */
+/** Share of machine-time without visits below which the page does not mention it. */
 const NEGLIGIBLE = 0.005;
 
-/** `unit` is the event's, for those that are not counted in time. */
+/** `unit` is the event's, for events not counted in time. */
 export function summaryOf(totals: Totals, unit: string): Summary {
   const asked = length(totals.asked_seconds);
   if (totals.design !== 'random')
@@ -60,8 +60,8 @@ export function summaryOf(totals: Totals, unit: string): Summary {
 }
 
 /**
- * Of a selection of which nothing was seen, how much of it there may be all the same: `None of 226 ingested visits saw any of it:
- * at most 12.0 cores (95 %).` Empty where the visits cannot say.
+ * Upper bound for a selection with zero observed samples: `None of 226 ingested visits saw any of it:
+ * at most 12.0 cores (95 %).` Empty if the visits allow no bound.
  */
 export function boundOf(totals: Totals, unit: string): string {
   const { cores, estimate, visits_ingested: ingested } = totals;
@@ -80,7 +80,7 @@ export function boundOf(totals: Totals, unit: string): string {
   return `${who}: at most ${most} (95 %).`;
 }
 
-/** The remarks that limit what the numbers mean. */
+/** The remarks that limit the meaning of the numbers. */
 export function limitsOf(totals: Totals, unit: string): Remark[] {
   return summaryOf(totals, unit).remarks.filter((remark) => remark.warn);
 }
@@ -110,7 +110,7 @@ function designed(totals: Totals): Remark[] {
   if (totals.uncovered_share > NEGLIGIBLE) {
     remarks.push({
       text: `${(100 * totals.uncovered_share).toFixed(1)} % of machine-time without a visit`,
-      why: 'On these days no visit has ingested: nothing is said of them.',
+      why: 'On these days no visit has been ingested: nothing is said of them.',
       warn: true,
     });
   }

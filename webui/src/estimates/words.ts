@@ -1,10 +1,10 @@
-/** Estimates in words, for tooltips and for those who hear the page. */
+/** Estimates in words, for tooltips and screen readers. */
 import type { Totals } from '../api/types.ts';
 import { count, plural } from '../selection/numbers.ts';
 import { isBounded, reachesZero, type Estimate } from './interval.ts';
 import { phrase, write, writeRange, type Measure } from './measure.ts';
 
-/** What stands in small print beside a value, in its unit: `11.00–13.70`; of nothing seen `≤ 0.02 %`; or nothing. */
+/** Small print beside a value, in its unit: `11.00–13.70`; `≤ 0.02 %` without observations; or empty. */
 export function bracket(measure: Measure, estimate: Estimate): string {
   if (!isBounded(estimate)) return '';
   const { value, lo, hi } = estimate;
@@ -21,7 +21,7 @@ export function spoken(measure: Measure, estimate: Estimate | null): string {
   return `${value}, 95 % interval ${text}${unit}`;
 }
 
-/** Whom an amount was seen at, as far as the answer knows. */
+/** The visits and machines with an amount, as far as the response contains them. */
 export type Seen = Pick<Totals, 'visits' | 'machines' | 'path'>;
 
 /** `221 visits on about 184 machines`. */
@@ -31,24 +31,24 @@ export function seenIn(seen: Seen): string {
   return plural(seen.visits, 'visit') + (on && ` on ${on}`);
 }
 
-/** `184 machines`, `about 184 machines`, `many machines`; empty where nothing is known of them. */
+/** `184 machines`, `about 184 machines`, `many machines`; empty if their number is not known. */
 export function onMachines(seen: Seen): string {
   if (seen.machines === null) return areMany(seen) ? 'many machines' : '';
   return (isAbout(seen) ? 'about ' : '') + plural(seen.machines, 'machine');
 }
 
-/** The same for a column of numbers: `184`, `≈ 184`, `many`, or a dash. */
+/** The number of machines for a column: `184`, `≈ 184`, `many`, or a dash. */
 export function machinesColumn(seen: Seen): string {
   if (seen.machines === null) return areMany(seen) ? 'many' : '–';
   return (isAbout(seen) ? '≈ ' : '') + count(seen.machines);
 }
 
-/** Merged cells count machines approximately; one visit is one machine all the same. */
+/** Merged cells count machines approximately; one visit is always exactly one machine. */
 function isAbout({ visits, path }: Seen): boolean {
   return path !== 'chunks' && visits !== 1;
 }
 
-/** They are too many for merged cells to tell how many. */
+/** Too many machines for merged cells to count. */
 function areMany({ visits, machines, path }: Seen): boolean {
   return machines === null && path !== 'chunks' && visits !== null;
 }
@@ -56,7 +56,7 @@ function areMany({ visits, machines, path }: Seen): boolean {
 export const FEW = 'Most of this row comes from one or two visits, so its interval was widened.';
 export const REACHES_ZERO = 'The interval reaches zero: it may be nothing at all.';
 
-/** What must be said of an estimate before anyone believes it; empty if nothing. */
+/** A warning about the estimate; empty if there is none. */
 export function caution(estimate: Estimate, low_confidence: boolean): string {
   if (low_confidence) return FEW;
   return estimate.value > 0 && reachesZero(estimate) ? REACHES_ZERO : '';

@@ -24,10 +24,10 @@ interface Props {
   place: Place;
   go: Go;
   flame: ReturnType<typeof useFlame>;
-  /** What the find field or the marked row lights up. */
+  /** Frames highlighted by the find field or the marked row. */
   union: Union | null;
   dark: boolean;
-  /** Of one core-hour. */
+  /** Price of one core-hour. */
   price: number | null;
 }
 

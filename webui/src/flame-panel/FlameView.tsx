@@ -1,4 +1,4 @@
-/** The canvas with what HTML does better around it: tooltip, details of the selected frame, announcements. */
+/** The canvas with its HTML overlays: tooltip, details of the selected frame, announcements. */
 import { useEffect, useLayoutEffect, useRef, useState } from 'react';
 import type { FrameScale } from '../estimates/flame.ts';
 import { FlameCanvas } from '../flame/canvas.ts';
@@ -28,7 +28,7 @@ interface Hover {
   y: number;
 }
 
-/** Dispatched on `window` by the page's own keys: +1 to the next lit frame, -1 to the previous one. */
+/** Dispatched on `window` by the page's keys: +1 to the next highlighted frame, -1 to the previous one. */
 export const STEP_MATCH = 'fleetprof:step-match';
 
 export function FlameView({ tree, zoom, scale, union, upward, dark, place, go }: Props) {
@@ -47,7 +47,7 @@ export function FlameView({ tree, zoom, scale, union, upward, dark, place, go }:
       onZoom: (node) => go({ node: nodeKey(treeNow.current, node) }),
     });
     graph.current = g;
-    // For measurements (benchmarks/ui) and the browser tests; nothing of the page reads it.
+    // For benchmarks (benchmarks/ui) and the browser tests; the page does not read it.
     Object.assign(canvas.current!, { flameGraph: g });
     return () => g.destroy();
   }, [go]);
@@ -56,10 +56,10 @@ export function FlameView({ tree, zoom, scale, union, upward, dark, place, go }:
     graph.current!.show({ tree, zoom, union, upward, dark });
   }, [tree, zoom, union, upward, dark]);
 
-  // A new tree numbers its nodes anew: what was hovered means nothing here.
+  // A new tree has new node numbers, so the hovered node is invalid.
   useEffect(() => setHover(null), [tree, zoom]);
 
-  // A row marked in the table brings its heaviest stack into sight.
+  // Marking a row in the table scrolls its heaviest stack into view.
   const markedAt = useRef('');
   useEffect(() => {
     if (place.mark === markedAt.current || union === null || union.nodes.length === 0) return;

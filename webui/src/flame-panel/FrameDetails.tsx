@@ -14,7 +14,7 @@ interface Props {
   go: Go;
 }
 
-/** The selected frame, with what can be done about it; stays where the tooltip goes away. */
+/** The selected frame and its actions; stays when the tooltip disappears. */
 export function FrameDetails({ tree, node, scale, place, go }: Props) {
   const name = nameOf(tree, node);
   const k = tree.func[node];

@@ -3,7 +3,7 @@ import { colourOfFunction, DARK, heaviestGroups, LIGHT } from '../flame/colours.
 import type { FlameTree } from '../flame/tree.ts';
 import { percent } from '../selection/numbers.ts';
 
-/** What the commonest colours stand for. */
+/** The meaning of the commonest colours. */
 export function Legend({ tree, dark }: { tree: FlameTree; dark: boolean }) {
   const groups = useMemo(() => heaviestGroups(tree, 6).filter((g) => g.share >= 0.005), [tree]);
   return (

@@ -9,7 +9,7 @@ import { Share } from './Share.tsx';
 interface Props {
   tree: FlameTree;
   node: number;
-  /** The pointer, within the canvas. */
+  /** Position of the pointer within the canvas. */
   x: number;
   y: number;
   scale: FrameScale;

@@ -4,7 +4,7 @@ import { frameAmount, frameShare, shareOf, type FrameScale } from '../estimates/
 import { spoken } from '../estimates/words.ts';
 import { percent } from '../selection/numbers.ts';
 
-/** One sentence, for those who hear the page. */
+/** One sentence for screen readers. */
 export function describe(tree: FlameTree, node: number, scale: FrameScale): string {
   const total = spoken('share', frameShare(tree, node, tree.total[node], scale));
   const self = percent(shareOf(tree.self[node], scale));
@@ -12,7 +12,7 @@ export function describe(tree: FlameTree, node: number, scale: FrameScale): stri
   return `${nameOf(tree, node)}: total ${total}; self ${self}, ${amount}; depth ${tree.depth[node]}`;
 }
 
-/** How good the name is, where that is worth saying. */
+/** A note on the quality of the name, if there is one. */
 export function statusNote(f: FlameFunction): string {
   if (f.kind === 'marker') return 'no code: here the stack could not be walked on, or nothing is known of it';
   switch (f.status) {

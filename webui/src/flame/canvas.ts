@@ -1,8 +1,9 @@
 /**
- * The flame graph as a thing on the page: a canvas, its mouse, wheel and keys. Knows no framework.
+ * The flame graph as a component of the page: a canvas with its mouse, wheel and keys. Independent of any
+ * framework.
  *
- * It owns what is transient (hover, scroll, the selected frame); zoom belongs to the page, whose URL
- * holds it: a click asks for a zoom through `onZoom`, and `show({ zoom })` carries it out.
+ * It owns transient state (hover, scroll, the selected frame). The zoom belongs to the page, whose URL
+ * stores it: a click requests a zoom through `onZoom`, and `show({ zoom })` applies it.
  */
 import { DARK, LIGHT } from './colours.ts';
 import { findNode, nodeKey } from './identity.ts';
@@ -21,9 +22,9 @@ import {
 } from './view.ts';
 
 export interface FlameEvents {
-  /** -1 when the pointer is over no frame. Coordinates are the pointer's within the canvas. */
+  /** -1 if the pointer is over no frame. Coordinates are the pointer's within the canvas. */
   onHover(node: number, x: number, y: number): void;
-  /** The frame that keys act on changed. */
+  /** The frame that keys act on has changed. */
   onSelect(node: number): void;
   onZoom(node: number): void;
 }
@@ -36,11 +37,11 @@ export interface Shown {
   dark: boolean;
 }
 
-/** What the last drawing cost, for measurements and tests. */
+/** Cost of the last drawing, for benchmarks and tests. */
 export interface Drawing {
   boxes: number;
   milliseconds: number;
-  /** `performance.now()` when it was done. */
+  /** `performance.now()` at its end. */
   at: number;
 }
 
@@ -48,17 +49,17 @@ const WHEEL_LINE = 3 * ROW_HEIGHT;
 
 export class FlameCanvas {
   drawing: Drawing = { boxes: 0, milliseconds: 0, at: 0 };
-  /** `performance.now()` when the first tree was on the canvas. */
+  /** `performance.now()` when the first tree was drawn. */
   firstAt = 0;
   private readonly context: CanvasRenderingContext2D;
   private readonly sizes: ResizeObserver;
   private readonly view: View = { width: 1, height: 1, zoom: 0, scroll: 0, upward: false };
   private shown: Shown | null = null;
-  private limit = 0; // the largest scroll of the zoomed subtree
-  private drawnTo = 0; // the deepest row of it with anything to be seen
+  private limit = 0; // the maximum scroll of the zoomed subtree
+  private drawnTo = 0; // the deepest row of it with visible frames
   private selected = 0;
   private hovered = -1;
-  private finger = 0; // where the touch that scrolls was last
+  private finger = 0; // last position of the scrolling touch
   private frame = 0;
 
   constructor(
@@ -92,19 +93,19 @@ export class FlameCanvas {
     this.canvas.removeEventListener('keydown', this.onKeyDown);
   }
 
-  /** Replace what is shown. The selection stays on the same stack where that is still in sight. */
+  /** Replace the content. The selection stays on the same stack if that is still visible. */
   show(next: Shown): void {
     const before = this.shown;
     this.shown = next;
     this.view.upward = next.upward;
     if (before?.tree !== next.tree || before.zoom !== next.zoom) {
-      // A refresh numbers nodes anew: the same stack at another position is no move.
+      // A refresh renumbers nodes: the same stack at another position is not a new zoom.
       const moved = before !== null && nodeKey(before.tree, before.zoom) !== nodeKey(next.tree, next.zoom);
       const kept = before === null ? -1 : findNode(next.tree, nodeKey(before.tree, this.selected));
       this.view.zoom = next.zoom;
       this.hovered = -1;
       this.measureDepth();
-      // A third of the height stays for the callers of the frame that was zoomed to.
+      // A third of the height is left for the callers of the zoomed frame.
       if (moved) this.scrollTo(next.tree.depth[next.zoom] * ROW_HEIGHT - this.view.height / 3);
       this.selected = kept >= next.zoom && kept < next.tree.end[next.zoom] ? kept : next.zoom;
       this.events.onSelect(this.selected);
@@ -113,7 +114,7 @@ export class FlameCanvas {
     else this.schedule();
   }
 
-  /** Select a frame and bring it into sight; used by keys and by n / N. */
+  /** Select a frame and scroll it into view; used by keys and by n / N. */
   select(node: number): void {
     const { tree } = this.shown!;
     this.selected = node;
@@ -125,7 +126,7 @@ export class FlameCanvas {
     this.schedule();
   }
 
-  /** To the next or previous lit frame, leaving the zoom if it lies outside. */
+  /** Select the next or previous highlighted frame; leaves the zoom if the frame lies outside. */
   selectMatch(direction: 1 | -1): void {
     const { tree, union, zoom } = this.shown!;
     const node = union === null ? -1 : stepMatch(union.nodes, this.selected, direction);
@@ -168,7 +169,7 @@ export class FlameCanvas {
     if (this.shown === null) return;
     const began = performance.now();
     const { tree, zoom, dark } = this.shown;
-    // Where no match is in sight, dimming everything else would tell nothing and hide the colours.
+    // If no match is visible, dimming all frames would only hide the colours.
     const outside = this.shown.union !== null && zoom > 0 && !reaches(this.shown.union, tree, zoom);
     const union = outside ? null : this.shown.union;
     const { view, selected, hovered } = this;
@@ -226,16 +227,16 @@ export class FlameCanvas {
     if (event.touches.length > 1 || !event.cancelable) return; // the browser zooms, or scrolls the page already
     const { clientY } = event.touches[0];
     const step = this.finger - clientY;
-    if (Math.abs(step) < 1) return; // slow fingers add up to whole pixels
+    if (Math.abs(step) < 1) return; // accumulate slow movements to whole pixels
     this.finger = clientY;
     this.scrollBy(step, event);
   };
 
-  /** Downwards by so many pixels, in place of the page. */
+  /** Scroll down by `step` pixels instead of the page. */
   private scrollBy(step: number, event: Event): void {
     const before = this.view.scroll;
     this.scrollTo(before + (this.view.upward ? -step : step));
-    if (this.view.scroll === before) return; // at the edge the page scrolls on
+    if (this.view.scroll === before) return; // at the edge the page scrolls instead
     event.preventDefault();
     this.hovered = -1;
     this.events.onHover(-1, 0, 0);

@@ -1,5 +1,5 @@
 /**
- * Which colour a frame has: one of ten pastel hues by its package or binary, always the same one;
+ * Assigns colours to frames: one of ten pastel hues by package or binary, always the same one;
  * kernel frames have their own, frames without a name are grey.
  */
 import type { FlameFunction, FlameTree } from './tree.ts';
@@ -10,7 +10,7 @@ export interface Palette {
   unnamed: string;
   root: string;
   match: string;
-  /** Frames that do not match while something is searched, and the callers of the zoomed frame. */
+  /** Frames that do not match during a search, and the callers of the zoomed frame. */
   dim: string;
   sliver: string;
   ink: string;
@@ -22,8 +22,8 @@ export interface Palette {
 }
 
 /**
- * Eight hues of one lightness, so that no package looks heavier than another, and two darker ones between
- * them; none is the orange-red that the kernel has.
+ * Eight hues of equal lightness, so that no package looks heavier than another, and two darker ones between
+ * them; none is the kernel's orange-red.
  */
 export const LIGHT: Palette = {
   hues: [
@@ -80,7 +80,7 @@ export const DARK: Palette = {
 const KERNEL = -1;
 const UNNAMED = -2;
 
-/** Per function the index of its hue, or KERNEL or UNNAMED. Computed once per tree. */
+/** Index of the hue for each function, or KERNEL or UNNAMED. Computed once per tree. */
 const memory = new WeakMap<readonly FlameFunction[], Int8Array>();
 
 export function colourOf(tree: FlameTree, node: number, palette: Palette): string {
@@ -109,7 +109,7 @@ function hueOf(f: FlameFunction): number {
   return fnv1a(groupOf(f)) % LIGHT.hues.length;
 }
 
-/** What frames of one colour have in common: package, binary, `kernel`, `no symbols` or `cut stacks`. */
+/** A frame's group, which determines its colour: package, binary, `kernel`, `no symbols` or `cut stacks`. */
 export function groupOf(f: FlameFunction): string {
   if (f.kind === 'kernel') return 'kernel';
   if (f.kind === 'marker') return 'cut stacks';
@@ -118,8 +118,8 @@ export function groupOf(f: FlameFunction): string {
 }
 
 /**
- * The package in a name that carries one: `std` of C++ and Rust scopes, `net/http` of Go,
- * `java.util` of dotted names; null for a plain C name, which its binary tells apart better.
+ * The package in a name: `std` of C++ and Rust scopes, `net/http` of Go, `java.util` of dotted names;
+ * null for a plain C name, for which the binary is more specific.
  */
 export function packageOf(name: string): string | null {
   const bare = name.replace(/^[<&*]+/, '');
@@ -139,7 +139,7 @@ function fnv1a(text: string): number {
   return h >>> 0;
 }
 
-/** The groups that take most self time, heaviest first, for the legend. */
+/** The groups with the most self time, heaviest first, for the legend. */
 export function heaviestGroups(
   tree: FlameTree,
   limit: number,

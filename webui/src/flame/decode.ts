@@ -6,9 +6,9 @@
  *     f64 total[n]  f64 self[n]  f64 effective[f]  i32 back[n]  i32 function[n]
  *     i32 id[f]  i32 file[f]  i32 binary[f]  i32 status[f]  i32 kind[f]  i32 label[f]
  *
- * A node's parent stands `back` nodes before it; the root's is 0.
- * The JSON has the functions' `names`, and the `texts` that columns from `file` on are indices into. The
- * nodes' columns are views into the answer's own buffer: nothing is copied.
+ * A node's parent is `back` nodes before it; the root's `back` is 0.
+ * The JSON has the functions' `names`, and the `texts` that the columns from `file` on index. The
+ * nodes' columns are views into the response's buffer, without copies.
  */
 import { BadFlame, plant, type FlameFunction, type FlameTree } from './tree.ts';
 
@@ -19,7 +19,7 @@ const VERSION = 3;
 const HEADER = 24;
 const BYTES_PER_NODE = 24;
 const BYTES_PER_FUNCTION = 32;
-/** Beyond this the browser could not hold the tree; the server prunes far below it. */
+/** A larger tree would exceed the browser's memory; the server prunes far below it. */
 const MAX_NODES = 4_000_000;
 const MAX_JSON_BYTES = 256 * 1024 * 1024;
 
@@ -33,10 +33,10 @@ export interface FlameAnswer<Head extends FlameHead = FlameHead> {
   tree: FlameTree;
 }
 
-/** The answer's JSON as it travels. */
+/** The response's JSON as transferred. */
 type Sent<Head> = Omit<Head, 'functions'> & { names: string[]; texts: string[] };
 
-/** Throws BadFlame where the buffer is not what its header says. */
+/** Throws BadFlame if the buffer does not match its header. */
 export function decodeFlame<Head extends FlameHead>(buffer: ArrayBuffer): FlameAnswer<Head> {
   if (buffer.byteLength < HEADER) throw new BadFlame(`a flame graph of only ${buffer.byteLength} bytes`);
   const view = new DataView(buffer);

@@ -1,12 +1,12 @@
 /**
- * A name for a node that survives new data: a hash over the function ids from the root to it.
+ * A key for a node that survives new data: a hash over the function ids from the root to it.
  *
- * A node's position changes whenever the page refreshes; the stack it stands for does not, and the ids
- * are the database's own. So a link keeps its zoom.
+ * A refresh changes a node's position but not its stack, and the ids are the database's. So a link keeps
+ * its zoom.
  */
 import type { FlameTree } from './tree.ts';
 
-/** Two 32-bit lanes per node: among 300 000 stacks one lane would collide ten times, two never do. */
+/** Two 32-bit lanes per node: among 300 000 stacks one lane would have ten collisions, two have none. */
 export interface Identities {
   high: Uint32Array;
   low: Uint32Array;
@@ -14,7 +14,7 @@ export interface Identities {
 
 const memory = new WeakMap<FlameTree, Identities>();
 
-/** Computed on first need and kept with the tree: 300 000 nodes take some 5 ms. */
+/** Computed on first use and cached with the tree: 300 000 nodes take some 5 ms. */
 export function identities(tree: FlameTree): Identities {
   let known = memory.get(tree);
   if (known === undefined) {
@@ -34,14 +34,14 @@ export function identities(tree: FlameTree): Identities {
   return known;
 }
 
-/** 16 hexadecimal digits; empty for the root, which needs no name. */
+/** 16 hexadecimal digits; empty for the root, which needs no key. */
 export function nodeKey(tree: FlameTree, i: number): string {
   if (i <= 0) return '';
   const { high, low } = identities(tree);
   return high[i].toString(16).padStart(8, '0') + low[i].toString(16).padStart(8, '0');
 }
 
-/** -1 if no stack of this tree has that key. */
+/** The node with that key; -1 if this tree has none. */
 export function findNode(tree: FlameTree, key: string): number {
   if (key === '') return 0;
   if (!/^[0-9a-f]{16}$/.test(key)) return -1;

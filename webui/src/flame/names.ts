@@ -1,11 +1,11 @@
-/** Function names cut to fit a box: the last part says most, so the front goes first. */
+/** Shortens function names to fit a box: removes the front first, because the last part is most specific. */
 
 /**
  * At most `room` characters of `full`.
  *
- * In turn, until it fits: template arguments, the parameter list, leading scopes; then it is cut with
- * an ellipsis. Of a place in a binary the offset stays: `libsq…+0xfc9b0`. `<lambda>`, `<module>` and other names that begin with a bracket are kept whole.
- * Empty when not even three characters fit.
+ * Removes in turn, until the name fits: template arguments, the parameter list, leading scopes; then cuts it
+ * with an ellipsis. The offset of a place in a binary stays: `libsq…+0xfc9b0`. Names that begin with a bracket,
+ * such as `<lambda>` and `<module>`, are kept whole. Empty if not even three characters fit.
  */
 export function shorten(full: string, room: number): string {
   if (full.length <= room) return full;
@@ -22,7 +22,7 @@ export function shorten(full: string, room: number): string {
   return name.length <= room ? name : name.slice(0, room - 1) + '…';
 }
 
-/** `+0x1a2b40` of a function without a name, which tells it from its neighbours; empty for any other. */
+/** `+0x1a2b40` of a function without a name, to distinguish it from its neighbours; empty for any other. */
 export function offsetOf(name: string): string {
   return /.(\+0x[0-9a-f]+)$/.exec(name)?.[1] ?? '';
 }
@@ -33,7 +33,7 @@ function withOffset(name: string, offset: string, room: number): string {
   return left < 1 ? offset : `${name.slice(0, left)}…${offset}`;
 }
 
-/** `Vec<Pair<A, B>>::push` → `Vec::push`. A bracket that opens a name's part stays: `f.<lambda>`. */
+/** `Vec<Pair<A, B>>::push` → `Vec::push`. A bracket at the start of a name's part stays: `f.<lambda>`. */
 function withoutTemplateArguments(name: string): string {
   let out = '';
   let depth = 0;
@@ -56,7 +56,7 @@ function withoutParameters(name: string): string {
   return m && !m[1].endsWith('operator') ? m[1] : name;
 }
 
-/** Where the second part begins, or -1 if there is one part only. Scopes inside brackets do not count. */
+/** Start of the second part, or -1 if there is only one part. Scopes inside brackets do not count. */
 function endOfFirstScope(name: string): number {
   let depth = 0;
   for (let i = 0; i < name.length - 1; i++) {

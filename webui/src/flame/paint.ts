@@ -9,7 +9,7 @@ export interface Scene {
   tree: FlameTree;
   view: View;
   palette: Palette;
-  /** Frames to light up; null when nothing is searched or marked. */
+  /** Frames to highlight; null without a search or mark. */
   union: Union | null;
   selected: number;
   /** -1: none. */
@@ -18,7 +18,7 @@ export interface Scene {
 
 const FONT = '11.5px ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace';
 const PADDING = 4;
-/** Narrower boxes hold no readable text. */
+/** Narrower boxes have no room for readable text. */
 const MIN_LABEL_WIDTH = 26;
 const GAP = 0.6;
 
@@ -58,7 +58,7 @@ export function paint(context: CanvasRenderingContext2D, scene: Scene, ratio: nu
   return boxes;
 }
 
-/** A match too thin for a box of its own is shown as a tick, so that no hit is invisible. */
+/** Draws a tick for a match too thin for a box of its own, so that no hit is invisible. */
 function paintThinMatches(
   context: CanvasRenderingContext2D,
   { tree, view, palette }: Scene,
@@ -74,7 +74,7 @@ function paintThinMatches(
     const x = Math.floor((tree.start[i] - left) * scale);
     const y = tree.depth[i] * ROW_HEIGHT - view.scroll;
     if (y < -ROW_HEIGHT || y > view.height) continue;
-    const at = `${x}:${tree.depth[i]}`; // neighbours of one pixel are one tick
+    const at = `${x}:${tree.depth[i]}`; // neighbours within one pixel share one tick
     if (at === latest) continue;
     latest = at;
     context.fillRect(x, view.upward ? view.height - y - ROW_HEIGHT : y, 1.5, ROW_HEIGHT - 1);

@@ -1,23 +1,23 @@
-/** Where the arrow keys lead from a frame. Each returns the same node where there is no way on. */
+/** Navigation with the arrow keys. Each function returns the same node if there is no next one. */
 import type { FlameTree } from './tree.ts';
 
-/** To the heaviest callee. */
+/** The heaviest callee. */
 export function stepIn(tree: FlameTree, node: number): number {
   return node + 1 < tree.end[node] ? node + 1 : node;
 }
 
-/** To the caller. */
+/** The caller. */
 export function stepOut(tree: FlameTree, node: number): number {
   return tree.parent[node] >= 0 ? tree.parent[node] : node;
 }
 
-/** To the next lighter callee of the same caller. */
+/** The next lighter callee of the same caller. */
 export function stepRight(tree: FlameTree, node: number): number {
   const p = tree.parent[node];
   return p >= 0 && tree.end[node] < tree.end[p] ? tree.end[node] : node;
 }
 
-/** To the next heavier callee of the same caller. */
+/** The next heavier callee of the same caller. */
 export function stepLeft(tree: FlameTree, node: number): number {
   const p = tree.parent[node];
   if (p < 0) return node;
@@ -26,7 +26,7 @@ export function stepLeft(tree: FlameTree, node: number): number {
   return before;
 }
 
-/** The next (+1) or previous (-1) of `nodes` in preorder, around the ends; -1 if there are none. */
+/** The next (+1) or previous (-1) of `nodes` in preorder, with wraparound; -1 if there are none. */
 export function stepMatch(nodes: readonly number[], from: number, direction: 1 | -1): number {
   if (nodes.length === 0) return -1;
   if (direction > 0) return nodes.find((i) => i > from) ?? nodes[0];

@@ -4,11 +4,11 @@
  * Columns instead of objects, because 300 000 frames as objects cost 200 MB and a second of the
  * browser's time; as typed arrays they cost 15 MB and nothing to decode.
  *
- * The order carries the structure: the subtree of i is the contiguous run [i, end[i]), and siblings
- * come by descending total, so the first sibling too thin to see means that the rest are too.
+ * The order encodes the structure: the subtree of i is the contiguous run [i, end[i]). Siblings are sorted
+ * by descending total, so after the first invisible sibling all others are invisible too.
  */
 
-/** What the server could say about a function's name. */
+/** The quality of a function's name. */
 export type Status = 'full' | 'symtab' | 'binary_only' | 'unknown';
 
 export interface FlameFunction {
@@ -17,9 +17,9 @@ export interface FlameFunction {
   file: string;
   binary: string;
   status: Status;
-  /** marker: no code; it says what is missing from the stack there. */
+  /** marker: no code; its name states what is missing from the stack there. */
   kind: 'user' | 'kernel' | 'marker';
-  /** Independent draws that would know its share as well as the visits do; null: not known. */
+  /** Independent draws that would estimate its share as precisely as the visits do; null: not known. */
   effective: number | null;
 }
 
@@ -27,7 +27,7 @@ export interface FlameTree {
   /** Number of nodes, ≥ 1. */
   n: number;
   functions: FlameFunction[];
-  /** Position in `functions`; -1 for the root, whatever the server says it stands for. */
+  /** Position in `functions`; -1 for the root, whatever function the server sends for it. */
   func: Int32Array;
   /** Preorder position of the caller; -1 for the root. */
   parent: Int32Array;
@@ -44,7 +44,7 @@ export interface FlameTree {
   maxDepth: number;
 }
 
-/** The answer is not a tree that can be drawn: a fault of the server, or a damaged transfer. */
+/** The response is not a valid tree: a fault of the server, or a damaged transfer. */
 export class BadFlame extends Error {
   override readonly name = 'BadFlame';
 }
@@ -52,13 +52,13 @@ export class BadFlame extends Error {
 export type FlameColumns = Pick<FlameTree, 'functions' | 'func' | 'parent' | 'total' | 'self'>;
 
 const MAX_DEPTH = 0xffff;
-/** Sums of doubles differ by rounding; anything above this share of the root is a fault. */
+/** Sums of doubles differ by rounding; a larger share of the root is an error. */
 const TOLERANCE = 1e-6;
 
 /**
  * Check the columns and derive edges, extents and depths, in one pass.
  *
- * The checks are what drawing relies on: preorder, descending siblings, children within their parent.
+ * Drawing relies on the checked properties: preorder, descending siblings, children within their parent.
  */
 export function plant(columns: FlameColumns): FlameTree {
   const { functions, func, parent, total, self } = columns;
@@ -72,7 +72,7 @@ export function plant(columns: FlameColumns): FlameTree {
   const start = new Float64Array(n);
   const end = new Uint32Array(n);
   const depth = new Uint16Array(n);
-  // Per open ancestor, by depth: the node, where its next child begins, and its latest child's total.
+  // For each open ancestor, by depth: the node, the start of its next child, and its latest child's total.
   const open: number[] = [];
   const cursor: number[] = [];
   const latest: number[] = [];
@@ -112,7 +112,7 @@ export function plant(columns: FlameColumns): FlameTree {
   return { n, functions, func, parent, total, self, start, end, depth, maxDepth };
 }
 
-/** The name to print for node i. */
+/** The display name of node i. */
 export function nameOf(tree: FlameTree, i: number): string {
   return tree.func[i] < 0 ? 'all' : tree.functions[tree.func[i]].name;
 }

@@ -1,10 +1,10 @@
-/** Which frames a search or a selected row means, and what share of all samples goes through them. */
+/** The frames that match a search or a selected row, and the share of all samples with such frames. */
 import type { FlameFunction, FlameTree } from './tree.ts';
 
 export interface Union {
   /** 1 per matching function, by position in `functions`. */
   hit: Uint8Array;
-  /** Number of matching functions and frames that are in the tree. */
+  /** Number of matching functions with frames in the tree. */
   functions: number;
   frames: number;
   /** Weight of all samples with at least one matching frame: a match below a match counts once. */
@@ -13,12 +13,12 @@ export interface Union {
   nodes: number[];
 }
 
-/** A match lies in the node's subtree, or above the node. */
+/** Whether a match lies in the node's subtree, or above the node. */
 export function reaches(union: Union, tree: FlameTree, node: number): boolean {
   return union.nodes.some((i) => (i <= node ? tree.end[i] > node : i < tree.end[node]));
 }
 
-/** Names are tested once each, not once per frame. */
+/** Each name is tested once, not once per frame. */
 export function unionOf(tree: FlameTree, matches: (f: FlameFunction) => boolean): Union {
   const hit = new Uint8Array(tree.functions.length);
   let any = false;

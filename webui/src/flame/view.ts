@@ -1,6 +1,6 @@
 /**
- * Where the frames are on the screen. Pure arithmetic, shared by painting and hit-testing so that what
- * is drawn and what is clicked can never differ.
+ * Positions of frames on the screen. Pure arithmetic, shared by painting and hit-testing, so that a click
+ * always hits the frame that is drawn there.
  *
  * Coordinates are CSS pixels from the canvas' top left corner.
  */
@@ -13,7 +13,7 @@ export const MIN_WIDTH = 0.7;
 export interface View {
   width: number;
   height: number;
-  /** The node drawn over the full width; its callers lie before it, dimmed. */
+  /** The node drawn over the full width; its callers precede it, dimmed. */
   zoom: number;
   /** Pixels scrolled away from the root's side. */
   scroll: number;
@@ -33,24 +33,24 @@ export function depthAt(view: View, y: number): number {
   return Math.floor((fromRoot + view.scroll) / ROW_HEIGHT);
 }
 
-/** The most that `scroll` may be: the deepest frame of the zoomed subtree still at the far edge. */
+/** The maximum of `scroll`: the deepest frame of the zoomed subtree is still at the far edge. */
 export function maxScroll(view: View, deepest: number): number {
   return Math.max(0, (deepest + 1) * ROW_HEIGHT - view.height);
 }
 
-/** Callbacks of `walk`, one per thing to draw. */
+/** Callbacks of `walk`, one for each type of box. */
 export interface Boxes {
-  /** A frame at least MIN_WIDTH wide. `caller`: one of those above the zoomed node. */
+  /** A frame at least MIN_WIDTH wide. `caller`: one of the frames above the zoomed node. */
   frame(node: number, x: number, y: number, width: number, caller: boolean): void;
   /** All remaining callees of a node, each too thin to draw. */
   sliver(x: number, y: number, width: number): void;
 }
 
 /**
- * Visit what is visible, parents before children.
+ * Visit all visible frames, parents before children.
  *
- * Cost is proportional to what can be seen: subtrees below the last visible row are skipped whole, and
- * at the first sibling too thin to see all later ones are (they come by descending weight).
+ * The cost is proportional to what is visible: subtrees below the last visible row are skipped, and at the
+ * first sibling too thin to see all later ones are skipped (they are sorted by descending weight).
  */
 export function walk(tree: FlameTree, view: View, boxes: Boxes): void {
   const { start, end, depth, total, self, parent } = tree;
@@ -110,7 +110,7 @@ export function nodeAt(tree: FlameTree, view: View, x: number, y: number): numbe
   return total[node] < MIN_WIDTH * scale ? -1 : node;
 }
 
-/** The depth of the deepest row that has anything to be seen: what is too thin to be drawn is none. */
+/** The depth of the deepest row with visible frames; frames too thin to be drawn do not count. */
 export function deepestDrawn(tree: FlameTree, view: View): number {
   let deepest = 0;
   walk(
@@ -124,7 +124,7 @@ export function deepestDrawn(tree: FlameTree, view: View): number {
   return deepest;
 }
 
-/** Beyond which edges of the canvas rows lie, of a tree that is drawn down to this depth. */
+/** At which edges of the canvas rows are hidden, for a tree drawn down to this depth. */
 export function hiddenBeyond(view: View, deepest: number): { top: boolean; bottom: boolean } {
   const root = view.scroll > 0;
   const leaves = maxScroll(view, deepest) > view.scroll;

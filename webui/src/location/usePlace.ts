@@ -1,12 +1,12 @@
-/** The page's place (selection/place.ts) bound to the address bar. */
+/** The page's place (selection/place.ts) bound to the URL. */
 import { useCallback, useMemo, useSyncExternalStore } from 'react';
 import { formatPlace, parsePlace, type Place } from '../selection/place.ts';
 
-/** `push`: Back returns to what was before. `replace`: a step on the way, such as a typed letter. */
+/** `push`: Back returns to the previous state. `replace`: an intermediate step, such as a typed letter. */
 export type How = 'push' | 'replace';
 export type Go = (change: Partial<Place>, how?: How) => void;
 
-const MOVED = 'fleetprof:moved'; // history.pushState announces itself to nobody
+const MOVED = 'fleetprof:moved'; // history.pushState dispatches no event
 
 function subscribe(listener: () => void): () => void {
   addEventListener('popstate', listener);
@@ -21,7 +21,7 @@ export function usePlace(): [Place, Go] {
   const query = useSyncExternalStore(subscribe, () => location.search);
   const place = useMemo(() => parsePlace(query), [query]);
   const go = useCallback<Go>((change, how = 'push') => {
-    // From the address bar, not from the render: two changes in one event must add up.
+    // From the URL, not from the render: two changes in one event must both apply.
     const next = formatPlace({ ...parsePlace(location.search), ...change });
     if (next === location.search) return;
     const url = location.pathname + next;

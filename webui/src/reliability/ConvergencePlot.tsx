@@ -1,4 +1,4 @@
-/** Distance against visits, both on logarithms: where the law holds the curve is a straight line. */
+/** Distance against visits, both logarithmic: where the law holds, the curve is a straight line. */
 import { useId } from 'react';
 import { count } from '../selection/numbers.ts';
 import { curveOf, distanceOf, pointsOf, ticks, visitsFor, type Fit } from './convergence.ts';
@@ -12,7 +12,7 @@ const BOTTOM = 44;
 
 interface Props {
   fit: Fit;
-  /** The distance that is wanted; drawn with the visits it needs. */
+  /** The desired distance; drawn with the visits it requires. */
   wanted: number;
 }
 

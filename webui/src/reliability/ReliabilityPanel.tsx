@@ -1,4 +1,4 @@
-/** Can this profile be trusted as a whole, and what would more visits bring? */
+/** Whether this profile is reliable as a whole, and what more visits would improve. */
 import { useState, type ReactNode } from 'react';
 import type { ReliabilityAnswer, Totals } from '../api/types.ts';
 import { useLabels, useReliability } from '../api/queries.ts';
@@ -13,7 +13,7 @@ import { FlameSkeleton } from '../ui/states/Skeleton.tsx';
 import { ConvergencePlot } from './ConvergencePlot.tsx';
 import { distanceOf, moreVisits, PRECISIONS } from './convergence.ts';
 
-/** The server fits nothing to fewer. */
+/** The server fits no curve to fewer. */
 const LEAST_VISITS = 8;
 
 interface Props {

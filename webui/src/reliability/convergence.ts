@@ -1,22 +1,22 @@
-/** How a profile comes nearer to the fleet's with more visits: 2 where samples are few, C / √samples where they are many. */
+/** Convergence of a profile to the fleet's with more visits: 2 for few samples, C / √samples for many. */
 import type { ReliabilityAnswer } from '../api/types.ts';
 
 export type Fit = NonNullable<ReliabilityAnswer['fit']>;
 
-/** Distances between profiles that people ask for: shares that are off by so much in all. */
+/** Typical distances between profiles: the sum of the errors of all shares. */
 export const PRECISIONS = [0.2, 0.1, 0.05, 0.02] as const;
 
-/** Of profiles that have nothing in common. */
+/** Distance of profiles that have nothing in common. */
 const FARTHEST = 2;
 
-/** The distance to be expected of this many visits that have the selection. */
+/** The expected distance with this many visits that contain the selection. */
 export function distanceOf(fit: Fit, visits: number): number {
   if (!(fit.scale > 0)) return 0;
   const samples = visits * fit.samples_per_visit;
   return FARTHEST * (1 + (samples / fit.scale) ** (fit.bend / 2)) ** (-1 / fit.bend);
 }
 
-/** Visits with the selection that bring a profile as near as this, as many samples each as the present ones. */
+/** Visits with the selection that bring a profile to this distance, with the present samples per visit. */
 export function visitsFor(fit: Fit, distance: number): number {
   if (!(fit.scale > 0) || distance >= FARTHEST) return 0;
   const samples = fit.scale * ((FARTHEST / distance) ** fit.bend - 1) ** (2 / fit.bend);
@@ -24,9 +24,9 @@ export function visitsFor(fit: Fit, distance: number): number {
 }
 
 /**
- * Visits of the campaign still to ingest for this distance; ≤ 0 where there are enough.
+ * Visits of the campaign still to be ingested for this distance; ≤ 0 if there are enough.
  *
- * Of 1000 visits 50 may have had the selection, and so will 1 of 20 to come: 10 more that have it are 200 visits.
+ * If 50 of 1000 visits had the selection, 1 of 20 future visits will have it: 10 more with it are 200 visits.
  */
 export function moreVisits(fit: Fit, distance: number, ingested: number): number {
   return Math.ceil(((visitsFor(fit, distance) - fit.visits) * Math.max(ingested, fit.visits)) / fit.visits);
@@ -39,7 +39,7 @@ export function pointsOf(fit: Fit): { visits: number; distance: number }[] {
     .sort((a, b) => a.visits - b.visits);
 }
 
-/** The curve between two numbers of visits, drawn by this many straight pieces. */
+/** The curve between two numbers of visits, as this many straight segments. */
 export function curveOf(
   fit: Fit,
   from: number,
@@ -52,7 +52,7 @@ export function curveOf(
   });
 }
 
-/** 1, 2, 5, 10, … that lie in a range, for an axis of logarithms. */
+/** 1, 2, 5, 10, … within a range, for a logarithmic axis. */
 export function ticks(lo: number, hi: number): number[] {
   const found: number[] = [];
   for (let decade = 10 ** Math.floor(Math.log10(lo)); decade <= hi; decade *= 10)

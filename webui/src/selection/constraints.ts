@@ -1,4 +1,4 @@
-/** The parts of a selection that can be taken away one by one, to find which of them left nothing. */
+/** The parts of a selection that can be removed one by one, to find the one that leaves no samples. */
 import { formatMatchers, parseMatchers } from './matchers.ts';
 import { HOME, type Place } from './place.ts';
 import { secondsBack } from './time.ts';

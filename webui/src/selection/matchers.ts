@@ -1,9 +1,9 @@
 /**
  * The matchers of a selection: `{application="python3",platform=~"Zen.*",function!="main"}`.
  *
- * The grammar is the server's (docs/selections.md; tests/golden/selections holds both readers to it), but for
- * regular expressions, which only the server can judge. It is read here so that matchers can be shown and
- * removed one by one, and a mistake be seen while it is typed.
+ * The grammar is the server's (docs/selections.md; tests/golden/selections checks both parsers), except for
+ * regular expressions, which only the server validates. The page parses matchers to show and remove them
+ * one by one, and to report errors during typing.
  */
 
 export const OPERATORS = ['=', '!=', '=~', '!~'] as const;
@@ -15,7 +15,7 @@ export interface Matcher {
   value: string;
 }
 
-/** Where a text is no list of matchers: `at` counts characters from 0, as the server does. */
+/** A syntax error: `at` counts characters from 0, as the server does. */
 export interface Mistake {
   at: number;
   message: string;
@@ -28,13 +28,13 @@ const ALIASES: Readonly<Record<string, string>> = { app: 'application', 'build-i
 const BARE_NAME = /^[A-Za-z_][A-Za-z0-9_./-]*$/;
 const FRAME_NAMES = /^(self\.)?(function|file|binary)$/;
 
-/** null where the text is not a list of matchers. Empty text selects everything. */
+/** null if the text is not a list of matchers. Empty text selects everything. */
 export function parseMatchers(text: string): Matcher[] | null {
   const found = readMatchers(text);
   return Array.isArray(found) ? found : null;
 }
 
-/** What is wrong with a text; null where it is a list of matchers. */
+/** The error in a text; null if it is a list of matchers. */
 export function mistakeIn(text: string): Mistake | null {
   const found = readMatchers(text);
   return Array.isArray(found) ? null : found;
@@ -45,17 +45,17 @@ export function formatMatchers(matchers: readonly Matcher[]): string {
   return `{${matchers.map((m) => `${formatName(m.label)}${m.operator}${quoted(m.value)}`).join(',')}}`;
 }
 
-/** The name as matchers have it: in quotes if it would be read as anything else without. */
+/** The name as written in matchers: quoted if it would otherwise be parsed differently. */
 export function formatName(name: string): string {
   return BARE_NAME.test(name) && !(name in ALIASES) ? name : quoted(name);
 }
 
-/** It chooses stacks by their frames, not profiles by their labels. */
+/** Whether it selects stacks by their frames, not profiles by their labels. */
 export function isOnFrames(matcher: Matcher): boolean {
   return FRAME_NAMES.test(matcher.label);
 }
 
-/** `matchers` with this one added. It replaces what it would contradict or repeat: `=` and the same text. */
+/** `matchers` with this one added. It replaces those it contradicts or repeats: `=` and the same text. */
 export function withMatcher(matchers: readonly Matcher[], added: Matcher): Matcher[] {
   const kept = matchers.filter(
     (m) =>
@@ -69,7 +69,7 @@ export function literal(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }
 
-/** A regular expression that matches what either does; the empty one is none. */
+/** A regular expression that matches what either of the two matches; if `one` is empty, `other` alone. */
 export function either(one: string, other: string): string {
   return one === '' ? other : `${one}|${other}`;
 }
@@ -104,7 +104,7 @@ class Stopped extends Error {
   }
 }
 
-/** A text and how far it has been read. */
+/** A text and a read position. */
 class Reader {
   private at = 0;
 

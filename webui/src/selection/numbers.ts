@@ -1,4 +1,4 @@
-/** How quantities are written. Numbers of one kind always have the same number of decimals in a column. */
+/** Formats quantities. All numbers of a column have the same number of decimals. */
 
 const WHOLE = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 
@@ -10,26 +10,26 @@ export function plural(n: number, noun: string, nouns = `${noun}s`): string {
   return `${count(n)} ${Math.round(n) === 1 ? noun : nouns}`;
 }
 
-/** `12.3 %`; a share that is there but rounds to nothing is `< 0.01 %`, never 0. */
+/** `12.3 %`; a nonzero share that rounds to zero is `< 0.01 %`, never 0. */
 export function percent(share: number, decimals = 2): string {
   const least = 0.5 * 10 ** -decimals;
   if (share > 0 && 100 * share < least) return `< ${(10 ** -decimals).toFixed(decimals)} %`;
   return `${(100 * share).toFixed(decimals)} %`;
 }
 
-/** A whole from below: 99.97 % of samples is not "100 %". */
+/** Rounds down: 99.97 % of samples is not "100 %". */
 export function coverage(share: number): string {
   if (share >= 1) return '100 %';
   return `${(Math.floor(share * 1000) / 10).toFixed(1)} %`;
 }
 
-/** A unit that amounts are written in: `amount / per`, followed by `name`. */
+/** A unit of amounts: `amount / per`, followed by `name`. */
 export interface Scale {
   per: number;
   name: string;
 }
 
-/** The unit that suits this many seconds. */
+/** The appropriate unit for this many seconds. */
 export function durationScale(seconds: number): Scale {
   if (seconds === 0) return { per: 1, name: 's' };
   if (seconds < 0.9995) return { per: 0.001, name: 'ms' };
@@ -45,7 +45,7 @@ export function duration(seconds: number): string {
   return `${significant(seconds / per)} ${name}`;
 }
 
-/** Units that are no time: `834`, `12.4 k`, `3.1 M`. */
+/** Amounts of units other than time: `834`, `12.4 k`, `3.1 M`. */
 export function quantity(value: number): string {
   if (value < 1000) return significant(value);
   if (value < 1e6) return `${significant(value / 1e3)} k`;

@@ -1,9 +1,9 @@
 /**
- * Everything that makes the page what it is, as it stands in the query string: a link shows another
- * person the same thing, and Back undoes.
+ * The page's complete state, stored in the query string: a link shows another person the same thing, and
+ * Back undoes changes.
  *
- * The first group is the selection and the second what it is compared with, both by the API's own parameter
- * names; the third is how it is shown.
+ * The first group is the selection and the second the base of a comparison, both with the API's parameter
+ * names; the third is the display.
  */
 import { MEASURES, type Measure } from '../estimates/measure.ts';
 
@@ -16,30 +16,30 @@ export interface Place {
   /** Label matchers as text; empty selects everything. */
   select: string;
   campaign: string;
-  /** Regular expressions on a frame's function, file and binary: keep stacks with any, with no such frame. */
+  /** Regular expressions on a frame's function, file and binary: keep stacks with or without such a frame. */
   focus: string;
   ignore: string;
-  /** Take such frames, all others, what is above the outermost such frame, out of the stacks. */
+  /** Remove such frames, all others, or all frames above the outermost such frame from the stacks. */
   hide: string;
   show: string;
   show_from: string;
 
-  /** Empty: as in the selection. All of them empty: the time before (compare/base.ts). */
+  /** Empty: as in the selection. All of them empty: the preceding time (compare/base.ts). */
   base_select: string;
   base_from: string;
   base_to: string;
   base_campaign: string;
 
   view: View;
-  /** What a row of the table is: function, file, binary or a label. */
+  /** The meaning of the table's rows: function, file, binary or a label. */
   by: string;
-  /** What amounts are shown in. */
+  /** The measure of amounts. */
   measure: Measure;
   sort: Sort;
   find: string;
   /** `find` is a regular expression. */
   regex: boolean;
-  /** What is lit up in the flame graph: `function:17`, `file:a.c`, `binary:libc.so.6`. */
+  /** The frames highlighted in the flame graph: `function:17`, `file:a.c`, `binary:libc.so.6`. */
   mark: string;
   /** Key of the frame that the flame graph is zoomed to (flame/identity.ts); empty: all. */
   node: string;
@@ -79,10 +79,10 @@ export const HOME: Readonly<Place> = {
 };
 
 const ORDER = Object.keys(HOME) as (keyof Place)[];
-/** Longer texts are not typed by people; the server refuses them too. */
+/** People do not type longer texts; the server rejects them too. */
 const MAX_LENGTH = 4096;
 
-/** Anything unknown or impossible in a query string gives way to the default. */
+/** Unknown or invalid values in a query string are replaced by defaults. */
 export function parsePlace(query: string): Place {
   const given = new URLSearchParams(query);
   const text = (name: keyof Place): string => given.get(name)?.slice(0, MAX_LENGTH) || String(HOME[name]);
@@ -117,14 +117,14 @@ export function parsePlace(query: string): Place {
   };
 }
 
-/** The shortest query string that parses to this place: defaults are left out. Empty, or begins with `?`. */
+/** The shortest query string that parses to this place: defaults are omitted. Empty, or begins with `?`. */
 export function formatPlace(place: Place): string {
   const query = new URLSearchParams();
   for (const name of ORDER) {
     const value = place[name];
     if (value !== HOME[name]) query.set(name, value === true ? '1' : String(value));
   }
-  // URLSearchParams escapes more than a query needs; what people read stays readable.
+  // URLSearchParams escapes more than a query requires; these characters stay readable.
   const readable = query
     .toString()
     .replace(/%3A/g, ':')
@@ -134,7 +134,7 @@ export function formatPlace(place: Place): string {
   return readable === '' ? '' : `?${readable}`;
 }
 
-/** The query parameters by which every route of the API is asked about this place. */
+/** The query parameters for this place, common to all routes of the API. */
 export interface SelectionQuery {
   event: string;
   from: string;
@@ -148,7 +148,7 @@ export interface SelectionQuery {
   show_from?: string;
 }
 
-/** What may be left out of a question. */
+/** Parameters that may be omitted. */
 const OPTIONAL = ['select', 'focus', 'ignore', 'hide', 'show', 'show_from'] as const;
 
 export function selectionOf(place: Place): SelectionQuery {

@@ -1,29 +1,29 @@
-/** Time ranges as people choose them and as the URL holds them. */
+/** Time ranges as presets and in the URL. */
 
 import { plural } from './numbers.ts';
 
 export const PRESETS = ['15m', '1h', '6h', '24h', '7d'] as const;
 export type Preset = (typeof PRESETS)[number];
 
-/** The range ends now and moves on with it. */
+/** Whether the range ends now and moves with the clock. */
 export function isLive(range: { to: string }): boolean {
   return range.to === 'now';
 }
 
-/** The preset that this range is, or null for any other. */
+/** The preset equal to this range, or null. */
 export function presetOf(range: { from: string; to: string }): Preset | null {
   return isLive(range) ? (PRESETS.find((p) => range.from === `now-${p}`) ?? null) : null;
 }
 
 const UNITS: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86_400 };
 
-/** Seconds back from now of a `now-15m`, or null for anything else. */
+/** Seconds before now in `now-15m`, or null for any other text. */
 export function secondsBack(from: string): number | null {
   const m = /^now-(\d+)([smhd])$/.exec(from);
   return m ? Number(m[1]) * UNITS[m[2]] : null;
 }
 
-/** How often a live page asks again: often enough to see a visit ingest, rarely for long ranges. */
+/** Refetch interval of a live page: short enough to show newly ingested visits, longer for long ranges. */
 export function refreshEvery(range: { from: string; to: string }): number | false {
   if (!isLive(range)) return false;
   const back = secondsBack(range.from);
@@ -46,7 +46,7 @@ export function fromLocalMinute(text: string): string | null {
   return text === '' || Number.isNaN(t.getTime()) ? null : t.toISOString().replace('.000Z', 'Z');
 }
 
-/** `3 s`, `12 min`, `5 h`, `2 days`: how long ago or how long a wait, in one number. */
+/** `3 s`, `12 min`, `5 h`, `2 days`: an age or a waiting time, in one number. */
 export function roughly(seconds: number): string {
   if (seconds < 90) return `${Math.max(0, Math.round(seconds))} s`;
   if (seconds < 90 * 60) return `${Math.round(seconds / 60)} min`;
@@ -54,7 +54,7 @@ export function roughly(seconds: number): string {
   return `${Math.round(seconds / 86_400)} days`;
 }
 
-/** The length of a range: `1 h`, `7 days`; not in whole hours or days, roughly. */
+/** The length of a range: `1 h`, `7 days`; approximate if it is not in whole hours or days. */
 export function length(seconds: number): string {
   if (seconds > 0 && seconds % 86_400 === 0) return plural(seconds / 86_400, 'day');
   if (seconds > 0 && seconds % 3600 === 0) return `${seconds / 3600} h`;

@@ -1,4 +1,4 @@
-/** Everything that is known of one binary's symbols, and what can be done about them. */
+/** All information about one binary's symbols, and the actions on them. */
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { removeFile } from '../api/client.ts';
@@ -13,7 +13,7 @@ import { advice, answered, kindOf, qualityOf, size } from './words.ts';
 
 interface Props {
   binaryKey: string;
-  /** The caller may remove files. */
+  /** The user may remove files. */
   allowed: boolean;
   say: (text: string) => void;
 }
@@ -168,7 +168,7 @@ function FileRow({
   );
 }
 
-/** What was built, and who was asked in vain. */
+/** Built symbols, and the sources without them. */
 function Attempts({ answer }: { answer: BinaryAnswer }) {
   return (
     <ul className="attempts">

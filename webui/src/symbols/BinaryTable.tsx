@@ -1,4 +1,4 @@
-/** Binaries by what they hide; a row opens into its details. */
+/** Binaries by the amount of samples without names; a row expands to its details. */
 import { Fragment } from 'react';
 import type { BinarySymbols, SymbolsAnswer } from '../api/types.ts';
 import { write } from '../estimates/measure.ts';
@@ -91,7 +91,7 @@ export function BinaryTable({ answer, place, go, say }: Props) {
 
 interface RowProps {
   binary: BinarySymbols;
-  /** Share that the full width of the column stands for. */
+  /** The share at full width of the column. */
   full: number;
   open: boolean;
   toggle: () => void;
@@ -107,7 +107,7 @@ function Row({ binary, full, open, toggle }: RowProps) {
             className="expand"
             aria-expanded={open}
             onClick={(event) => {
-              event.stopPropagation(); // the row would close what this has opened
+              event.stopPropagation(); // the row would close the opened element
               toggle();
             }}
           >
@@ -130,7 +130,7 @@ function Row({ binary, full, open, toggle }: RowProps) {
   );
 }
 
-/** What has no name: a share of the fleet with its interval, or what was seen where visits were not random. */
+/** Time without names: share of the fleet with its interval, or the observed amount without random visits. */
 function Hidden({ binary, full }: { binary: BinarySymbols; full: number }) {
   if (binary.unresolved === 0) return <td className="number cpu">–</td>;
   const seen = `${count(binary.unresolved)} samples, ${duration(binary.unresolved_cpu_seconds)} of CPU time`;

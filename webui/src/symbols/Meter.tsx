@@ -1,6 +1,6 @@
-/** A bar that fills while something is under way. */
+/** A progress bar. */
 interface Props {
-  /** What it is about; read to those who do not see it. */
+  /** The subject of the progress, for screen readers. */
   label: string;
   done: number;
   of: number;

@@ -1,4 +1,4 @@
-/** How far it is that captures get their better symbols. */
+/** Progress of reprocessing captures for better symbols. */
 import type { ReprocessingAnswer } from '../api/types.ts';
 import { Meter } from './Meter.tsx';
 import { progressOf } from './words.ts';

@@ -1,4 +1,4 @@
-/** Symbols: what is missing by how much it hides, uploads, and how far their consequences are. */
+/** The symbols page: missing symbols by affected samples, uploads, and progress of reprocessing. */
 import { useEffect, useState } from 'react';
 import { ApiProblem } from '../api/problem.ts';
 import type { SymbolsAnswer } from '../api/types.ts';
@@ -20,7 +20,7 @@ const SHOW = [
   { value: 'missing', text: 'Missing', title: 'binaries that hide samples' },
   { value: 'all', text: 'All', title: 'every binary that ran' },
 ] as const;
-/** The API's most rows of one answer. */
+/** The API's maximum of rows in one response. */
 const MOST_ROWS = 1000;
 
 export function SymbolsPage() {
@@ -127,7 +127,7 @@ export function SymbolsPage() {
   );
 }
 
-/** What would help most. */
+/** The most useful next step. */
 function Summary({ answer, missing }: { answer: SymbolsAnswer; missing: boolean }) {
   const [first] = answer.binaries;
   if (!missing || first === undefined || first.unresolved === 0) return null;

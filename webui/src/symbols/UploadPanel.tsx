@@ -1,4 +1,4 @@
-/** Where files with symbols are dropped, and what became of each. */
+/** The drop area for files with symbols, and the result for each file. */
 import { useEffect, useRef, useState, type DragEvent } from 'react';
 import type { UploadTerms } from '../api/types.ts';
 import { Command } from '../ui/Command.tsx';
@@ -11,7 +11,7 @@ import { recognised, size } from './words.ts';
 interface Props {
   terms: UploadTerms | undefined;
   say: (text: string) => void;
-  /** Show what is known of a binary. */
+  /** Show the details of a binary. */
   show: (key: string) => void;
 }
 
@@ -22,7 +22,7 @@ export function UploadPanel({ terms, say, show }: Props) {
   const allowed = terms?.allowed ?? true;
   const idle = uploads.every((u) => u.state === 'done' || u.state === 'failed');
 
-  // A file that misses the field would otherwise open in place of the page.
+  // Otherwise the browser would open a file that misses the field instead of the page.
   useEffect(() => {
     const stay = (event: Event): void => event.preventDefault();
     addEventListener('dragover', stay);
@@ -145,7 +145,7 @@ function UploadRow({ upload, show }: { upload: Upload; show: (key: string) => vo
   );
 }
 
-/** What the upload changed: functions that have names now, captures that are reprocessed. */
+/** Results of the upload: functions that have names now, captures that are reprocessed. */
 function Consequence({ upload }: { upload: Upload }) {
   const answer = upload.answer!;
   const [since] = useState(() => Date.now());

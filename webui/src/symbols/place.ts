@@ -1,10 +1,10 @@
-/** What the page of symbols shows, as it stands in the query string: a link shows another person the same. */
+/** The state of the symbols page, stored in the query string: a link shows another person the same thing. */
 
 export const SHOWN = ['missing', 'all'] as const;
 export const SORTS = ['cpu', 'samples', 'machines', 'name', 'seen'] as const;
 
 export interface SymbolsPlace {
-  /** Only binaries that hide samples, or every one. */
+  /** Only binaries with unnamed samples, or all. */
   show: (typeof SHOWN)[number];
   sort: (typeof SORTS)[number];
   find: string;
@@ -19,11 +19,11 @@ export const SYMBOLS_HOME: Readonly<SymbolsPlace> = {
   binary: '',
 };
 export const SYMBOLS_PATH = '/symbols';
-/** The API refuses longer ones. */
+/** The API rejects longer texts. */
 const LONGEST_FIND = 200;
 const LONGEST_KEY = 1024;
 
-/** Anything unknown or impossible gives way to the default. */
+/** Unknown or invalid values are replaced by defaults. */
 export function parseSymbolsPlace(query: string): SymbolsPlace {
   const given = new URLSearchParams(query);
   const choice = <T extends string>(name: string, allowed: readonly T[], otherwise: T): T =>
@@ -46,7 +46,7 @@ export function formatSymbolsPlace(place: SymbolsPlace): string {
   return readable === '' ? '' : `?${readable}`;
 }
 
-/** A link to what is known of binaries with this text in their name, whether they hide anything or not. */
+/** A link to all binaries with this text in their name, with or without unnamed samples. */
 export function symbolsOf(binary: string): string {
   return (
     SYMBOLS_PATH + formatSymbolsPlace({ ...SYMBOLS_HOME, show: 'all', find: binary.slice(0, LONGEST_FIND) })

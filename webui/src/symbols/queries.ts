@@ -1,4 +1,4 @@
-/** What the page of symbols asks: kept while it is asked again, and again while something is under way. */
+/** Queries of the symbols page: previous data is kept during a refetch, and pending work is polled. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { askBinary, askSymbols } from '../api/client.ts';
 import type { SymbolsPlace } from './place.ts';
@@ -23,7 +23,7 @@ export function useSymbols(place: Pick<SymbolsPlace, 'show' | 'sort' | 'find'>, 
   });
 }
 
-/** `eager`: something is expected to change soon. */
+/** `eager`: a change is expected soon. */
 export function useBinary(key: string, eager = false) {
   return useQuery({
     queryKey: ['binary', key],

@@ -1,11 +1,11 @@
-/** One file on its way to the repository. */
+/** Uploads one file to the symbol store. */
 import { problemOf, unreachable } from '../api/problem.ts';
 import { session, SESSION_HEADER } from '../api/session.ts';
 import type { UploadAnswer } from '../api/types.ts';
 
 /**
- * Sends the file; resolves to the server's answer or throws an ApiProblem. `fetch` cannot say how much of a
- * body is sent, so it is an XMLHttpRequest.
+ * Sends the file; resolves to the server's response or throws an ApiProblem. Uses XMLHttpRequest, because
+ * `fetch` does not report the progress of an upload.
  */
 export function upload(
   file: File,

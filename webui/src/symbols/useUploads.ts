@@ -1,4 +1,4 @@
-/** The files that were dropped on the page, one after the other. */
+/** Uploads the files dropped on the page, one after the other. */
 import { useQueryClient } from '@tanstack/react-query';
 import { useCallback, useEffect, useReducer, useRef } from 'react';
 import type { UploadAnswer } from '../api/types.ts';
@@ -10,7 +10,7 @@ export interface Upload {
   sent: number;
   state: 'waiting' | 'sending' | 'done' | 'failed';
   answer: UploadAnswer | null;
-  /** Why it failed: the server's sentence, and what it advises. */
+  /** Reason of the failure: the server's sentence and hint. */
   why: string;
 }
 

@@ -1,4 +1,4 @@
-/** How files with symbols, and what became of them, are spoken of. */
+/** Texts about files with symbols and their state. */
 import type {
   SymbolRequestAnswer,
   BinarySymbols,
@@ -32,7 +32,7 @@ export function kindOf(file: Pick<SymbolFile, 'kind'>): string {
   return KINDS[file.kind];
 }
 
-/** `1.4 MB`, in powers of ten, as file managers say it. */
+/** `1.4 MB`, in powers of ten, as in file managers. */
 export function size(bytes: number): string {
   const units = ['bytes', 'kB', 'MB', 'GB', 'TB'];
   let value = bytes;
@@ -44,12 +44,12 @@ export function size(bytes: number): string {
   return `${unit === 0 || value >= 99.5 ? value.toFixed(0) : value.toPrecision(2)} ${units[unit]}`;
 }
 
-/** A key as people tell builds apart; the whole of one that is no build-id. */
+/** A build-id shortened; any other key in full. */
 export function shortKey(key: string): string {
   return /^[0-9a-f]{20,}$/.test(key) ? `${key.slice(0, 12)}…` : key;
 }
 
-/** What an upload turned out to be. */
+/** The type of an uploaded file. */
 export function recognised(done: UploadAnswer): string {
   const what = `${kindOf(done.file)} of ${shortKey(done.file.key)}, ${qualityOf(done.file.quality)}`;
   if (done.outcome === 'known') return `${what}; it was stored already`;
@@ -67,18 +67,18 @@ const OUTCOMES: Readonly<Record<SymbolRequestAnswer['outcome'], string>> = {
   failed: 'that failed',
 };
 
-/** What became of asking a machine. */
+/** The result of requesting symbols from a machine. */
 export function answered(ask: Pick<SymbolRequestAnswer, 'outcome' | 'detail'>): string {
   return ask.detail === '' ? OUTCOMES[ask.outcome] : `${OUTCOMES[ask.outcome]} (${ask.detail})`;
 }
 
-/** The sentence that says what is wrong; those after it say where was looked. */
+/** The sentence with the problem; further sentences list the searched places. */
 export function firstSentence(text: string): string {
   const end = text.indexOf('. ');
   return end < 0 ? text : text.slice(0, end + 1);
 }
 
-/** How far it is that captures get their better symbols. */
+/** Progress of reprocessing captures for better symbols. */
 export function progressOf(reprocessing: ReprocessingAnswer): string {
   const named = reprocessing.renamed > 0 ? `${plural(reprocessing.renamed, 'function')} named at once` : '';
   const done = reprocessing.ingested + reprocessing.failed;
@@ -92,7 +92,7 @@ export function progressOf(reprocessing: ReprocessingAnswer): string {
   return [named, ingested, failed].filter((part) => part !== '').join(', ') || 'nothing to be reprocessed';
 }
 
-/** What is missing of a binary, if anything; nobody knows of one that never ran whether all of it has names. */
+/** A binary's missing symbols, if any; if it never ran, it is not known whether all of it has names. */
 export function stateOf(
   binary: Pick<BinarySymbols, 'kind' | 'quality' | 'status' | 'reason' | 'samples' | 'unresolved'>,
 ): string {
@@ -102,7 +102,7 @@ export function stateOf(
   return `Names only, no inlined calls or lines${binary.reason === '' ? '.' : `: ${binary.reason}`}`;
 }
 
-/** What would help, in one sentence. */
+/** The most useful action, in one sentence. */
 export function advice(binary: Pick<BinarySymbols, 'kind' | 'quality'>): string {
   if (binary.kind === 'anonymous' || binary.kind === 'unknown') {
     return 'This code comes from no file, so no file can name it.';

@@ -1,4 +1,4 @@
-/** What stands in a row: its name, and estimates with their intervals. */
+/** The cells of a row: its name, and estimates with their intervals. */
 import { Whisker } from '../estimates/Whisker.tsx';
 import { reachesZero, type Estimate } from '../estimates/interval.ts';
 import { write, type Measure } from '../estimates/measure.ts';
@@ -72,16 +72,16 @@ function Place({ name }: { name: string }) {
 }
 
 interface AmountProps {
-  /** `self` or `total`; begins what is said of it. Empty where there is one column only. */
+  /** `self` or `total`; prefix of the cell's description. Empty if there is only one column. */
   column: string;
-  /** null where the answer does not know it. */
+  /** null if the response does not contain it. */
   estimate: Estimate | null;
   measure: Measure;
-  /** What a bar of the column's full width stands for. */
+  /** The value of a bar at the column's full width. */
   full: number;
   low_confidence: boolean;
   sorted: boolean;
-  /** Stands beside the value where that has no interval. */
+  /** Shown beside a value without an interval. */
   aside: string;
 }
 

@@ -1,4 +1,4 @@
-/** The sorted table. It says everything the flame graph does. */
+/** The sorted table. It contains all information of the flame graph. */
 import { useState } from 'react';
 import type { TableRow } from '../api/types.ts';
 import type { Estimate } from '../estimates/interval.ts';
@@ -28,13 +28,13 @@ interface Props {
   by: readonly string[];
   ground: Ground;
   measure: Measure;
-  /** What was read: merged cells count machines approximately. */
+  /** Whether cells or visits were read: merged cells count machines approximately. */
   path: Seen['path'];
   place: Place;
   go: Go;
   /** Reasons for missing names, by binary. */
   missing: ReadonlyMap<string, string>;
-  /** More rows are there than were read; called when the end comes near. */
+  /** Fetches more rows near the end of the list; null if there are none. */
   readMore: (() => void) | null;
 }
 
@@ -68,7 +68,7 @@ export function FunctionTable(props: Props) {
     menu: (index, { left, top, bottom }) => setMenu({ row: rows[index], left: left + 24, top, bottom }),
     readMore,
   });
-  // Whole stacks belong to an application or a machine: self and total are one there.
+  // For applications and machines self and total are equal, because they have whole stacks.
   const columns: Column[] = isOfFrames(by) ? ['self', 'total'] : ['self'];
   const sort = columns.length === 1 ? (place.sort.replace('total', 'self') as Sort) : place.sort;
   const estimates = columns.map((column) =>
@@ -194,12 +194,12 @@ export function FunctionTable(props: Props) {
   );
 }
 
-/** The CPU time that was sampled, beside shares that nothing more is known of. */
+/** The sampled CPU time, beside shares without an estimate. */
 function observed(seconds: number | null, measure: Measure): string {
   return measure === 'share' && seconds !== null ? duration(seconds) : '';
 }
 
-/** What the full width of a column stands for: all of it, but for intervals that dwarf every value. */
+/** The value at full width of a column: the largest upper bound, at most twice the largest value. */
 function widest(estimates: readonly (Estimate | null)[]): number {
   const most = (of: (estimate: Estimate) => number): number =>
     estimates.reduce((top, estimate) => (estimate === null ? top : Math.max(top, of(estimate))), 0);

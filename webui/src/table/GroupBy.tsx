@@ -3,14 +3,14 @@ import type { Go } from '../location/usePlace.ts';
 import type { Place } from '../selection/place.ts';
 
 interface Props {
-  /** What stands before the choice. */
+  /** The label before the choice. */
   title: string;
   place: Place;
   go: Go;
   labels: LabelsAnswer | undefined;
 }
 
-/** What a row is. */
+/** Chooses the meaning of a row. */
 export function GroupBy({ title, place, go, labels }: Props) {
   const names = [
     'function',

@@ -4,7 +4,7 @@ import type { Sort } from '../selection/place.ts';
 
 interface HeadingProps {
   sort: 'self' | 'total' | 'name';
-  /** What the table is sorted by. */
+  /** The table's current order. */
   current: Sort;
   go: Go;
   number?: boolean;
@@ -12,7 +12,7 @@ interface HeadingProps {
   children: ReactNode;
 }
 
-/** Amounts sort heaviest first, names from A; a second click turns amounts around. */
+/** Amounts sort heaviest first, names from A; a second click reverses amounts. */
 export function Heading({ sort, current, go, number, title, children }: HeadingProps) {
   const sorted = current === sort ? 'ascending' : current === `-${sort}` ? 'descending' : 'none';
   const next: Sort = sort === 'name' ? 'name' : current === `-${sort}` ? sort : `-${sort}`;

@@ -1,4 +1,4 @@
-/** The pointed-at or current row in full: every number of it, and what to think of them. */
+/** The hovered or current row in full: all its numbers, and their reliability. */
 import type { TableRow } from '../api/types.ts';
 import {
   amountOf,

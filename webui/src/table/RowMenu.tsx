@@ -1,4 +1,4 @@
-/** What can be done with a row, at the pointer or under the row. */
+/** The actions of a row, at the pointer or under the row. */
 import { useEffect, useRef } from 'react';
 import { place as placePanel } from '../ui/Popover.tsx';
 

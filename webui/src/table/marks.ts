@@ -1,11 +1,11 @@
-/** What a row means in the flame graph: `function:17`, `file:malloc.c`, `binary:libc.so.6`. */
+/** The frames that a row refers to in the flame graph: `function:17`, `file:malloc.c`, `binary:libc.so.6`. */
 import type { TableRow } from '../api/types.ts';
 import type { FlameFunction } from '../flame/tree.ts';
 
-/** What rows of all tables have in common. */
+/** The common fields of rows of all tables. */
 export type Keyed = Pick<TableRow, 'key' | 'function_id'>;
 
-/** The mark of a row, or null where rows are not made of frames (an application, a machine …). */
+/** The mark of a row, or null if its rows are not made of frames (an application, a machine …). */
 export function markOf(row: Keyed, by: readonly string[]): string | null {
   if (by.length !== 1) return null;
   if (by[0] === 'function') return row.function_id == null ? null : `function:${row.function_id}`;
@@ -13,12 +13,12 @@ export function markOf(row: Keyed, by: readonly string[]): string | null {
   return null;
 }
 
-/** Rows are made of frames, so that what they do themselves and what they call are two things. */
+/** Whether rows are made of frames, for which self and total differ. */
 export function isOfFrames(by: readonly string[]): boolean {
   return by.some((key) => key === 'function' || key === 'file' || key === 'binary');
 }
 
-/** null for a mark that means nothing. */
+/** null for an invalid mark. */
 export function matchesMark(mark: string): ((f: FlameFunction) => boolean) | null {
   const colon = mark.indexOf(':');
   const value = mark.slice(colon + 1);
@@ -34,7 +34,7 @@ export function matchesMark(mark: string): ((f: FlameFunction) => boolean) | nul
   }
 }
 
-/** How the find field reads names: plain text in any case, or a regular expression (case counts if it has capitals). */
+/** Matcher of the find field: plain text in any case, or a regular expression (with capitals: case-sensitive). */
 export function matchesFind(find: string, regex: boolean): ((name: string) => boolean) | 'invalid' | null {
   if (find === '') return null;
   if (!regex) {
@@ -49,7 +49,7 @@ export function matchesFind(find: string, regex: boolean): ((name: string) => bo
   }
 }
 
-/** What is written in a row's first column. */
+/** The text of a row's first column. */
 export function titleOf(row: Keyed, by: readonly string[]): string {
   return by.map((b) => row.key[b] || '(none)').join(' · ');
 }

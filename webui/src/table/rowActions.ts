@@ -1,4 +1,4 @@
-/** What can be done with a row of the table. */
+/** The actions of a table row. */
 import type { TableRow } from '../api/types.ts';
 import { compareWith, withLabels, withoutValue } from '../compare/base.ts';
 import type { Go } from '../location/usePlace.ts';
@@ -9,10 +9,10 @@ import { copy } from '../ui/copy.ts';
 import { markOf, titleOf } from './marks.ts';
 import type { Action } from './RowMenu.tsx';
 
-/** Other rows that a row can be compared with at one click: the first of the table. */
+/** Number of other rows that are offered for comparison with one click: the first of the table. */
 const OFFERED_OTHERS = 3;
 
-/** `rows`: the table that the row stands in, for comparisons with its neighbours. */
+/** `rows`: the table that contains the row, for comparisons with its neighbours. */
 export function actionsOfRow(
   row: TableRow,
   by: readonly string[],

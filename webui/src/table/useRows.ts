@@ -1,4 +1,4 @@
-/** Rows of a grid, drawn only where they can be seen and walked through by keyboard. */
+/** Virtualized rows of a grid with keyboard navigation. */
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { useEffect, useRef, useState, type KeyboardEvent } from 'react';
 
@@ -7,9 +7,9 @@ export const ROW_HEIGHT = 32;
 interface Options {
   count: number;
   open: (index: number) => void;
-  /** Opens the row's menu beside it; without it rows have none. */
+  /** Opens the row's menu beside it; if missing, rows have no menu. */
   menu?: (index: number, at: DOMRect) => void;
-  /** More rows are there than were read; called when the end comes near. */
+  /** Fetches more rows near the end of the list; null if there are none. */
   readMore: (() => void) | null;
 }
 

@@ -108,7 +108,7 @@ export function App() {
     document.title = place.select === '' ? 'fleetprof' : `${place.select} – fleetprof`;
   }, [place.select]);
 
-  // The first samples are shown as soon as the server has them, not at the next refresh.
+  // Shows the first samples as soon as the server has them, not at the next refresh.
   const waitsForFirst = useRef(false);
   const latest = status.data?.latest;
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** The way home. */
+/** Link to the start page. */
 export function Brand() {
   return (
     <a className="brand" href="/">

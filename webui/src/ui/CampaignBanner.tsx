@@ -2,10 +2,10 @@ import type { StatusAnswer } from '../api/types.ts';
 import { localMinute } from '../selection/time.ts';
 import { Command } from './Command.tsx';
 
-/** Holds visits that people asked for: it is paused for good, and nothing is wrong with that. */
+/** Holds visits on request: it is always paused, which is not an error. */
 const BY_HAND = 'by-hand';
 
-/** A campaign that stopped itself visits nobody: said loudly, with the reason and the way back. */
+/** A prominent warning that a campaign stopped itself, with the reason and the command to resume it. */
 export function CampaignBanner({ status, campaign }: { status: StatusAnswer | undefined; campaign: string }) {
   const plan = status?.campaigns.find((c) => c.name === campaign);
   if (plan === undefined || plan.state === 'running' || plan.name === BY_HAND) return null;

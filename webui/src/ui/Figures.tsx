@@ -1,4 +1,4 @@
-/** The numbers above the results: how much was sampled, how well it is named, whether sampling goes on. */
+/** The numbers above the results: amount of samples, share of named frames, state of sampling. */
 import type { ReactNode } from 'react';
 import type { StatusAnswer, Totals } from '../api/types.ts';
 import { onMachines } from '../estimates/words.ts';
@@ -9,7 +9,7 @@ import { Popover } from './Popover.tsx';
 
 interface Props {
   totals: Totals | undefined;
-  /** There is no answer to come: nothing is known, and nothing is on its way. */
+  /** The request failed: there is no response, and none is pending. */
   failed: boolean;
   unit: string | undefined;
   status: StatusAnswer | undefined;
@@ -71,7 +71,7 @@ export function Figures({ totals, failed, unit, status, campaign }: Props) {
 function waitingNote(captures: StatusAnswer['captures']): string {
   if (captures.quarantined > 0) return `${count(captures.quarantined)} quarantined after failing`;
   return captures.oldest_waiting_s === null
-    ? 'all have ingested'
+    ? 'all have been ingested'
     : `oldest for ${roughly(captures.oldest_waiting_s)}`;
 }
 
@@ -106,7 +106,7 @@ function CampaignState({ state }: { state: string }) {
   );
 }
 
-/** Which binaries have no symbols, and why: the first thing asked when the share is low. */
+/** The binaries without symbols and the reasons, to explain a low share of named frames. */
 function MissingSymbols({
   status,
   totals,
@@ -116,7 +116,7 @@ function MissingSymbols({
 }) {
   const missing = status?.symbols.missing ?? [];
   if (missing.length === 0) {
-    // Only of samples that are there, and have the names, can that be said.
+    // Only true if there are samples and all of them have names.
     return totals && totals.samples > 0 && totals.symbolized >= 1 ? <>every frame named</> : null;
   }
   return (

@@ -13,10 +13,10 @@ import {
 import { count, percent } from '../selection/numbers.ts';
 import type { Place } from '../selection/place.ts';
 
-/** Typing faster than this asks once. */
+/** A request is sent after this pause in typing. */
 const PAUSE_MS = 180;
 
-/** What a regular expression on frames can be used for beside `focus`. */
+/** Uses of a regular expression on frames besides `focus`. */
 const OTHER_USES = [
   ['ignore', 'Without', 'drop stacks with such a frame'],
   ['hide', 'Hide', 'take such frames out of their stacks'],
@@ -111,7 +111,7 @@ export function FilterPicker({ place, go, close }: Props) {
   );
 }
 
-/** What the server finds of a label that has more values than it sent; undefined where what it sent is all. */
+/** The values that the server finds for a label that has more than it sent; undefined if it sent all. */
 function useFound(place: Place, label: LabelAnswer | undefined, within: string): LabelAnswer | undefined {
   const [asked, setAsked] = useState('');
   useEffect(() => {
@@ -123,7 +123,7 @@ function useFound(place: Place, label: LabelAnswer | undefined, within: string):
   return needed ? answer.data?.labels.find((l) => l.name === label.name) : undefined;
 }
 
-/** Keep or drop whole stacks by the frames in them, or frames out of all stacks. */
+/** Keeps or drops whole stacks by their frames, or removes frames from all stacks. */
 function FunctionFilter({ place, go, close }: Props) {
   const [pattern, setPattern] = useState(place.focus);
   const apply = (change: Partial<Place>): void => {
@@ -163,7 +163,7 @@ function FunctionFilter({ place, go, close }: Props) {
   );
 }
 
-/** The matchers as the API takes them, for what the lists cannot say. */
+/** The matchers as text, for selections that the lists cannot express. */
 function TextFilter({ place, go, close }: Props) {
   const [text, setText] = useState(place.select);
   const mistake = mistakeIn(text);

@@ -1,4 +1,4 @@
-/** What narrows the selection down: a chip for each, and the way to add one. */
+/** The active filters: a chip for each, and a button to add one. */
 import type { Go } from '../location/usePlace.ts';
 import { formatMatchers, parseMatchers, type Operator } from '../selection/matchers.ts';
 import type { Place } from '../selection/place.ts';

@@ -1,4 +1,4 @@
-/** One search for both views: it narrows the table down and lights up the flame graph. */
+/** One search for both views: it filters the table and highlights frames in the flame graph. */
 import { useEffect, useRef, useState } from 'react';
 import type { FlameTree } from '../flame/tree.ts';
 import type { Union } from '../flame/union.ts';
@@ -13,13 +13,13 @@ interface Props {
   invalid: boolean;
   union: Union | null;
   tree: FlameTree | undefined;
-  /** Share of the selection that the tree stands for. */
+  /** Share of the selection that the tree contains. */
   kept: number;
-  /** The server left light frames out: some of them may match, too. */
+  /** The server omitted light frames: some of them may match, too. */
   pruned: boolean;
 }
 
-/** Typing faster than this asks once. */
+/** A request is sent after this pause in typing. */
 const PAUSE_MS = 180;
 
 export function FindField({ place, go, invalid, union, tree, kept, pruned }: Props) {

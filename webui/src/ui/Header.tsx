@@ -11,7 +11,7 @@ interface Props {
   place: Place;
   go: Go;
   answered: SelectionEcho | undefined;
-  /** What it is compared with, if it is. */
+  /** The base of the comparison, if there is one. */
   base: SelectionEcho | undefined;
   status: StatusAnswer | undefined;
   dark: boolean;
@@ -20,7 +20,7 @@ interface Props {
   help: () => void;
 }
 
-/** The selection, which every view shares, and what belongs to the page itself. */
+/** The selection, which all views share, and the page's own controls. */
 export function Header({ place, go, answered, base, status, dark, toggleTheme, copyLink, help }: Props) {
   return (
     <header>

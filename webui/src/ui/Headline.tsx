@@ -1,4 +1,4 @@
-/** The selection in one sentence: how much CPU, how sure, and what stands behind it. */
+/** The selection in one sentence: amount of CPU, its interval, and the data behind it. */
 import type { Totals } from '../api/types.ts';
 import { summaryOf } from '../estimates/summary.ts';
 

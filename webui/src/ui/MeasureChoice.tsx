@@ -10,7 +10,7 @@ import type { Go } from '../location/usePlace.ts';
 
 interface Props {
   measure: Measure;
-  /** undefined while nothing has been answered. */
+  /** undefined until the first response. */
   ground: Ground | undefined;
   go: Go;
 }
@@ -36,7 +36,7 @@ export function MeasureChoice({ measure, ground, go }: Props) {
   );
 }
 
-/** The next measure that this answer has, for a key. */
+/** The next measure that this response supports, for a key. */
 export function nextMeasure(measure: Measure, ground: Ground | undefined): Measure {
   const possible = ground === undefined ? MEASURES : offered(ground);
   return possible[(possible.indexOf(measure) + 1) % possible.length];

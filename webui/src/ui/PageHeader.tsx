@@ -1,4 +1,4 @@
-/** The head of a page that has no selection, and the ways between pages. */
+/** The header of a page without a selection, with links between pages. */
 import { Brand } from './Brand.tsx';
 import { SignOut } from './SignOut.tsx';
 import { useTheme } from './useTheme.ts';

@@ -1,4 +1,4 @@
-/** A text with a mark under the character where it stopped being understood; `at` counts characters. */
+/** A text with a mark under the character of the syntax error; `at` counts characters. */
 export function Pointer({ text, at }: { text: string; at: number }) {
   return (
     <pre className="pointer">

@@ -1,8 +1,8 @@
-/** A button and what it opens, in the browser's top layer: Esc and a click outside close it. */
+/** A button and its popover in the browser's top layer: Esc and a click outside close it. */
 import { useId, useLayoutEffect, useRef, useState, type ReactNode } from 'react';
 
 interface Props {
-  /** What is written on the button. */
+  /** The button's content. */
   button: ReactNode;
   buttonClass?: string;
   /** Names the opened panel (and the button, if it has an icon only). */
@@ -21,7 +21,7 @@ export function Popover({ button, buttonClass, label, title, children }: Props) 
   useLayoutEffect(() => {
     if (!open) return;
     const element = panel.current!;
-    // Placed anew whenever its size changes: what it shows may still be on its way.
+    // Repositioned whenever its size changes: its content may still be loading.
     const sizes = new ResizeObserver(() => place(element, opener.current!.getBoundingClientRect()));
     sizes.observe(element);
     place(element, opener.current!.getBoundingClientRect());
@@ -57,7 +57,7 @@ export function Popover({ button, buttonClass, label, title, children }: Props) 
   );
 }
 
-/** Below the anchor, or above it where there is no room; never over the window's edge. */
+/** Below the anchor, or above it if there is no room; always within the window. */
 export function place(panel: HTMLElement, anchor: { left: number; top: number; bottom: number }): void {
   const margin = 8;
   const { width, height } = panel.getBoundingClientRect();

@@ -1,4 +1,4 @@
-/** One of a few, all visible. */
+/** A choice among a few options, all visible. */
 interface Props<T extends string> {
   label: string;
   value: T | null;

@@ -1,4 +1,4 @@
-/** Ends the session; the page then says how to begin another. */
+/** Ends the session; the page then shows how to log in again. */
 import { useState } from 'react';
 import { signOut } from '../api/session.ts';
 

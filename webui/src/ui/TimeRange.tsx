@@ -10,15 +10,15 @@ import { Segments } from './Segments.tsx';
 interface Props {
   place: Place;
   go: Go;
-  /** The absolute range of the latest answer. */
+  /** The absolute range of the latest response. */
   answered: SelectionEcho | undefined;
   base: SelectionEcho | undefined;
 }
 
-/** Another range is compared anew: a base chosen for the old one would be of another length. */
+/** A change of range resets the base's times, whose range would have another length. */
 const NO_BASE_TIMES = { base_from: '', base_to: '' };
 
-/** Presets that move on with the clock, or two instants that do not. */
+/** Relative presets, or two absolute times. */
 export function TimeRange({ place, go, answered, base }: Props) {
   const preset = presetOf(place);
   const options = PRESETS.map((p) => ({
@@ -88,7 +88,7 @@ function AbsoluteRange({ place, answered, go, close }: Omit<Props, 'base'> & { c
   );
 }
 
-/** A live page refreshes itself; freezing it fixes the times of what is on the screen now. */
+/** A live page refreshes itself; freezing it fixes the times of the current content. */
 function LiveSwitch({ place, go, answered, base }: Props) {
   if (!isLive(place)) {
     return (

@@ -1,6 +1,6 @@
 import { useEffect } from 'react';
 
-/** Says that something happened, and goes. */
+/** Shows a message for a short time. */
 export function Toast({ text, clear }: { text: string; clear: () => void }) {
   useEffect(() => {
     if (text === '') return;

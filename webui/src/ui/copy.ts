@@ -1,4 +1,4 @@
-/** true once the text is on the clipboard. Browsers refuse it to pages that are neither local nor HTTPS. */
+/** true once the text is on the clipboard. Browsers permit it only to local and HTTPS pages. */
 export async function copy(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);

@@ -1,4 +1,4 @@
-/** Keys that work wherever no field is being typed into and no dialog is open. */
+/** Keyboard shortcuts, inactive in text fields and while a dialog is open. */
 import { useEffect } from 'react';
 
 export function useKeys(keys: Readonly<Record<string, () => void>>): void {

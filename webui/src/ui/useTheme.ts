@@ -1,4 +1,4 @@
-/** Dark or light: as the operating system says until the reader chooses; the choice is remembered. */
+/** Dark or light: the operating system's setting until the user chooses; the choice is stored. */
 import { useCallback, useEffect, useSyncExternalStore, useState } from 'react';
 
 type Choice = 'dark' | 'light' | null;
@@ -38,7 +38,7 @@ export function useTheme(): { dark: boolean; toggle: () => void } {
     document.documentElement.style.colorScheme = dark ? 'dark' : 'light';
   }, [dark]);
   const toggle = useCallback(() => {
-    // Back to what the system says means following it again.
+    // A choice equal to the system's setting is removed, so that the page follows the system again.
     const wanted = !dark;
     const next: Choice = wanted === systemDark ? null : wanted ? 'dark' : 'light';
     remember(next);

@@ -43,7 +43,7 @@ describe('measures', () => {
     expect(offered(groundOf(byHand, '{}', 0.04))).toEqual(['share', 'samples', 'core-seconds']);
   });
 
-  it('are of the days on which visits ingested', () => {
+  it('are of the days with ingested visits', () => {
     const half = groundOf(totals({ weighed_seconds: 10_152, uncovered_share: 0.5 }), '{}', 0.04);
     expect(measured(self, 'cores', half)!.value).toBeCloseTo(7200 / 10_152, 10);
     expect(measured(self, 'core-seconds', half)).toEqual(measured(self, 'core-seconds', ground));

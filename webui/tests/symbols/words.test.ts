@@ -39,7 +39,7 @@ describe('words about symbols', () => {
 
   it('say why functions have no names, or what would help', () => {
     const nameless = { ...known, quality: null, status: 'binary_only', unresolved: 3 } as const;
-    expect(stateOf({ ...nameless, reason: 'Nobody uploaded it.' })).toBe('Nobody uploaded it.');
+    expect(stateOf({ ...nameless, reason: 'It was not uploaded.' })).toBe('It was not uploaded.');
     expect(stateOf(nameless)).toContain('Upload the file');
   });
 
@@ -88,7 +88,7 @@ describe('words about symbols', () => {
   });
 
   it('say what is wrong, and what a machine answered', () => {
-    expect(firstSentence('It was stripped. Nobody uploaded it.')).toBe('It was stripped.');
+    expect(firstSentence('It was stripped. It was not uploaded.')).toBe('It was stripped.');
     expect(firstSentence('No symbols')).toBe('No symbols');
     expect(answered({ outcome: 'got', detail: '' })).toBe('it gave what it has');
     expect(answered({ outcome: 'failed', detail: 'timeout' })).toBe('that failed (timeout)');

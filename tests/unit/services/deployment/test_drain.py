@@ -56,14 +56,14 @@ def test_a_file_has_a_line_at_the_beginning_now_and_then_and_at_the_end() -> Non
         "Ingesting the last captures …",
         "Ingesting the last captures: 15 wait …",
         "Ingesting the last captures: 5 wait …",
-        "The last captures have ingested.",
+        "The last captures have been ingested.",
     ]
     assert stack.asked[:3] == ["stop", "tend", "send"]
 
 
 def test_nothing_to_wait_for_is_soon_said() -> None:
     said, _ = ingested([0])
-    assert said[-1] == "The last captures have ingested."
+    assert said[-1] == "The last captures have been ingested."
 
 
 @pytest.mark.parametrize(
@@ -73,19 +73,19 @@ def test_what_does_not_ingest_in_time_is_said_with_what_becomes_of_it(left: int 
     said, stack = ingested([left] * 100)
     assert said[2] == f"Ingesting the last captures: {told} …"
     assert " ".join(said).endswith(
-        f"Not everything has ingested within 60 s: {told}. The next start goes on with that."
+        f"Not everything has been ingested within 60 s: {told}. The next start goes on with that."
     )
     assert stack.asked.count("send") == LONGEST_S
 
 
 def test_an_api_that_does_not_answer_for_a_while_ends_nothing() -> None:
     said, _ = ingested([None, None, 3, 0])
-    assert said[-1] == "The last captures have ingested."
+    assert said[-1] == "The last captures have been ingested."
 
 
 def test_in_a_terminal_one_line_changes_and_goes() -> None:
     said, _ = ingested([2, 1, 0], terminal=True)
-    assert "have ingested" not in " ".join(said)
+    assert "have been ingested" not in " ".join(said)
 
 
 def test_elsewhere_every_sentence_stays() -> None:

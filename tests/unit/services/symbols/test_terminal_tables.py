@@ -21,7 +21,7 @@ BINARY = {
     "building": False,
     "disputed": False,
     "reprocessing": None,
-    "reason": "It was stripped. Nobody uploaded it.",
+    "reason": "It was stripped. It was not uploaded.",
 }
 
 

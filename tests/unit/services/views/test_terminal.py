@@ -241,8 +241,8 @@ def test_what_no_visit_saw_is_told_with_what_it_may_be():
     assert line() == "None of 691 ingested visits saw any of it: with 95 % confidence it is below 1.23 cores."
     assert line(cores=None) == "None of 691 ingested visits saw any of it."
     assert line(visits_ingested=1).startswith("The only ingested visit saw none of it: ")
-    assert line(visits_ingested=0, cores=None) == "No samples have ingested yet."
-    assert line(visits_ingested=0, design="none", cores=None) == "No samples have ingested yet."
+    assert line(visits_ingested=0, cores=None) == "No samples have been ingested yet."
+    assert line(visits_ingested=0, design="none", cores=None) == "No samples have been ingested yet."
 
 
 def test_visits_that_wait_are_counted():

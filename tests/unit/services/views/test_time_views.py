@@ -110,7 +110,7 @@ def test_a_step_of_which_too_little_has_ingested_says_so():
         line["points"][1] |= {"share": None, "lo": None, "hi": None, "core_seconds": None, "cores": None}
     text = text_of(series.series(found))
     assert "…" in text.splitlines()[2]
-    assert "… too few of the step's visits have ingested yet" in text
+    assert "… too few of the step's visits have been ingested yet" in text
 
 
 @given(st.lists(st.one_of(st.none(), st.floats(0, 1))))
@@ -171,7 +171,7 @@ def test_without_a_cause_the_reason_stands_there(moved: dict):
     assert "None of 2 rows changed by 0.1 % or more" in text_of(movers.movers({**moved, "movers": []}))
     unavailable = {"reason": "no_design", "detail": "Visits were not drawn at random."}
     text = text_of(movers.movers({**moved, "unsaid": unavailable, "part": 0.5}))
-    assert text.strip() == "Nothing can be said to have moved. Visits were not drawn at random."
+    assert text.strip() == "No mover is reported. Visits were not drawn at random."
     assert "looked for in a random 50.0 % of the visits" in text_of(movers.movers({**moved, "part": 0.5}))
     judged = {**moved, "compared_part": 0.25}
     assert "judged by a random 25.0 % of the visits" in text_of(movers.movers(judged))

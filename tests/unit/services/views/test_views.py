@@ -70,7 +70,7 @@ def test_lines_stand_below_the_version_of_their_file():
     assert text.index("text not stored") < text.index(" 12 ") < text.index("[m].c") < text.index(" 77 ")
     assert "text abababababab; prog 000000000000, prog 000000000000, prog 000000000000 and 2 more" in text
     assert "7 more lines" in text
-    assert "Of 25.0 % of the self nobody knows the line." in text
+    assert "Of 25.0 % of the self, the line is unknown." in text
 
 
 @pytest.mark.parametrize(("price", "said"), [(None, "4.8 cores"), (0.04, "1,671 a year")])

@@ -1,4 +1,4 @@
-/** Nothing to show: why, and the way out. */
+/** No data to show: the reason, and what to do. */
 import { useQueries } from '@tanstack/react-query';
 import { askTable } from '../../api/client.ts';
 import { retryPassing } from '../../api/queries.ts';
@@ -13,7 +13,7 @@ import { Command } from '../Command.tsx';
 
 interface Props {
   totals: Totals;
-  /** The event's, for those that are not counted in time. */
+  /** The event's unit, for events not counted in time. */
   unit: string;
   place: Place;
   go: Go;
@@ -25,7 +25,7 @@ export function Empty(props: Props) {
   return <NothingLeft {...props} />;
 }
 
-/** Right after the start, or where sampling never succeeded. */
+/** Just after the start, or if sampling never succeeded. */
 function NothingYet({ status }: { status: StatusAnswer }) {
   const outcomes = Object.entries(status.visits.last_hour).filter(([, n]) => n > 0);
   const failing = outcomes.length > 0 && !status.visits.last_hour['answered'];
@@ -49,13 +49,13 @@ function NothingYet({ status }: { status: StatusAnswer }) {
         {outcomes.length === 0
           ? 'The first visits are under way; this page fills itself.'
           : `Visits so far: ${outcomes.map(([outcome, n]) => `${count(n)} ${outcome}`).join(', ')}. `}
-        {status.captures.waiting > 0 && `${count(status.captures.waiting)} waiting to ingest.`}
+        {status.captures.waiting > 0 && `${count(status.captures.waiting)} waiting to be ingested.`}
       </p>
     </div>
   );
 }
 
-/** There is data, but the selection leaves none: each part of it is tried without. */
+/** There is data, but not in the selection: the page tries it without each of its parts. */
 function NothingLeft({ totals, unit, place, go, status }: Props) {
   const constraints = constraintsOf(place);
   const probes = useQueries({
@@ -115,7 +115,7 @@ function NothingLeft({ totals, unit, place, go, status }: Props) {
   );
 }
 
-/** The range has the newest samples in it, so that it is not their age that left nothing. */
+/** Whether the range includes the newest samples, so that their age is not the cause. */
 function holds(place: Place, latest: string, age: number): boolean {
   if (isLive(place)) return age < (secondsBack(place.from) ?? 0);
   return Date.parse(place.from) <= Date.parse(latest) && Date.parse(latest) < Date.parse(place.to);

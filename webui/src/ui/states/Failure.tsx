@@ -11,7 +11,7 @@ interface Props {
   go: Go;
 }
 
-/** The server's own sentence, what it advises, and how to find the request in its log. */
+/** The server's sentence and hint, and the request's id in its log. */
 export function Failure({ error, retry, place, go }: Props) {
   const problem = error instanceof ApiProblem ? error : null;
   const wrong = problem?.parameter ?? '';

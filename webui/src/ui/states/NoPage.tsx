@@ -1,4 +1,4 @@
-/** The address names no page; a profile of everything would pass for what was meant. */
+/** The URL matches no page; showing a profile of everything would be misleading. */
 export function NoPage() {
   return (
     <main className="state alone">

@@ -1,4 +1,4 @@
-/** The shape of what is to come, while the first answer is on its way. */
+/** A placeholder in the shape of the content, until the first response. */
 
 const NAME_WIDTHS = [62, 48, 71, 55, 40, 66, 52, 45, 60, 38, 57, 49];
 

@@ -1,4 +1,4 @@
-/** Says that what is shown answers the question before; quick answers need no such words. */
+/** A note that the page shows the previous response; fast responses show none. */
 import { useEffect, useState } from 'react';
 
 const PATIENCE_MS = 700;

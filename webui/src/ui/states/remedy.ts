@@ -1,17 +1,17 @@
-/** The smallest change of a place that takes away what the server could not make sense of. */
+/** The smallest change of a place that removes the part that the server rejected. */
 import type { ApiProblem } from '../../api/problem.ts';
 import { compareWith } from '../../compare/base.ts';
 import { HOME, type Place } from '../../selection/place.ts';
 
 export interface Remedy {
-  /** Of a button. */
+  /** The button's text. */
   text: string;
   change: Partial<Place>;
 }
 
 const PATTERNS: readonly string[] = ['focus', 'ignore', 'hide', 'show', 'show_from'];
 
-/** null: what is at fault is not known, or cannot be taken away; removing anything else would help nobody. */
+/** null: the part at fault is not known or cannot be removed; removing another part would not help. */
 export function remedyFor(
   problem: Pick<ApiProblem, 'kind' | 'parameter' | 'isPassing'> | null,
   place: Place,
@@ -29,7 +29,7 @@ export function remedyFor(
   return null;
 }
 
-/** The server does not say on which side of a comparison the campaign is unknown: both get the standing one. */
+/** The server does not report which side of a comparison has the unknown campaign: both get the default. */
 function otherCampaign(place: Place): Remedy | null {
   const base = place.view === 'diff' ? place.base_campaign : '';
   const change: Partial<Place> = {};
