@@ -4,7 +4,7 @@
     ├── DatabaseError
     │   ├── DatabaseUnavailable     operator: the server does not answer; callers may retry
     │   ├── DatabaseRefused         operator: wrong user, password or database in the URL
-    │   ├── DatabaseBusy            nobody: a lock was not available in time; retry
+    │   ├── DatabaseBusy            no action: a lock was not available in time; retry
     │   ├── DatabaseFull            operator: disk, memory or connections are exhausted or fail
     │   ├── NotMigrated             operator: run `fleetprof db upgrade`
     │   └── PartitionMissing        caller: the day was dropped, or is not created yet
@@ -19,14 +19,14 @@
     ├── VisitEnded                  developer: a capture must be recorded before its visit is finished
     ├── ArchiveError
     │   ├── ArchiveUnavailable      operator: check the archive's URL, rights and disk
-    │   ├── BlobMissing             nobody: the capture cannot be reprocessed
+    │   ├── BlobMissing             no action: the capture cannot be reprocessed
     │   └── BlobTooLarge            operator: the blob is damaged or foreign
-    ├── BadCapture                  nobody: the capture is quarantined with this reason
+    ├── BadCapture                  no action: the capture is quarantined with this reason
     ├── CorruptChunk                operator: ingest the capture again from the archive
-    ├── CorruptCell                 nobody: the rollup job rebuilds the day from its chunks
+    ├── CorruptCell                 no action: the rollup job rebuilds the day from its chunks
     ├── BadSelection                user: the query is invalid
     ├── BudgetExceeded              user: query less; operator: raise the limit
-    └── QuestionDropped             nobody: the client disconnected
+    └── QuestionDropped             no action: the client disconnected
 
 `storage.database` translates errors of SQLAlchemy and psycopg2 to `DatabaseError`s.
 """

@@ -1,7 +1,7 @@
 """Errors of data streams, and who must act.
 
 StorageError
-└── Stopped     nobody: the client disconnected, or the server shuts down
+└── Stopped     no action: the client disconnected, or the server shuts down
 """
 
 from storage.errors import StorageError

@@ -2,7 +2,7 @@
 
 StorageError
 └── DatabaseError
-    └── SweepOvertaken      nobody: a later sweep began and does the work
+    └── SweepOvertaken      no action: a later sweep began and does the work
 """
 
 from storage.errors import DatabaseError

@@ -5,7 +5,7 @@
 | facts (`profile`, `chunk`, `line_chunk`) and raw captures | `Keep.facts_days` |
 | hourly cells | see `storage.rollup` |
 | daily and coarser cells, and what weights and counts them: coverage, exposure, visits | `Keep.cells_days` |
-| debug files, what is built from them, sources | `Keep.symbols_days` after the last use, see `storage.symbols` |
+| debug files, what is built from them, sources | `Keep.symbols_days` after last use (`storage.symbols.symbol_retention`) |
 | dictionary rows that none of these use | until the next `storage.dictionary_sweep` |
 
 Raw captures live as long as facts, so that better symbols can be ingested while facts can still improve. Cells outlive

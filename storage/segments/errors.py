@@ -6,7 +6,7 @@ LakeError
 ├── LakeDiffers        developer: a day's files do not add up to PostgreSQL's totals; they are not used
 ├── LakeAhead          operator: PostgreSQL has less of a day than the lake; see `--replace`
 ├── LakeBusy           user: DuckDB took too long or was stopped
-└── LakeChanged        nobody: a day was exported again during a query; repeat the query
+└── LakeChanged        no action: a day was exported again during a query; repeat the query
 """
 
 from storage.errors import StorageError
