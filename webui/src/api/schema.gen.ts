@@ -4527,7 +4527,7 @@ export interface components {
         };
         /**
          * Sort
-         * @description Order of the rows; ties stand by name.
+         * @description Order of the rows; ties are ordered by name.
          * @enum {string}
          */
         Sort: "self" | "-self" | "total" | "-total" | "name" | "-name";
@@ -5540,7 +5540,7 @@ export interface components {
             self_share: number;
             /**
              * Sha256
-             * @description Of the text. Null: none is stored for these builds, or the build is unknown; all of these are one version.
+             * @description Of the text. Null: none is stored for these builds, or nobody knows which build it was; all such are one version.
              */
             sha256: string | null;
         };
