@@ -1,4 +1,4 @@
-"""Names for the arrays that estimates are made of."""
+"""Array types of estimates."""
 
 import numpy as np
 import numpy.typing as npt

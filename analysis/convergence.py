@@ -1,13 +1,13 @@
-"""How a profile's distance from the fleet falls with its samples: C/√N where samples are many, 2 where they are few.
+"""Convergence of a profile to the fleet's with its number of samples: C/√N for many samples, 2 for few.
 
-The law M = C/√N (DIGEST G27) is that of entries which all have many samples. Most profiles have a long tail of
-entries with none or one, and two profiles never differ by more than 2, so the law is reached late: drawn from
-20 000 functions whose shares fall as 1/rank^1.2, 9 000 samples lie 0.34 from the truth where C/√N, fitted to random
-parts of them, says 0.19. The curve here is the simplest one with both ends,
+The law M = C/√N (DIGEST G27) holds if all entries have many samples. Most profiles have a long tail of entries with one
+sample or none, and two profiles never differ by more than 2, so the law is reached late: drawn from 20 000 functions
+whose shares fall as 1/rank^1.2, 9 000 samples have a distance of 0.34 from the truth, where C/√N, fitted to random
+parts of them, predicts 0.19. The curve here is the simplest one with both limits,
 
     M(N) = 2 · (1 + (N/S)^(b/2))^(−1/b),    C = 2·√S,
 
-whose slope on logarithms goes from 0 to −½ as M falls, the faster the larger b is; with b = ∞ it is min(2, C/√N).
+whose log-log slope goes from 0 to −½ as M falls, the faster the larger b is; for b = ∞ it is min(2, C/√N).
 """
 
 from dataclasses import dataclass
@@ -18,46 +18,46 @@ import numpy as np
 from analysis.arrays import Float
 
 FARTHEST: Final = 2.0
-"""Manhattan distance of profiles that have nothing in common."""
+"""Manhattan distance of profiles without a common entry."""
 _BENDS: Final = (0.3, 20.0)
 _USUAL_BEND: Final = 1.2
 _BEND_SPREAD: Final = 0.7
-"""On logarithms: profiles of services had 0.6 to 2.5. It decides where there are two points or three."""
+"""Prior spread of ln b: profiles of services had 0.6 to 2.5. It decides if there are only two or three points."""
 _SCALE_SPREAD: Final = 5.0
-"""On logarithms, about that of the law through the points. It decides where all of them are as far away as can be."""
+"""Prior spread of ln S around the law through the points. It decides if all points are at the maximum distance."""
 _SCATTER: Final = 0.03
-"""Of a point on logarithms, a mean of sixteen random subsets."""
+"""Standard deviation of ln M of a point, which is a mean of sixteen random subsets."""
 _MOST_STEPS: Final = 100
 _LARGEST: Final = 690.0
-"""Of a logarithm that `exp` can be taken of."""
+"""Largest logarithm that `exp` accepts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Distance from the fleet by samples."""
+    """Distance from the fleet as a function of samples."""
 
     scale: float
-    """S, samples; 0: no samples show any difference, the distance is 0 throughout."""
+    """S, samples; 0: no difference at any number of samples, so the distance is always 0."""
     bend: float
     """b > 0."""
 
     def distance(self, samples: float) -> float:
-        """M, 0…2, of a profile with so many samples > 0."""
+        """M, 0…2, of a profile with this many samples > 0."""
         if self.scale <= 0:
             return 0.0
         return float(np.exp(_log_distance(np.log(samples), float(np.log(self.scale)), self.bend)))
 
     def samples(self, distance: float) -> float:
-        """Samples by which the distance is down to this one, > 0; 0 from 2 on."""
+        """Samples at which the distance has fallen to this value, > 0; 0 from 2 on."""
         if self.scale <= 0 or distance >= FARTHEST:
             return 0.0
-        # (2/M)^b − 1 = (N/S)^(b/2), on logarithms: neither overflows.
+        # (2/M)^b − 1 = (N/S)^(b/2), in logarithms: neither side overflows.
         power = self.bend * np.log(FARTHEST / distance)
         rest = power + np.log(-np.expm1(-power))
         return float(np.exp(min(np.log(self.scale) + 2 * rest / self.bend, _LARGEST)))
 
     def slope(self, samples: float) -> float:
-        """D ln M / d ln N at so many samples, −½…0; −½ where the law C/√N holds."""
+        """D ln M / d ln N at this many samples, −½…0; −½ where the law C/√N holds."""
         if self.scale <= 0:
             return -0.5
         return float(-0.5 * (1 - (self.distance(samples) / FARTHEST) ** self.bend))
@@ -66,7 +66,7 @@ class Curve:
 def fit(samples: Float, distances: Float) -> Curve:
     """The curve through points of samples > 0 and distances in (0, 2]; scale 0 without a point.
 
-    Least squares on logarithms, with a bend like that of most profiles where points do not tell.
+    Least squares on logarithms, with a prior for the bend of most profiles, which decides where points do not.
     """
     if not len(samples):
         return Curve(0.0, _USUAL_BEND)
@@ -81,7 +81,7 @@ def fit(samples: Float, distances: Float) -> Curve:
         return np.append(off, usual)
 
     def slopes(found: Float) -> Float:
-        """Of the residuals by both parameters: estimated ones would find the curve to seven digits only."""
+        """The residuals' derivatives by both parameters; with numerical ones the curve has only seven exact digits."""
         scale, bend = _within(found)
         u = bend / 2 * (x - scale)
         steep = special.expit(u)
@@ -93,7 +93,7 @@ def fit(samples: Float, distances: Float) -> Curve:
     place, *_ = optimize.leastsq(
         residuals, [far, np.log(_USUAL_BEND)], Dfun=slopes, maxfev=_MOST_STEPS, full_output=True
     )
-    # The sum of squares is level to half of its digits there: where its slope is 0 is known to all of them, so that
+    # The sum of squares is flat there to half of its digits. The root of its gradient is exact to all digits, so that
     # the same visits in another order have the same curve.
     last = np.inf
     for _ in range(_MOST_STEPS):
@@ -107,12 +107,12 @@ def fit(samples: Float, distances: Float) -> Curve:
 
 
 def _within(found: Float) -> tuple[float, float]:
-    """Ln S and b."""
+    """Ln S and b within bounds."""
     bend = float(np.exp(np.clip(found[1], *np.log(_BENDS))))
     return float(np.clip(found[0], -_LARGEST, _LARGEST)), bend
 
 
 def _log_distance(x: Float | float, scale: float, bend: float) -> Float:
-    """Ln M by ln N and ln S."""
+    """Ln M from ln N and ln S."""
     found: Float = np.log(FARTHEST) - np.logaddexp(0.0, bend / 2 * (np.asarray(x) - scale)) / bend
     return found

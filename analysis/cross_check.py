@@ -1,10 +1,10 @@
-"""Core-seconds from cycle samples against what the machines' own accounting says (DIGEST G29).
+"""Compares core-seconds from cycle samples with the machines' own accounting (DIGEST G29).
 
     CoreSeconds = Cycles × SamplingRate × SamplingPeriod / CPUFrequency
 
-with `Cycles` the cycle samples collected, `SamplingRate` the inverse of the share of machine-time that was sampled,
-`SamplingPeriod` cycles per sample and the frequency in Hz. The two disagree when samples are lost, when the frequency is
-not the one that was assumed, or when cycles run that accounting does not see (interrupts, steal).
+with `Cycles` the number of cycle samples, `SamplingRate` the inverse of the share of machine-time that was sampled,
+`SamplingPeriod` cycles per sample and the frequency in Hz. The two differ if samples are lost, if the frequency is not
+the assumed one, or if cycles run that accounting does not include (interrupts, steal).
 """
 
 from dataclasses import dataclass
@@ -19,28 +19,28 @@ from analysis.ratios import of_sums
 from analysis.weights import Weights
 
 TOLERANCE = 0.05
-"""A discrepancy that nobody needs to look at: frequencies vary by more during a visit."""
+"""Tolerated discrepancy: frequencies vary by more during a visit."""
 
 
 class Verdict(StrEnum):
-    """What the two accounts say about each other."""
+    """The result of comparing the two accounts."""
 
     AGREE = "agree"
     """The interval of their ratio lies within the tolerance around 1."""
     DIFFER = "differ"
-    """It lies outside."""
+    """The interval lies outside the tolerance."""
     UNCLEAR = "unclear"
-    """It reaches over the edge, or there is none: more visits are needed."""
+    """The interval crosses the tolerance's edge, or there is none: more visits are needed."""
 
 
 @dataclass(frozen=True, slots=True)
 class CrossCheck:
-    """One datacenter's two accounts of its CPU time."""
+    """The two accounts of a datacenter's CPU time."""
 
     sampled: float
     """Core-seconds from samples, estimated for the fleet."""
     monitored: float
-    """Core-seconds that the machines' own accounting says, for the same machines and time."""
+    """Core-seconds from the machines' own accounting, for the same machines and time."""
     ratio: Measured
     """sampled ÷ monitored."""
     visits: int
@@ -48,7 +48,7 @@ class CrossCheck:
 
 
 def core_seconds(cycle_samples: float, cycles_per_sample: float, sampled_share: float, hertz: float) -> float:
-    """Core-seconds that `cycle_samples` stand for; `sampled_share` of machine-time was sampled, 0 < share ≤ 1.
+    """Core-seconds represented by `cycle_samples`; `sampled_share` of machine-time was sampled, 0 < share ≤ 1.
 
     Raises NotANumber.
     """
@@ -71,7 +71,7 @@ def cross_checks(
     datacenters: int,
     tolerance: float = TOLERANCE,
 ) -> list[CrossCheck]:
-    """The two accounts of each datacenter 0…datacenters−1, from visits that have both, core-seconds each; (V,).
+    """Compare the accounts of each datacenter 0…datacenters−1, from visits with both, in core-seconds; (V,).
 
     Raises NotANumber and BadShape. A datacenter without a visit has a ratio of NaN and is unclear.
     """

@@ -1,11 +1,12 @@
-"""Whether a share really differs between two selections, or chance among visits explains it.
+"""Tests whether a share differs between two selections beyond chance among visits.
 
-If nothing differs, a visit's stratum decides what it looks like, not the selection it is in. So the
-visits are shuffled within strata (`analysis.permutation_test`), and a row's p-value is how often chance alone makes
-a difference as large as the one seen. The p-values pass Benjamini and Hochberg's step-up
-procedure: of the rows called significant at most 5 % are false on average. The interval of a difference has what the same test does not
-reject, at the level that this procedure implies (`analysis.false_discovery`): it excludes 0 exactly where the row is significant.
-Sources: docs/numbers.md; Zou and Donner, Statistics in Medicine 27 (2008), for differences that no test is made of.
+If nothing differs, a visit's content depends on its stratum, not on its selection. So the visits are permuted
+within strata (`analysis.permutation_test`), and a row's p-value is the frequency with which chance alone produces a
+difference as large as the observed one. Benjamini and Hochberg's step-up procedure is applied to the p-values: on
+average at most 5 % of the rows called significant are false. The interval of a difference contains the values that the
+same test does not reject, at the level implied by this procedure (`analysis.false_discovery`): it excludes 0
+exactly if the row is significant.
+Sources: docs/numbers.md; Zou and Donner, Statistics in Medicine 27 (2008), for differences without a test.
 """
 
 from dataclasses import dataclass
@@ -24,15 +25,15 @@ from analysis.visit_subsample import subsample
 from analysis.visit_table import VisitTable
 
 _WORK = 1_500_000_000
-"""Entries of the table × shuffles of one comparison: at most two seconds of one core."""
+"""Table entries × permutations of one comparison: at most two seconds of one core."""
 _DEAL_COST = 25
-"""Time to deal one visit, in entries."""
+"""Time to permute one visit, in entries."""
 _MOST_SHUFFLES = 5_000
 
 
 @dataclass(frozen=True, slots=True)
 class Power:
-    """The chance to find that a row of this share became `factor` times as large, at the present visits."""
+    """The probability of detecting a row of this share that became `factor` times as large, with the present visits."""
 
     factor: float
     share: float
@@ -41,7 +42,7 @@ class Power:
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """R rows compared."""
+    """A comparison of R rows."""
 
     a: Estimates
     """Shares in the selection."""
@@ -50,12 +51,12 @@ class Diff:
     delta: Float
     """a − b."""
     lo: Float
-    """Interval of delta at `level`, −1…1."""
+    """Lower end of delta's interval at `level`, −1…1."""
     hi: Float
     level: float
-    """Of all rows' intervals, 0.95…1: higher, the fewer rows of many are significant."""
+    """Level of all rows' intervals, 0.95…1: the fewer rows are significant, the higher."""
     p: Float
-    """Two-sided p-values; 1 where there is nothing to compare."""
+    """Two-sided p-values; 1 if there is nothing to compare."""
     q: Float
     """The smallest false-discovery rate at which the row is significant."""
     significant: Bool
@@ -64,14 +65,14 @@ class Diff:
     """Too few contributing visits in the selection or its base."""
     power: Power
     part: float
-    """Share of the visits that p-values are of, 0…1: less than 1 where shuffling all would take too long."""
+    """Share of the visits used for p-values, 0…1: less than 1 if permuting all would take too long."""
 
 
 def compare(a: VisitTable, b: VisitTable, *, seed: int, factor: float = 1.5, share: float = 0.01) -> Diff:
-    """Compare all rows of two tables with the same rows; the same seed gives the same answer.
+    """Compare all rows of two tables with the same rows; deterministic for a given seed.
 
-    Shares are always of all visits. p-values and intervals of differences are of a random part of them (`Diff.part`) where
-    visits × rows × shuffles are more than about two seconds' work; `power` is that of this part.
+    Shares always use all visits. p-values and intervals of differences use a random part of them (`Diff.part`) if
+    visits × rows × permutations exceed about two seconds of work; `power` refers to this part.
     """
     if a.rows != b.rows:
         raise BadShape("Two tables are compared row by row: they need the same rows.")
@@ -90,7 +91,7 @@ def compare(a: VisitTable, b: VisitTable, *, seed: int, factor: float = 1.5, sha
     if tested is not None:
         lo, hi = tested.interval(wrong)
     if not (known := np.isfinite(lo) & np.isfinite(hi)).all():
-        # One or two visits show the row, or chance has too few ways to deal them out: it may always differ by nothing.
+        # The row is in one or two visits only, or there are too few permutations: a difference of 0 is always possible.
         _, below, above = difference(*(shares(table, 1 - wrong) for table in (a, b)))
         lo, hi = np.where(known, lo, np.minimum(below, 0.0)), np.where(known, hi, np.maximum(above, 0.0))
     lo, hi = np.maximum(lo, -1.0), np.minimum(hi, 1.0)
@@ -111,7 +112,7 @@ def compare(a: VisitTable, b: VisitTable, *, seed: int, factor: float = 1.5, sha
 
 
 def difference(a: Estimates, b: Estimates) -> tuple[Float, Float, Float]:
-    """Each row's a − b with the 95 % interval made of both sides' own (Zou and Donner), in their units."""
+    """Each row's a − b with a 95 % interval combined from both sides' intervals (Zou and Donner), in their units."""
     delta = a.value - b.value
     below = np.hypot(a.value - a.lo, b.hi - b.value)
     above = np.hypot(a.hi - a.value, b.value - b.lo)
@@ -119,20 +120,20 @@ def difference(a: Estimates, b: Estimates) -> tuple[Float, Float, Float]:
 
 
 def _cost(a: VisitTable, b: VisitTable) -> float:
-    """Entries that one shuffle takes the time of."""
+    """Cost of one permutation, in entries."""
     visits = a.visits + b.visits
     return float(max(entries(a.rows, visits, len(a.y) + len(b.y)) + _DEAL_COST * visits, 1))
 
 
 def _most_visits(a: VisitTable, b: VisitTable) -> int:
-    """Visits of both that can be shuffled often enough."""
+    """Visits of both sides that can be permuted often enough."""
     return int((a.visits + b.visits) * min(1.0, _WORK / FEWEST_SHUFFLES / _cost(a, b)))
 
 
 def _power(sides: tuple[Estimates, Estimates], kept: list[float], factor: float, share: float) -> float:
-    """Power of a two-sided test that survives the correction for all rows, by the normal approximation.
+    """Power of a two-sided test after correction for all rows, by the normal approximation.
 
-    `kept` is the share of each side's visits that are tested.
+    `kept` is the tested share of each side's visits.
     """
     rows = max(len(sides[0].value), 1)
     changed = share * factor
@@ -148,7 +149,7 @@ def _power(sides: tuple[Estimates, Estimates], kept: list[float], factor: float,
 
 
 def _samples_at(estimates: Estimates, share: float) -> float:
-    """Effective samples of a row with this share: the median of the rows nearest to it; 0 when there are none."""
+    """Effective samples of a row with this share: the median of the rows nearest to it; 0 without rows."""
     seen = np.flatnonzero((estimates.value > 0) & (estimates.value < 1) & ~estimates.low_confidence)
     if not len(seen):
         return 0.0

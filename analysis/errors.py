@@ -1,29 +1,29 @@
-"""What callers of this package can do wrong, and why a question may have no answer.
+"""Errors of this package: misuse by callers, and data without an answer.
 
 AnalysisError(ValueError)
-├── BadShape            developer: the arrays given do not belong together
-└── NotEstimable           user: the data do not carry the answer; `reason` is the same word for programs
-    ├── InsufficientData       collect more: fewer observations than the model needs
-    ├── NotANumber      mend the source: a value is missing, NaN, infinite or outside of what it can be
-    ├── Constant        collect where it varies: a model cannot learn from what is always the same
-    ├── Contradictory   mend the source, or do not use the model: the values cannot all be true
-    ├── Unreachable     ask for less: nothing meets the wish
-    └── Unbounded       nothing to choose: everything meets the wish
+├── BadShape               developer: the given arrays do not belong together
+└── NotEstimable           user: the data cannot answer; `reason` identifies the class for programs
+    ├── InsufficientData   collect more: fewer observations than the model needs
+    ├── NotANumber         fix the source: a value is missing, NaN, infinite or out of range
+    ├── Constant           collect data that varies: a model cannot learn from constant data
+    ├── Contradictory      fix the source, or do not use the model: the values cannot all be true
+    ├── Unreachable        relax the request: nothing satisfies it
+    └── Unbounded          nothing to choose: everything satisfies the request
 """
 
 from typing import ClassVar
 
 
 class AnalysisError(ValueError):
-    """Every error that this package raises on purpose; its text is one sentence."""
+    """Base class of this package's errors; the text is one sentence."""
 
 
 class BadShape(AnalysisError):
-    """Arrays that describe the same things have different lengths, or name things that are not there."""
+    """Arrays about the same items have different lengths, or refer to missing items."""
 
 
 class NotEstimable(AnalysisError):
-    """A model has no answer to these data; the text says because of what. Never answered with a zero instead."""
+    """A model has no answer for these data; the text gives the reason. A zero is never returned in its place."""
 
     reason: ClassVar[str] = "unknown"
 
@@ -35,30 +35,30 @@ class InsufficientData(NotEstimable):
 
 
 class NotANumber(NotEstimable):
-    """A value is missing, NaN, infinite, or outside of the range that the quantity can have."""
+    """A value is missing, NaN, infinite, or outside the quantity's range."""
 
     reason = "not_a_number"
 
 
 class Constant(NotEstimable):
-    """What a model learns from does not vary."""
+    """The input of a model does not vary."""
 
     reason = "constant"
 
 
 class Contradictory(NotEstimable):
-    """The values cannot all be true, or break an assumption of the model."""
+    """The values cannot all be true, or violate an assumption of the model."""
 
     reason = "contradictory"
 
 
 class Unreachable(NotEstimable):
-    """Nothing meets the wish: a target beyond the model's limit, constraints that exclude each other."""
+    """Nothing satisfies the request: a target beyond the model's limit, or constraints that exclude each other."""
 
     reason = "unreachable"
 
 
 class Unbounded(NotEstimable):
-    """Everything meets the wish, so there is no lowest that does."""
+    """Everything satisfies the request, so there is no lowest value."""
 
     reason = "unbounded"

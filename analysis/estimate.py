@@ -1,13 +1,12 @@
-"""Values with their intervals, from moments.
+"""Estimates with intervals, computed from moments.
 
-A share p has the interval of Korn and Graubard: the exact binomial one (Clopper–Pearson), as if
-p·(1 − p)/V(p) independent samples had been drawn, where V is the variance between visits. V itself is
-known less well the fewer visits contribute to the row: the number of samples is reduced by (z/t)², with t at
-`DEGREES` degrees of freedom for each contributing visit. With fewer than `FEW` of them the row is marked:
-no narrow interval would be honest, and where most rows are so, 90 % instead of 95 % contain the truth. A total has the
-interval of Fay and Feuer, which is the same idea for a number without an upper end (exact Poisson).
-Rows that nobody has seen have an upper bound too: that of the visits, had each been one sample. So has a selection of which
-nobody has seen anything: it is a row of what the visits saw.
+A share p has the interval of Korn and Graubard: the exact binomial interval (Clopper–Pearson) for p·(1 − p)/V(p)
+independent samples, where V is the variance between visits. V itself is uncertain if few visits contribute to the row,
+so the number of samples is reduced by (z/t)², with t at `DEGREES` degrees of freedom per contributing visit. A row with
+fewer than `FEW` of them is marked: no narrow interval would be honest, and where most rows are like this, 90 % and not
+95 % of intervals contain the truth. A total has the interval of Fay and Feuer, the same method for an unbounded number
+(exact Poisson). Rows without observations have an upper bound, too: that of the visits, if each were one sample. So has
+a selection without observations: it is treated as a row of everything that the visits observed.
 Sources: docs/numbers.md; Korn and Graubard, Survey Methodology 24 (1998); Fay and Feuer, Statistics in
 Medicine 16 (1997).
 """
@@ -22,14 +21,17 @@ from analysis.arrays import Bool, Float
 from analysis.confidence import LEVEL
 from analysis.moments import Moments
 
+LEVEL = 0.95
+"""Share of intervals that contain the true value."""
 FEW = 3.0
-"""Contributing visits below which a row is marked: most of it comes from one machine or two."""
+"""Contributing visits below which a row is marked: most of it comes from one or two machines."""
 DEGREES = 4.0
-"""Degrees of freedom for each contributing visit. Simulated for skewed fleets: with 2, intervals of rare functions
-are 1.6 times as wide as they need be; with as many as there are visits, they cover 92 instead of 95 %."""
+"""Degrees of freedom per contributing visit. Simulated for skewed fleets: with 2, intervals of rare functions are
+1.6 times as wide as necessary; with the number of visits, they cover 92 % and not 95 %."""
 _ROUNDING = 1e-12
-"""A variance is a difference of sums of squares: one that is so small a part of them is what rounding left of none.
-Taken for a spread it made a few visits that brought the same look like 10¹⁵ samples."""
+"""Relative size of a variance, a difference of sums of squares, that is only rounding.
+
+Used as a spread, it made a few equal visits look like 10¹⁵ samples."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,33 +44,33 @@ class Estimates:
     low_confidence: Bool
     """Fewer than `FEW` contributing visits."""
     effective: Float
-    """Independent samples that would say as much."""
+    """Number of independent samples with the same information."""
 
 
 def shares(moments: Moments, level: float = LEVEL) -> Estimates:
-    """Shares y/x, 0…1. Without anything seen at all they are 0 with the interval 0…1."""
+    """Shares y/x, 0…1. Without any observation they are 0 with the interval 0…1."""
     return _shares(_Rows.of([moments]), level)
 
 
 def shares_of_all(parts: Sequence[Moments], level: float = LEVEL) -> Estimates:
-    """`shares` of the rows of all parts, one part's after the other's: each part has its own whole."""
+    """`shares` of the rows of all parts, concatenated; each part has its own total."""
     return _shares(_Rows.of(parts), level)
 
 
 def effective(moments: Moments, level: float = LEVEL) -> Float:
-    """Independent samples that would say as much of each row's share, as `shares` has them; 0 without anything seen at all."""
+    """Effective independent samples of each row's share, as in `shares`; 0 without any observation."""
     return _effective(_Rows.of([moments]), level)
 
 
 def share_interval(share: Float, effective: Float | float, level: float = LEVEL) -> tuple[Float, Float]:
-    """The exact binomial interval of shares, 0…1, of so many independent samples (> 0)."""
+    """The exact binomial interval of shares, 0…1, of this many independent samples (> 0)."""
     tail, k = (1 - level) / 2, share * effective
     lo = np.where(share > 0, _beta(k, effective - k + 1, tail), 0.0)
     return lo, np.where(share < 1, _beta(k + 1, effective - k, 1 - tail), 1.0)
 
 
 def share_at(share: float, effective: float, level: float = LEVEL) -> tuple[float, float]:
-    """The interval of a share, 0…1, that is worth so many independent samples: for rows that borrow their number."""
+    """The interval of a share, 0…1, with this many independent samples: for rows that borrow the number."""
     p, n = np.clip(np.array([share]), 0.0, 1.0), max(effective, 1e-9)
     tail = (1 - level) / 2
     lo = 0.0 if share <= 0 else float(_beta(p * n, n - p * n + 1, tail)[0])
@@ -77,16 +79,16 @@ def share_at(share: float, effective: float, level: float = LEVEL) -> tuple[floa
 
 
 def totals(moments: Moments, level: float = LEVEL) -> Estimates:
-    """Totals y in units of the moments, ≥ 0. Of a row that nobody has seen, at most what its share could be.
+    """Totals y in units of the moments, ≥ 0. A row without observations has the upper bound of its share.
 
-    Where nobody saw anything of the whole selection, a share of it bounds nothing: what the visits saw besides does
-    (`Moments.unseen`). `hi` is NaN where that is not known.
+    If the whole selection has no observations, a share of it gives no bound; the visits' other observations do
+    (`Moments.unseen`). `hi` is NaN if these are unknown.
     """
     return _totals(_Rows.of([moments]), level)
 
 
 def totals_of_all(parts: Sequence[Moments], level: float = LEVEL) -> Estimates:
-    """`totals` of the rows of all parts, one part's after the other's."""
+    """`totals` of the rows of all parts, concatenated."""
     return _totals(_Rows.of(parts), level)
 
 
@@ -115,7 +117,7 @@ def whole(moments: Moments) -> Moments:
 
 
 def ratios(moments: Moments, level: float = LEVEL) -> Estimates:
-    """Ratios y/x of any two sums, such as cycles per instruction: of sums, never means of ratios.
+    """Ratios y/x of two sums, such as cycles per instruction: ratios of sums, never means of ratios.
 
     The interval is symmetric on the logarithmic scale. NaN where x is 0.
     """
@@ -140,7 +142,7 @@ def ratios(moments: Moments, level: float = LEVEL) -> Estimates:
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """Columns over the rows of several moments; what is true of a whole selection stands beside each of its rows."""
+    """Columns over the rows of several moments; values of a whole selection are repeated for each of its rows."""
 
     y: Float
     x: Float
@@ -178,17 +180,17 @@ class _Rows:
 
     @property
     def some(self) -> Float:
-        """x, and 1 where it is 0: to divide by."""
+        """The divisor x, 1 where x is 0."""
         return np.where(self.x > 0, self.x, 1.0)
 
     @property
     def degrees(self) -> Float:
-        """Degrees of freedom of each row's variance: by its contributing visits, at most the design's."""
+        """Degrees of freedom of each row's variance: from its contributing visits, at most the design's."""
         return np.clip(DEGREES * self.contributing, 1.0, self.most_degrees)
 
     @property
     def low_confidence(self) -> Bool:
-        # Of three visits that brought the same rounding makes a little more or less than three.
+        # For three equal visits, rounding makes this slightly more or less than three.
         low_confidence: Bool = self.contributing < FEW * (1 - 1e-9)
         return low_confidence
 
@@ -213,7 +215,7 @@ def _effective(rows: _Rows, level: float) -> Float:
     variance = np.maximum(rows.vyy - 2 * p * rows.vxy + p**2 * rows.vxx, 0.0) / x**2
     squares = (rows.second + p**2 * rows.x_second) / x**2
     spread = p * (1 - p)
-    # Without spread between visits, or at 0 and 1, nothing tells the design effect: a visit counts as one sample.
+    # Without spread between visits, or at 0 and 1, the design effect is unknown: a visit counts as one sample.
     known = (variance > _ROUNDING * squares) & (spread > 0)
     n = np.where(known, np.divide(spread, variance, out=np.zeros(len(p)), where=known), rows.effective_visits)
     return np.where(rows.x > 0, np.maximum(n * _shrinkage(rows.degrees, known, level), 1e-9), 0.0)
@@ -243,7 +245,7 @@ def _quantile(df: Float, level: float) -> Float:
 
 
 def _shrinkage(degrees: Float, known: Bool, level: float) -> Float:
-    """(z/t)²: what is left of a sample size whose variance was itself estimated."""
+    """(z/t)²: the reduction of a sample size for the uncertainty of its variance."""
     z = float(special.ndtri((1 + level) / 2))
     return np.where(known, (z / _quantile(degrees, level)) ** 2, 1.0)
 

@@ -1,9 +1,10 @@
-"""Which of many rows differ, and the level of the intervals printed beside that verdict.
+"""Selects the rows that differ, and determines the level of the intervals shown with them.
 
-Benjamini and Hochberg's step-up procedure marks rows so that at most 5 % of the marked ones are false on average. It marks R of m rows:
-those with p ≤ R · 0.05 / m. Intervals of the marked rows at the usual level would miss the truth more often than 5 %, because the rows were
-selected by the data; at the level 1 − R · 0.05 / m they miss it in 5 % of the marked rows on average (false coverage rate). At that level an
-interval excludes "no difference" exactly if its row is marked, so all rows of one comparison have it.
+Benjamini and Hochberg's step-up procedure marks rows so that on average at most 5 % of the marked ones are false. It
+marks R of m rows: those with p ≤ R · 0.05 / m. Intervals of the marked rows at the usual level would miss the truth
+more often than in 5 %, because the data selected the rows; at the level 1 − R · 0.05 / m they miss it in 5 % of the
+marked rows on average (false coverage rate). At that level an interval excludes "no difference" exactly if its row is
+marked, so it is used for all rows of a comparison.
 Sources: Benjamini and Hochberg, JRSS B 57 (1995); Benjamini and Yekutieli, JASA 100 (2005).
 """
 
@@ -12,8 +13,8 @@ import numpy as np
 from analysis.arrays import Float
 from analysis.confidence import ERROR
 
-FALSE_DISCOVERIES = ERROR
-"""Largest expected share of false rows among the significant ones."""
+FALSE_DISCOVERIES = 0.05
+"""Maximum expected share of false rows among the significant ones."""
 
 
 def benjamini_hochberg(p: Float) -> Float:
@@ -26,6 +27,6 @@ def benjamini_hochberg(p: Float) -> Float:
 
 
 def error_rate(q: Float) -> float:
-    """1 − the level of the intervals of rows with these q-values: R · 0.05 / m, with R = 1 where no row is significant; 0…0.05."""
+    """1 − the level of intervals of rows with these q-values: R · 0.05 / m, R = 1 without significant rows; 0…0.05."""
     marked = int((q <= FALSE_DISCOVERIES).sum())
     return FALSE_DISCOVERIES * max(marked, 1) / max(len(q), 1)

@@ -1,7 +1,7 @@
-"""What every model asks of its inputs before it computes: numbers, in their range, and enough of them.
+"""Validation of model inputs: finite numbers, in range, and enough of them.
 
-Nothing is repaired here. A NaN that a model skips turns into a smaller sample that nobody sees; so it is refused, and the
-caller, who knows what is missing, leaves the observation out and says so.
+Nothing is repaired here. A model that skips a NaN would silently use a smaller sample. So a NaN is rejected; the
+caller, which has the context, leaves the observation out and reports it.
 """
 
 import numpy as np
@@ -11,15 +11,15 @@ from analysis.arrays import Float
 from analysis.errors import BadShape, Constant, InsufficientData, NotANumber
 
 _LARGEST = 1e100
-"""Nothing that is measured is larger; squares and cubes of it can still be computed."""
+"""Larger than any measured value; its square and cube can still be computed."""
 _SMALLEST = 1e-100
-"""Of what has to be positive."""
+"""Minimum of positive values."""
 
 
 def numbers(what: str, values: ArrayLike, least: float = -np.inf, most: float = np.inf) -> Float:
     """The values as an array of floats, all finite (no larger than 1e100) and `least` … `most`.
 
-    Raises NotANumber, which says how many are not and shows one.
+    Raises NotANumber with the number of invalid values and an example.
     """
     array = np.asarray(values, np.float64)
     wrong = ~(np.abs(array) <= _LARGEST) | (array < least) | (array > most)
@@ -46,19 +46,19 @@ def positives(what: str, values: ArrayLike) -> Float:
 
 
 def enough(what: str, count: int, needed: int) -> None:
-    """Nothing, where there are as many as needed; else raises InsufficientData."""
+    """Raise InsufficientData if there are fewer than needed."""
     if count < needed:
         raise InsufficientData(f"{what}: {count} there, {needed} needed.")
 
 
 def same_length(what: str, *arrays: Float) -> None:
-    """Nothing, where all arrays have the same length; else raises BadShape."""
+    """Raise BadShape unless all arrays have the same length."""
     if len({len(array) for array in arrays}) > 1:
         raise BadShape(f"{what} need one entry each for the same things.")
 
 
 def varied(what: str, values: Float) -> None:
-    """Nothing, where values differ by more than rounding; else raises Constant."""
+    """Raise Constant unless values differ by more than rounding."""
     spread = float(np.ptp(values)) if len(values) else 0.0
     if spread <= 1e-12 * float(np.abs(values).max(initial=0.0)):
         raise Constant(f"{what} do not vary: nothing can be learned from them.")

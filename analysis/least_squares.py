@@ -1,7 +1,7 @@
-"""Ordinary least squares with everything that a verdict about the fit needs.
+"""Ordinary least squares with diagnostics of the fit.
 
-y = X·β + ε with an intercept first. Standard errors, t and F tests and intervals assume independent errors of one variance;
-what is fitted here are load tests, mixes and hours of a day, and each model says where that is doubtful.
+y = X·β + ε with an intercept first. Standard errors, t and F tests and intervals assume independent errors of equal
+variance. Applications are load tests, mixes and hours of a day; each model documents where the assumption is doubtful.
 Source: Draper and Smith, Applied Regression Analysis (1998), chapters 1, 5 and 8.
 """
 
@@ -15,17 +15,17 @@ from analysis.confidence import LEVEL, student
 from analysis.errors import BadShape, Constant, InsufficientData
 
 _ROUNDING = 1e-20
-"""Residual sum of squares, as a share of the values' own, that rounding leaves of a perfect fit."""
+"""Residual sum of squares of a perfect fit due to rounding, relative to that of the values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """n observations fitted with k coefficients, the intercept first."""
+    """A fit of n observations with k coefficients, the intercept first."""
 
     coefficients: Float
     """(k,)."""
     covariance: Float
-    """Of the coefficients; (k, k). Without spread around the fit all zeros."""
+    """Of the coefficients; (k, k). All zeros without spread around the fit."""
     residuals: Float
     """(n,)."""
     leverage: Float
@@ -39,16 +39,16 @@ class Fit:
     f: float
     """F of all slopes together; ∞ for a perfect fit, 0 without slopes."""
     f_p: float
-    """Chance of such an F or more where nothing depends on X."""
+    """Probability of such an F or a larger one if nothing depends on X."""
     t_p: Float
-    """Chance of such a coefficient, or one further from 0, where it is 0; (k,)."""
+    """Probability of such a coefficient, or one further from 0, if it is 0; (k,)."""
 
     def at(self, x: Float) -> Float:
-        """Fitted values for rows of x without the intercept's column; (m, k − 1) → (m,)."""
+        """Fitted values for rows of x without the intercept column; (m, k − 1) → (m,)."""
         return np.asarray(_design(x) @ self.coefficients)
 
-    def half_width(self, x: Float, level: float = LEVEL) -> Float:
-        """Half of the interval that holds a *new observation* at each row of x; (m,)."""
+    def half_width(self, x: Float, level: float = 0.95) -> Float:
+        """Half of the prediction interval of a *new observation* at each row of x; (m,)."""
         design = _design(x)
         variance = self.sigma**2 + np.einsum("ij,jk,ik->i", design, self.covariance, design)
         return np.asarray(self.t(level) * np.sqrt(np.maximum(variance, 0.0)))
@@ -58,24 +58,25 @@ class Fit:
         return student(self.df, level)
 
     def outliers(self, level: float) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
-        """Observations whose residual's interval does not hold 0; (n,).
+        """Observations whose residual's interval excludes 0; (n,).
 
-        The interval is that of the residual with its own observation left out of the variance (externally studentised),
-        as common statistics programs give it beside a regression.
+        The residual's own observation is left out of the variance (externally studentised), as is common in statistics
+        programs.
         """
         if self.df < 2 or self.sigma == 0:
             return np.zeros(len(self.residuals), np.bool_)
         left = np.maximum(1 - self.leverage, 1e-12)
         others = self.sigma**2 * self.df - self.residuals**2 / left
         error = np.sqrt(np.maximum(others, 0.0) / (self.df - 1) * left)
-        # One that the others fit without any error is an outlier however near: nothing to divide by.
+        # If the others fit without error, any deviation is an outlier; there is nothing to divide by.
         return np.abs(self.residuals) > float(special.stdtrit(self.df - 1, (1 + level) / 2)) * error
 
 
 def fit(x: Float, y: Float) -> Fit:
-    """The fit of y, (n,), on the columns of x, (n, k − 1); k = 1 fits the mean.
+    """Fit y, (n,), on the columns of x, (n, k − 1); k = 1 fits the mean.
 
-    Raises InsufficientData with fewer than k + 1 observations, Constant where columns of x do not vary or follow from one another.
+    Raises InsufficientData for fewer than k + 1 observations, Constant if columns of x are constant or linearly
+    dependent.
     """
     if len(x) != len(y):
         raise BadShape("A regression needs a row of x for each y.")

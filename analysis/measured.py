@@ -1,4 +1,4 @@
-"""A figure and how sure it is."""
+"""A figure with its interval."""
 
 from dataclasses import dataclass
 from math import exp, hypot, inf, log
@@ -6,7 +6,7 @@ from math import exp, hypot, inf, log
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A figure and its 95 % interval, lo ≤ value ≤ hi; ±∞ where nothing bounds it."""
+    """A figure and its 95 % interval, lo ≤ value ≤ hi; ±∞ where unbounded."""
 
     value: float
     lo: float
@@ -14,7 +14,7 @@ class Measured:
 
     @property
     def exact(self) -> bool:
-        """Whether it has no width, as that of a figure which was given and not measured."""
+        """Whether the interval has zero width, as for a given figure."""
         return self.lo == self.hi
 
     def holds(self, value: float) -> bool:
@@ -23,15 +23,15 @@ class Measured:
 
 
 def given(value: float) -> Measured:
-    """A figure that is taken for granted, such as a price."""
+    """A figure that is taken as exact, such as a price."""
     return Measured(value, value, value)
 
 
 def quotient(over: Measured, under: Measured) -> Measured:
-    """One figure above 0 divided by another, measured independently of it.
+    """A figure above 0 divided by another, measured independently.
 
-    The interval is made of both on logarithms, where that of a ratio is the two put together at a right angle. An end at 0 bounds
-    nothing on that side.
+    The interval combines both relative errors on logarithms, by the square root of their squares' sum. An end at 0
+    makes that side unbounded.
     """
     value = over.value / under.value
     below = hypot(_stretch(over.lo, over.value), _stretch(under.value, under.hi))
@@ -40,5 +40,5 @@ def quotient(over: Measured, under: Measured) -> Measured:
 
 
 def _stretch(low: float, high: float) -> float:
-    """How far apart they are on a logarithmic scale."""
+    """Their distance on a logarithmic scale."""
     return log(high / low) if low > 0 else inf

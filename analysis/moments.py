@@ -1,20 +1,20 @@
-"""Sums over visits from which estimates and their variances follow.
+"""Sums over visits from which estimates and their variances are computed.
 
-A visit v brings y_v units of a row (a function, a label) and x_v units of the whole selection, and weighs
-w_v; z_v = w_v·y_v. Of the visits drawn in a variance stratum some ingested, and they fall into groups
-c by utilisation: q_c is the share of the machine-time that a group stands for, n_c its ingested visits, D all
-drawn visits of the stratum; Z_c and Z are sums of z over the group and the stratum. That is sampling
-in two phases: the draw says how the machine-time divides over the groups, the ingested visits say what
-happened in each. With visits as clusters, the variance of Z is fpc times
+A visit v has y_v units of a row (a function, a label), x_v units of the whole selection and weight w_v; z_v = w_v·y_v.
+Some of the visits drawn in a variance stratum are ingested, and they fall into groups c by utilisation: q_c is the
+share of the machine-time that a group represents, n_c its ingested visits, D all drawn visits of the stratum; Z_c and Z
+are sums of z over the group and the stratum. That is two-phase sampling: the draw determines how the machine-time
+divides into groups, and the ingested visits show the content of each. With visits as clusters, the variance of Z is fpc
+times
 
     within groups     Σ_c n_c/(n_c − 1) · (Σz² − Z_c²/n_c)
     between groups    (Σ_c Z_c²/q_c − Z²) / (D − 1)
 
-and likewise the covariance with Σ w·x. Where every drawn visit ingested that is the usual
-n/(n − 1)·(Σz² − Z²/n) up to terms of order 1/n. A stratum of a single visit has no spread of its own: its z²
-stands for it, which is too wide rather than too narrow. The same numbers come from visits one by one
-(`from_visits`) and from the sums that merged cells keep (`from_sums`). Sources: docs/numbers.md; Särndal, Swensson,
-Wretman, Model Assisted Survey Sampling, §5.6, §9.8 and §15.6.
+and likewise the covariance with Σ w·x. If every drawn visit is ingested, that is the usual n/(n − 1)·(Σz² − Z²/n) up to
+terms of order 1/n. For a stratum with a single visit z² is used as its spread, which is rather too wide than too
+narrow. The same numbers are computed from single visits (`from_visits`) and from the sums in merged cells
+(`from_sums`).
+Sources: docs/numbers.md; Särndal, Swensson, Wretman, Model Assisted Survey Sampling, §5.6, §9.8 and §15.6.
 """
 
 import math
@@ -31,9 +31,9 @@ from analysis.weights import CLASSES, Weights
 
 @dataclass(frozen=True, slots=True)
 class Moments:
-    """Estimates of R rows and of the whole, with their (co)variances; weights are in.
+    """Weighted estimates of R rows and of the whole, with their (co)variances.
 
-    Moments of different days (with different visits) add: `a + b`.
+    Moments of different days (with different visits) can be added: `a + b`.
     """
 
     y: Float
@@ -54,12 +54,13 @@ class Moments:
     visits: Int
     """Ingested visits with a unit of the row; (R,)."""
     ingested: float
-    """Ingested visits, those without any sample too."""
+    """Ingested visits, including those without samples."""
     df: float
-    """Degrees of freedom of the variances: visits less variance strata."""
+    """Degrees of freedom of the variances: visits minus variance strata."""
     unseen: float = math.nan
-    """Where no visit saw anything of the selection: what all of it can be at most, as far as the visits saw more than
-    the selection (`estimate.totals` of a row of that which nobody saw); NaN where they did not."""
+    """Upper bound of a selection without observations, from the visits' other observations.
+
+    See `estimate.totals` of a row without observations; NaN if the visits have no others."""
 
     @property
     def contributing(self) -> Float:
@@ -68,7 +69,7 @@ class Moments:
 
     @property
     def effective_visits(self) -> float:
-        """Visits as alike as possible that would weigh as these do, (Σwx)²/Σ(wx)² (Kish)."""
+        """Effective number of visits by their weighted size, (Σwx)²/Σ(wx)² (Kish)."""
         return self.x**2 / self.x_second if self.x_second > 0 else 0.0
 
     def __add__(self, other: "Moments") -> "Moments":
@@ -90,7 +91,7 @@ class Moments:
         )
 
     def of(self, rows: Int) -> "Moments":
-        """Those of some of the rows, in this order."""
+        """The moments of these rows, in this order."""
         return Moments(
             y=self.y[rows],
             x=self.x,
@@ -125,7 +126,7 @@ class Moments:
 
 
 def none(rows: int) -> Moments:
-    """Moments of no visit at all: what others are added to."""
+    """Moments without any visit, the neutral element of addition."""
     zeros = np.zeros(rows)
     return Moments(zeros, 0.0, zeros, zeros, 0.0, zeros, zeros, 0.0, np.zeros(rows, np.int64), 0.0, 0.0)
 
@@ -133,10 +134,10 @@ def none(rows: int) -> Moments:
 def from_visits(
     weight: Float, group: Int, weights: Weights, *, x: Float, row: Int, visit: Int, y: Float, rows: int
 ) -> Moments:
-    """Moments from visits one by one.
+    """Moments from single visits.
 
-    `weight`, `group` and `x` have one entry per visit (`group` as in `Weights.group`); visits without any sample may be left out, since
-    `weights` knows how many there were. `row`, `visit` and `y` have one entry per pair of a row
+    `weight`, `group` and `x` have one entry per visit (`group` as in `Weights.group`); visits without samples may be
+    left out, since `weights` has the number of visits. `row`, `visit` and `y` have one entry per pair of a row
     (0…rows−1) and a visit (index into `x`) with y > 0, each pair once.
     """
     part = np.zeros(len(x), np.int64)
@@ -159,9 +160,10 @@ def from_visits_in_parts(
     y: Float,
     rows: int,
 ) -> list[Moments]:
-    """As `from_visits`, of disjoint parts of the visits: `part` has that of each, 0…parts−1.
+    """Like `from_visits`, for disjoint parts of the visits: `part` has the part of each, 0…parts−1.
 
-    The moments of a part are those of all visits with x and y 0 in every other part; all parts together cost hardly more than one.
+    The moments of a part are those of all visits with x and y set to 0 in every other part; all parts together cost
+    hardly more than one.
     """
     if not len(weight) == len(group) == len(part) == len(x) or not len(row) == len(visit) == len(y):
         raise BadShape("Visits need a weight, a group and an x each, pairs a row, a visit and a y each.")
@@ -201,9 +203,9 @@ def from_sums(
 ) -> Moments:
     """Moments from sums over the visits of cells; all visits of a cell have one weight and one group.
 
-    `weight`, `group`, `x` (Σx) and `xx` (Σx²) have one entry per cell. `row`, `cell` (index into `x`),
-    `y` (Σy), `yy` (Σy²), `xy` (Σx·y), `yyyy` (Σy⁴) and `visits` (with y > 0) have one entry per pair of a
-    row and a cell, each pair once.
+    `weight`, `group`, `x` (Σx) and `xx` (Σx²) have one entry per cell. `row`, `cell` (index into `x`), `y` (Σy), `yy`
+    (Σy²), `xy` (Σx·y), `yyyy` (Σy⁴) and `visits` (with y > 0) have one entry per pair of a row and a cell, each pair
+    once.
     """
     (found,) = from_sums_in_parts(
         weight,
@@ -243,7 +245,7 @@ def from_sums_in_parts(
     visits: Float,
     rows: int,
 ) -> list[Moments]:
-    """As `from_sums`, of disjoint parts of the cells, as `from_visits_in_parts` has them of the visits."""
+    """Like `from_sums`, for disjoint parts of the cells; see `from_visits_in_parts`."""
     if not len(weight) == len(group) == len(part) == len(x) == len(xx):
         raise BadShape("Cells need a weight, a group, Σx and Σx² each.")
     if not len(cell) == len(row) == len(y) == len(yy) == len(xy) == len(yyyy) == len(visits):
@@ -269,7 +271,7 @@ def from_sums_in_parts(
 class _Shape(NamedTuple):
     parts: int
     rows: int
-    """Of each part."""
+    """Rows of each part."""
 
 
 def _moments(
@@ -288,7 +290,10 @@ def _moments(
     x: Float,
     xx: Float,
 ) -> list[Moments]:
-    """Moments from weighted sums, each belonging to one group and part (`group`, `x_group`, `x_part`); `row` counts on from part to part."""
+    """Moments from weighted sums, each of one group and part (`group`, `x_group`, `x_part`).
+
+    `row` is numbered consecutively over the parts.
+    """
     parts, rows = shape
     size = parts * rows
     spread = VarianceForm.of(weights)
@@ -312,7 +317,7 @@ def _moments(
     )
     by_row = (
         sums(row, z, size),
-        # Rounding leaves small negative values of a variance that is zero.
+        # Rounding can make a zero variance slightly negative.
         np.maximum(vyy - sums(row_in, stratum_z * z_in, size), 0.0),
         vxy - sums(row_in, stratum_z * x_in.at(pair_in), size),
         sums(row, zz, size),

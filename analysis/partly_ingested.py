@@ -1,18 +1,18 @@
-"""Weights of visits step by step, within days of which the newest visits still wait to be ingested.
+"""Weights by time step, within days whose newest visits are not ingested yet.
 
-A day's ingested visits stand for the whole day (`weights`). So a step in which visits still wait comes out too low, and all
-other steps of its day too high. Here a piece (a step's part of a day) is divided into pools of one stratum or several;
-where W of the D visits drawn in a pool still wait, each that ingested counts for
+A day's ingested visits represent the whole day (`weights`). So a step with waiting visits would be estimated too low,
+and all other steps of its day too high. Here a piece (a step's part of a day) is divided into pools of one or more
+strata; if W of the D visits drawn in a pool are waiting, each ingested visit represents
 
     1/p = D / (D − W)
 
-visits: those drawn for each that has come to an end, ingested or failed. Of a stratum and a day
+visits: those drawn per visit that has ended, ingested or failed. For a stratum and a day
 
     w = N · T' / Σ(s/p) · 1/p
 
-where T' leaves out the pieces of which nothing is said, because too little of them has been ingested. Given how many visits of each
-pool have ended, Σ w·y over a piece has the expected value that it has once all have been ingested, if waiting is independent of
-what a visit saw given its piece and stratum. Where nothing waits p is 1 and weights are those of `weights`.
+where T' excludes pieces without estimates, of which too little is ingested. Given the number of ended visits of each
+pool, the expected value of Σ w·y over a piece is its value after all are ingested, if waiting is independent of what a
+visit observed, given its piece and stratum. Without waiting visits p is 1, and the weights are those of `weights`.
 Sources: docs/numbers.md; Särndal, Swensson, Wretman, Model Assisted Survey Sampling, §9.8 and §15.6.
 """
 
@@ -25,11 +25,12 @@ from analysis.arrays import Bool, Float, Int, sums
 from analysis.weights import CLASSES, ENOUGH, Frame, Weights, weigh
 
 EXPECTED = 5.0
-"""Visits that should have ended in a pool, if as many of its had as of its piece's: with fewer, strata are joined."""
+"""Expected ended visits of a pool at its piece's overall rate; strata with fewer are joined."""
 UNLIKE = 2.5
-"""Standard errors by which a stratum's ended visits differ from their part of the day's, if it is not joined with others."""
+"""Standard errors by which a stratum's ended visits deviate from their part of the day's, if it stays separate."""
 UNKNOWN = 0.1
-"""Most of a piece's visits that may be of strata that wait unlike the others and have too few ingested: these stand for them."""
+"""Maximum part of a piece's visits in strata that deviate but have too few ingested visits, which others then
+represent."""
 
 Piece = tuple[int, int]
 """A day and a step."""
@@ -37,19 +38,19 @@ Piece = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """Columns over the visits drawn, whatever came of them, on the days to be weighed by pieces."""
+    """Columns over the drawn visits, whatever their outcome, on the days that are weighted by piece."""
 
     row: Int
-    """Of the frame, like `Ingested.row`."""
+    """Row of the frame, like `Ingested.row`."""
     utilisation_class: Int
     step: Int
     waits: Bool
-    """It is under way, or archived and not ingested: it has not come to an end."""
+    """The visit has not ended: it is open, or archived and not ingested."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """Columns over the ingested visits that watched the event, of all days."""
+    """Columns over the ingested visits that sampled the event, of all days."""
 
     row: Int
     utilisation_class: Int
@@ -59,14 +60,14 @@ class Ingested:
 
 @dataclass(frozen=True, slots=True)
 class Varying:
-    """How the visits of a step vary, in which some still wait."""
+    """The variance structure of a step with waiting visits."""
 
     visits: Int
-    """Places of its ingested visits."""
+    """Indexes of its ingested visits."""
     group: Int
-    """Of each, in `weights`; -1 for what weighs nothing."""
+    """The group of each in `weights`; -1 for weight 0."""
     weights: Weights
-    """With the step's pools instead of the variance strata of its days in which visits wait."""
+    """With the step's pools as variance strata for the days with waiting visits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,38 +75,38 @@ class PartlyIngested:
     """Weights of ingested visits; columns over these, in their order."""
 
     weight: Float
-    """Units of the fleet per unit observed."""
+    """Units of the fleet per observed unit."""
     group: Int
-    """In `weights`; -1 for what weighs nothing."""
+    """Group in `weights`; -1 for weight 0."""
     weights: Weights
     varying: Mapping[int, Varying]
-    """By step, where visits wait and something is said."""
+    """By step, for steps with waiting visits and an estimate."""
     unsaid: frozenset[int]
-    """Steps of which nothing is said: of a pool in which visits wait fewer than `ENOUGH` ingested."""
+    """Steps without an estimate: a pool with waiting visits has fewer than `ENOUGH` ingested ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Pools:
-    """The pools of a piece in which visits wait."""
+    """The pools of a piece with waiting visits."""
 
     of_row: Int
-    """Of each row of the frame; -1 for those of other days."""
+    """The pool of each row of the frame; -1 for rows of other days."""
     rows: Int
-    """A row of each pool, like the next ones by pool."""
+    """A row of each pool; this and the next columns are by pool."""
     drawn: Float
     ended: Float
     ingested: Float
 
     @property
     def each(self) -> Float:
-        """Visits drawn for one that ended."""
+        """Visits drawn per ended visit."""
         return np.divide(self.drawn, self.ended, out=np.ones(len(self.drawn)), where=self.ended > 0)
 
     @property
     def chance(self) -> Float:
-        """Relative variance of how many visits are drawn in a piece, D, and how many of those that ended ingested, n of D − W.
+        """Relative variance of D, the visits drawn in a piece, and of n, the ingested among the D − W ended ones.
 
-        A pool's `drawn` in the weights is such that what its variance has between groups is just that.
+        A pool's `drawn` in the weights is chosen so that the between-group part of its variance equals this.
         """
         drawn, ended, ingested = (
             np.maximum(number, 1.0) for number in (self.drawn, self.ended, self.ingested)
@@ -115,22 +116,22 @@ class _Pools:
 
 @dataclass(frozen=True, slots=True)
 class _Day:
-    """A day in which visits wait: columns over its strata in the order in which `weigh` joins them, by piece."""
+    """A day with waiting visits: columns over its strata, in the order in which `weigh` joins them, by piece."""
 
     rows: Int
-    """Of the frame."""
+    """Rows of the frame."""
     pieces: Int
-    """Steps in which some wait."""
+    """Steps with waiting visits."""
     drawn: Float
-    """(strata, pieces), like the next two."""
+    """(strata, pieces), also the next two."""
     ended: Float
     ingested: Float
     size: int
-    """Rows of the frame."""
+    """Number of rows of the frame."""
 
     @classmethod
     def of(cls, frame: Frame, day: int, drawn: Drawn, ingested: Ingested) -> "_Day":
-        """The day's visits counted."""
+        """Count the day's visits."""
         alike = frame.stratum if frame.alike is None else frame.alike
         rows = np.flatnonzero(frame.day == day)
         rows = rows[np.lexsort((frame.stratum[rows], alike[rows]))]
@@ -156,7 +157,7 @@ class _Day:
 
     @property
     def apart(self) -> Bool:
-        """Strata that wait longer or less long than the others of the day, by more than chance would have it."""
+        """Strata whose visits wait longer or shorter than the others of the day, beyond chance."""
         joint = np.ones(len(self.rows), np.bool_)
         while joint.sum() > 1:
             drawn, ended = self.drawn[joint], self.ended[joint]
@@ -171,9 +172,10 @@ class _Day:
         return ~joint
 
     def pools(self, piece: int, apart: Bool) -> _Pools | None:
-        """Those of a piece, by its place; None: too little has been ingested.
+        """The pools of a piece, by its index; None: too little is ingested.
 
-        Strata are joined in order until a pool may expect `EXPECTED` visits that have ended; those apart stand alone.
+        Strata are joined in order until a pool expects at least `EXPECTED` ended visits; deviating strata stay
+        separate.
         """
         drawn, ended, ingested = self.drawn[:, piece], self.ended[:, piece], self.ingested[:, piece]
         unknown = apart & (drawn > ended) & (ingested < ENOUGH)
@@ -201,9 +203,9 @@ class _Day:
 def weigh_pieces(
     frame: Frame, drawn: Drawn, ingested: Ingested, piece_s: Mapping[Piece, float]
 ) -> PartlyIngested:
-    """Weights of a frame of which `drawn` has those days that are cut by steps and in which visits wait.
+    """Weights of a frame, where `drawn` has the days that are divided into steps and have waiting visits.
 
-    `piece_s` has the covered seconds of every piece in which a visit waits.
+    `piece_s` has the covered seconds of every piece with a waiting visit.
     """
     day_drawn, day_ingested = frame.day[drawn.row], frame.day[ingested.row]
     of_drawn, of_ingested = np.ones(len(drawn.row)), np.ones(len(ingested.row))
@@ -217,7 +219,7 @@ def weigh_pieces(
             here = np.flatnonzero((day_drawn == day) & (drawn.step == step))
             there = np.flatnonzero((day_ingested == day) & (ingested.step == step))
             pools = of_day.pools(place, apart)
-            if pools is None or not piece_s[day, step] > 0:  # of time that is not covered nothing can be said
+            if pools is None or not piece_s[day, step] > 0:  # no estimate for time that is not covered
                 of_drawn[here], of_ingested[there] = 0.0, 0.0
                 left_out.append((day, step))
                 continue
@@ -246,7 +248,7 @@ def weigh_pieces(
 
 
 def _in_order(expected: Float) -> Int:
-    """Numbers of pools, each closed as soon as it may expect `EXPECTED`; what is left goes to the last one closed."""
+    """Pool numbers; a pool is closed when it expects `EXPECTED` ended visits, and the rest joins the last pool."""
     pool = np.zeros(len(expected), np.int64)
     number, seen, first = 0, 0.0, 0
     for place, here in enumerate(expected.tolist(), start=1):
@@ -259,10 +261,11 @@ def _in_order(expected: Float) -> Int:
 
 
 def _left(frame: Frame, drawn: Drawn, ingested: Ingested, of_drawn: Float, of_ingested: Float) -> Frame:
-    """The frame of the pieces that something is said of, with those of their visits that have come to an end alone.
+    """The frame restricted to pieces with estimates and their ended visits.
 
-    These say how much of each class of utilisation answers. Had they more weight the fewer of a piece have ended, one busy machine
-    among the newest would halve the weight of all like it, its own too: sums of the newest steps came out 5 % too low.
+    These determine the response rate of each utilisation class. If they had more weight the fewer of a piece have
+    ended, one busy machine among the newest would halve the weight of all similar ones, its own included: sums of the
+    newest steps came out 5 % too low.
     """
     size = len(frame.day) * CLASSES
     shape = (len(frame.day), CLASSES)
@@ -280,7 +283,7 @@ def _left(frame: Frame, drawn: Drawn, ingested: Ingested, of_drawn: Float, of_in
 
 
 def _part_ended(weights: Weights, drawn: Drawn, of_drawn: Float) -> Float:
-    """Of the visits of the pieces that something is said of, the part that has ended, of each row of the frame."""
+    """For each row of the frame, the ended part of the visits in pieces with estimates."""
     strata = np.where(weights.group[:, 0] >= 0, weights.group[:, 0] // CLASSES, len(weights.fpc))
     of = strata[drawn.row]
     size = len(weights.fpc) + 1
@@ -292,7 +295,7 @@ def _part_ended(weights: Weights, drawn: Drawn, of_drawn: Float) -> Float:
 def _with_pools(
     frame: Frame, weights: Weights, pieces: Mapping[int, _Pools], piece_s: Mapping[int, float]
 ) -> tuple[Weights, dict[int, int]]:
-    """The weights with pools, one day's after the other's, instead of these days' variance strata; the number of each day's first."""
+    """The weights with the days' pools, concatenated, as variance strata of these days; and each day's first pool."""
     strata = len(weights.fpc)
     number = weights.visits.reshape(strata, CLASSES).copy()
     mine = weights.group[np.isin(frame.day, list(pieces))]

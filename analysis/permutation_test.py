@@ -1,11 +1,11 @@
-"""One test of differences, by shuffling visits between two selections within strata: p-values and intervals.
+"""A permutation test of differences: visits are permuted between two selections within strata.
 
-Every visit of a selection holds a *slot*: the side (a or b) and the mean weight there. A shuffle deals the
-slots of a stratum out again at random; a visit of both selections only swaps its own two. Rows whose p-value is
-plainly large drop out early (Besag and Clifford's sequential p-values stay valid), so that
-many shuffles are spent only where they decide something. The interval has the differences that the same test does not reject.
-Sources: docs/numbers.md; Chung and Romano, Annals of Statistics 41 (2013); Pauly, Asendorf, Konietschke, Biometrical Journal 58 (2016), for
-intervals by inverting studentised permutation tests; Besag and Clifford, Biometrika 78 (1991).
+Every visit of a selection holds a *slot*: the side (a or b) and the mean weight there. A permutation reassigns the
+slots of a stratum at random; a visit in both selections only swaps its own two. Rows with a clearly large p-value drop
+out early (Besag and Clifford's sequential p-values stay valid), so that many permutations are spent only where they
+matter. The interval contains the differences that the same test does not reject.
+Sources: docs/numbers.md; Chung and Romano, Annals of Statistics 41 (2013); Pauly, Asendorf, Konietschke, Biometrical
+Journal 58 (2016), for intervals by inverting studentised permutation tests; Besag and Clifford, Biometrika 78 (1991).
 """
 
 from dataclasses import dataclass
@@ -19,43 +19,43 @@ from analysis.pool_rows import PoolRows
 from analysis.visit_table import VisitTable
 
 FEWEST_SHUFFLES = 1_000
-"""Of any row: an interval needs the tails, also where chance explains the difference."""
+"""For any row: an interval needs the tails, even if chance explains the difference."""
 _ENOUGH_EXCEEDANCES = 40
-"""Shuffles as extreme as what was seen after which a row's p-value is known well enough: ± 16 %."""
+"""Permutations as extreme as the observation after which a row's p-value is known well enough: ± 16 %."""
 _TAIL = 25
-"""A tail is fitted to one in so many statistics, the largest."""
+"""A tail is fitted to the largest statistics, one in this many."""
 _LARGEST_BLOCK = 1 << 19
-"""Visits × shuffles of a block: 4 MB an array."""
+"""Visits × permutations of a block: 4 MB per array."""
 _FEWEST_VISITS = 3
-"""That show a row of which anything can be said."""
+"""Minimum visits with a row for any statement about it."""
 _CLOSE = 1e-9
-"""Statistics nearer than this share are equal: sums in another order differ in their last digits."""
+"""Statistics with a smaller relative difference are equal: summation order affects the last digits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """The visits of both selections, one after the other: D = a.visits + b.visits of them."""
+    """The visits of both selections, concatenated: D = a.visits + b.visits."""
 
     y: coo_array
     """Units of each row and visit, > 0; (R, D)."""
     x: Float
     side: Bool
-    """True: of b."""
+    """True: in b."""
     slot: Float
-    """Mean weight of visits of its side and stratum: what another visit gets in its place."""
+    """Mean weight of visits of its side and stratum, which any visit in its place receives."""
     factor: Float
-    """What the visit weighs beyond that, wherever it goes: its utilisation class was seen more seldom."""
+    """The visit's weight relative to its slot, which moves with it: it depends on how rare its utilisation class is."""
     stratum: Int
-    """What is dealt together; -1 for what is not dealt."""
+    """Permutation group; -1: not permuted."""
     partner: Int
-    """For visits of both sides the place of their other half, else -1."""
+    """For visits on both sides the index of their other entry, else -1."""
 
 
 def pool(a: VisitTable, b: VisitTable) -> Pool:
-    """Both selections' visits.
+    """The visits of both selections.
 
-    Strata that only one of them has are dealt together, if both have such; else those stay where they are: visits
-    of different strata are not exchangeable, and a canary of 30 visits seldom meets the smallest strata.
+    Strata that only one side has are permuted together if both sides have such; otherwise they stay fixed. Visits of
+    different strata are not exchangeable, but a canary of 30 visits seldom covers the smallest strata.
     """
     stratum = np.concatenate([a.stratum, b.stratum])
     partner = np.full(len(stratum), -1, np.int64)
@@ -88,7 +88,7 @@ def pool(a: VisitTable, b: VisitTable) -> Pool:
 
 
 def _mean_of(number: Int, values: Float) -> Float:
-    """The mean of all values with the same number, for each of them; numbers from -2 on."""
+    """For each value the mean of all values with the same number; numbers from -2 on."""
     counted, size = number + 2, int(number.max(initial=-2)) + 3
     means: Float = sums(counted, values, size) / np.maximum(np.bincount(counted, minlength=size), 1)
     return means[counted]
@@ -96,20 +96,20 @@ def _mean_of(number: Int, values: Float) -> Float:
 
 @dataclass(frozen=True, slots=True)
 class Shuffled:
-    """Differences of R rows beside what shuffles make of them: one test, read as a p-value and as an interval."""
+    """Observed differences of R rows and their permutation distribution, for both p-values and intervals."""
 
     delta: Float
-    """Share in a less share in b; (R,)."""
+    """Share in a minus share in b; (R,)."""
     error: Float
     """Its standard error; (R,)."""
     statistics: tuple[tuple[Int, Float], ...]
-    """Rows, each in one group, and their studentised differences in n shuffles, (r, n)."""
+    """Disjoint groups of rows, and their studentised differences in n permutations, (r, n)."""
     least: Float
-    """Chance that the visits which show a row fell where they did; 1 where fewer than three do; (R,)."""
+    """Probability of the observed assignment of the visits with a row; 1 for fewer than three such visits; (R,)."""
 
     @property
     def p(self) -> Float:
-        """Two-sided p-values; 1 for rows that fewer than three visits show."""
+        """Two-sided p-values; 1 for rows in fewer than three visits."""
         p = np.ones(len(self.delta))
         seen = _studentised(self.delta, self.error)
         for rows, found in self.statistics:
@@ -119,8 +119,8 @@ class Shuffled:
     def interval(self, wrong: float) -> tuple[Float, Float]:
         """The differences that the test does not reject at `wrong`, its two-sided error rate; (R,) each.
 
-        It excludes 0 exactly if p ≤ `wrong`. The shuffles' statistics stand for those of any difference, as they are studentised. Infinite where
-        the visits have too few different shuffles for any difference to be rejected at `wrong`.
+        The interval excludes 0 exactly if p ≤ `wrong`. As the statistics are studentised, their distribution applies to
+        any difference. Infinite if the visits have too few distinct permutations to reject any difference at `wrong`.
         """
         lo, hi = np.full(len(self.delta), -np.inf), np.full(len(self.delta), np.inf)
         for rows, found in self.statistics:
@@ -134,7 +134,7 @@ class Shuffled:
 
 
 def test(visits: Pool, shuffles: int, random: np.random.Generator) -> Shuffled:
-    """The differences seen, and those in `shuffles` shuffles; fewer, but a thousand, for rows that chance plainly explains."""
+    """The observed differences and those in `shuffles` permutations, or a thousand if chance clearly explains a row."""
     rows = PoolRows.of(visits.y, visits.x)
     delta, error = (
         one[:, 0] for one in _differences(rows, *sides(visits, np.arange(len(visits.x))[None, :]))
@@ -155,7 +155,7 @@ def test(visits: Pool, shuffles: int, random: np.random.Generator) -> Shuffled:
 
 
 def _shuffled(visits: Pool, rows: PoolRows, count: int, random: np.random.Generator) -> Float:
-    """Studentised differences of the rows in so many shuffles; (R, count)."""
+    """Studentised differences of the rows in `count` permutations; (R, count)."""
     found = np.zeros((rows.count, count))
     block = max(1, _LARGEST_BLOCK // max(len(visits.x), 1))
     for first in range(0, count, block) if rows.count else ():
@@ -167,12 +167,12 @@ def _shuffled(visits: Pool, rows: PoolRows, count: int, random: np.random.Genera
 
 
 def _least(visits: Pool) -> Float:
-    """Chance that a shuffle leaves the visits that show a row on the sides where they are, for each row.
+    """Probability that a permutation leaves the visits with a row on their sides, for each row.
 
-    No p-value may be smaller. A row that one visit shows says nothing, yet its studentised difference is the
-    same in nearly every shuffle: what was left to vary was the whole that shares are taken of, and when
-    another row had really changed, the one visit's row was called changed too. Of 10 visits against 1000 that
-    chance is small even so (0.01 for the one visit to be among the 10), so rows of one or two visits have 1.
+    It bounds the p-value from below. A row in one visit allows no conclusion, yet its studentised difference is the
+    same in nearly every permutation, because only the denominator of the shares varies. When another row had really
+    changed, the one visit's row was called changed, too. For 10 visits against 1000 the probability is small even so
+    (0.01 that the visit is among the 10), so rows in one or two visits have 1.
     """
     row, visit = visits.y.coords
     rows, stratum = visits.y.shape[0], visits.stratum[visit]
@@ -186,7 +186,7 @@ def _least(visits: Pool) -> Float:
         for there in (dealt, dealt & ~visits.side[visit])
     )
     log = (_log_choose(n - k, n_a - k_a) - _log_choose(n, n_a)).sum(axis=1)
-    # A visit of both sides shows a row once, whichever of its halves does.
+    # A visit on both sides counts once for a row, whichever of its entries has it.
     other = visits.partner[visit]
     paired = other >= 0
     places = len(visits.x)
@@ -202,7 +202,7 @@ def _log_choose(n: Int, k: Int) -> Float:
 
 
 def _above(statistics: Float, seen: Float) -> Float:
-    """Chance of `seen` or more by the shuffles; beyond most of them by their exponential tail; (R, n), (R,)."""
+    """Probability of `seen` or more by the permutations, beyond most of them by the exponential tail; (R, n), (R,)."""
     count = (statistics >= (seen - _CLOSE * np.maximum(np.abs(seen), 1.0))[:, None]).sum(axis=1)
     p = (count + 1) / (statistics.shape[1] + 1)
     share, start, excess = _tail(statistics)
@@ -212,7 +212,7 @@ def _above(statistics: Float, seen: Float) -> Float:
 
 
 def _critical(statistics: Float, wrong: float) -> Float:
-    """The statistic from which on `_above` is `wrong` or less, ≥ 0, for each row; ∞ where shuffles are too few to say."""
+    """The statistic from which on `_above` is at most `wrong`, ≥ 0, for each row; ∞ for too few permutations."""
     rows, n = statistics.shape
     critical = np.full(rows, np.inf)
     if (more := int(wrong * (n + 1) * (1 + _CLOSE)) - 1) >= 0 and rows:
@@ -224,10 +224,10 @@ def _critical(statistics: Float, wrong: float) -> Float:
 
 
 def _tail(statistics: Float) -> tuple[float, Float, Float]:
-    """Share of the shuffles in each row's tail, where it begins, and its mean excess; excess 0 where there is none.
+    """Share of the permutations in each row's tail, the tail's beginning and its mean excess; excess 0 without a tail.
 
-    The mean excess of the largest ones over the one below them makes an exponential tail, which falls more
-    slowly than that of a normal distribution: p-values are too large rather than too small.
+    The mean excess of the largest values over the next smaller one defines an exponential tail. It falls more slowly
+    than that of a normal distribution, so p-values are rather too large than too small.
     """
     rows, n = statistics.shape
     most = n // _TAIL
@@ -239,7 +239,7 @@ def _tail(statistics: Float) -> tuple[float, Float, Float]:
 
 
 def deals(visits: Pool, count: int, random: np.random.Generator) -> Int:
-    """For each shuffle the slot that each visit gets; (count, D)."""
+    """For each permutation the slot that each visit receives; (count, D)."""
     d = len(visits.x)
     slot = np.broadcast_to(np.arange(d), (count, d)).copy()
     for stratum in range(int(visits.stratum.max(initial=-1)) + 1):
@@ -255,14 +255,14 @@ def deals(visits: Pool, count: int, random: np.random.Generator) -> Int:
 
 
 def sides(visits: Pool, slot: Int) -> tuple[Float, Float]:
-    """Weights of the visits in a and in b after each shuffle, 0 where they are not in it; (D, count) each."""
+    """Weights of the visits in a and in b after each permutation, 0 where they are absent; (D, count) each."""
     slot = np.ascontiguousarray(slot.T)
     weight, side = visits.slot[slot] * visits.factor[:, None], visits.side[slot]
     return np.where(side, 0.0, weight), np.where(side, weight, 0.0)
 
 
 def _differences(rows: PoolRows, in_a: Float, in_b: Float) -> tuple[Float, Float]:
-    """Difference of shares of each row in each shuffle, and its standard error; (R, count) each."""
+    """Difference of shares of each row in each permutation, and its standard error; (R, count) each."""
     p_a, v_a = rows.shares(in_a)
     p_b, v_b = rows.shares(in_b)
     return p_a - p_b, np.sqrt(v_a + v_b)

@@ -1,4 +1,4 @@
-"""Rows of two selections' visits, ready to be weighed again in every shuffle."""
+"""Rows of two selections' visits, prepared for reweighting in every permutation."""
 
 from dataclasses import dataclass
 
@@ -8,16 +8,16 @@ from scipy.sparse import coo_array, csr_array
 from analysis.arrays import Bool, Float
 
 SPARSE_COST = 3
-"""Time of a product with one stored entry, in those with one entry of a dense table (0.30 and 0.11 ns measured)."""
+"""Cost of a product per stored entry, relative to an entry of a dense table (0.30 and 0.11 ns measured)."""
 
 
 @dataclass(frozen=True, slots=True)
 class PoolRows:
-    """R rows × D visits: dense if most visits show most rows, else sparse."""
+    """R rows × D visits: dense if most visits have most rows, else sparse."""
 
     y: Float | csr_array
     yy: Float | csr_array
-    """y², entry by entry."""
+    """y², elementwise."""
     yx: Float | csr_array
     """y times the visit's x."""
     x: Float
@@ -53,5 +53,5 @@ class PoolRows:
 
 
 def entries(rows: int, visits: int, pairs: int) -> int:
-    """What one product costs, in entries of a dense table."""
+    """Cost of one product, in entries of a dense table."""
     return min(rows * visits, SPARSE_COST * pairs)

@@ -1,10 +1,11 @@
-"""Ratios of sums, such as cycles per instruction, each row with a denominator of its own (DIGEST G28).
+"""Ratios of sums, such as cycles per instruction, with a separate denominator for each row (DIGEST G28).
 
-A fleet's CPI is Σ cycles ÷ Σ instructions over all visits, weighted; never a mean of CPIs, in which a visit that saw a
-thousand instructions would count as much as one that saw a billion. The variance is that of visits as clusters, linearised:
-what varies is the residual e = w·(y − R·x), divided by what other visits have of the row's x: that is how far the ratio would
-move without this visit (the jackknife; without it, intervals of 20 visits of very different load cover 90 instead of 94 %). The interval is symmetric on the logarithmic scale. Its
-degrees of freedom are those of the visits that contribute to the residuals, d = (Σe²)²/Σe⁴, as for shares.
+A fleet's CPI is the weighted Σ cycles ÷ Σ instructions over all visits, never a mean of CPIs, in which a visit with a
+thousand instructions would count as much as one with a billion. The variance is linearised, with visits as clusters.
+The residual is e = w·(y − R·x), divided by the other visits' share of the row's x: the change of the ratio without this
+visit (the jackknife; without it, intervals of 20 visits with very different load cover 90 and not 94 %). The interval
+is symmetric on the logarithmic scale. Its degrees of freedom are those of the visits that contribute to the residuals,
+d = (Σe²)²/Σe⁴, as for shares.
 Source: docs/numbers.md; Särndal, Swensson, Wretman, Model Assisted Survey Sampling, §5.6.
 """
 
@@ -22,7 +23,7 @@ from analysis.input_checks import numbers
 from analysis.weights import Weights
 
 _ALONE = 1e-12
-"""What others have of a row that is one visit's: rounding."""
+"""Relative size of the others' part of a row that is only in one visit: rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +31,15 @@ class Ratios:
     """R ratios with their intervals."""
 
     value: Float
-    """Σwy ÷ Σwx; NaN where no visit has a unit of x: nothing is known."""
+    """Σwy ÷ Σwx; NaN if no visit has a unit of x, so the ratio is unknown."""
     lo: Float
-    """NaN like `value`; 0 where a single visit has the row, which bounds nothing."""
+    """NaN like `value`; 0 if the row is in a single visit, which gives no bound."""
     hi: Float
-    """NaN like `value`; ∞ where a single visit has the row, or y is 0 in all of them."""
+    """NaN like `value`; ∞ if the row is in a single visit, or y is 0 in all of them."""
     low_confidence: Bool
-    """Fewer than three visits contribute, or none."""
+    """Fewer than three visits contribute."""
     degrees: Float
-    """Degrees of freedom of the variance, ≥ 1: the interval is exp(± t · standard error) of the logarithm with t at so many."""
+    """Degrees of freedom of the variance, ≥ 1: the interval is exp(± t · standard error of the logarithm)."""
     visits: Int
     """Visits with a unit of x."""
     y: Float
@@ -60,9 +61,9 @@ def of_sums(
 ) -> Ratios:
     """Ratios of R rows from visits.
 
-    `weight` and `group` have one entry per visit, as in `moments.from_visits`; `row`, `visit`, `y` ≥ 0 and `x` ≥ 0 one per
-    pair of a row and a visit, each pair once. A pair whose y or x is not known must be left out, both of it.
-    Raises NotANumber and BadShape.
+    `weight` and `group` have one entry per visit, as in `moments.from_visits`; `row`, `visit`, `y` ≥ 0 and `x` ≥ 0 one
+    per pair of a row and a visit, each pair once. Pairs with unknown y or x must be left out entirely. Raises
+    NotANumber and BadShape.
     """
     if not len(weight) == len(group) or not len(row) == len(visit) == len(y) == len(x):
         raise BadShape("Visits need a weight and a group each, pairs a row, a visit, a y and an x each.")
@@ -85,7 +86,7 @@ def of_sums(
     contributing = np.where(found.vyy > 0, found.contributing, visits)
     degrees = np.clip(DEGREES * contributing, 1.0, max(min(found.df, found.ingested - 1), 1.0))
     factor = np.exp(np.minimum(special.stdtrit(degrees, (1 + level) / 2) * relative, 700.0))
-    # On logarithms nothing bounds what one visit shows, nor from above what nobody has seen.
+    # On logarithms a single visit gives no bound, and an all-zero y no upper bound.
     alone, never = known & (visits < 2), known & (value == 0)
     return Ratios(
         value=value,
@@ -100,11 +101,11 @@ def of_sums(
 
 
 def scaled(value: Float, enabled_ns: Float, running_ns: Float) -> Float:
-    """Counts as if each counter had run all the time that it was enabled; NaN for one that never ran.
+    """Counts extrapolated to the time for which each counter was enabled; NaN for a counter that never ran.
 
-    The kernel multiplexes counters when there are more events than hardware counters. What is scaled assumes that the
-    time without the counter was like the time with it; that costs accuracy (DIGEST M1), so ask for few events at a time.
-    Raises NotANumber where a counter ran longer than it was enabled.
+    The kernel multiplexes counters if there are more events than hardware counters. The scaling assumes that the time
+    without the counter was like the time with it. That costs accuracy (DIGEST M1), so count few events at a time.
+    Raises NotANumber if a counter ran longer than it was enabled.
     """
     value, enabled, running = (
         numbers(what, array, 0)

@@ -1,14 +1,15 @@
-"""How far a profile can be trusted as a whole: entropy, distance, and how it converges.
+"""Reliability of a profile as a whole: entropy, distance, and convergence.
 
-* Entropy H = −Σ p·ln p over a profile's entries stays the same between representative profiles (DIGEST G25).
-* The Manhattan distance Σ|p_x − p_y| over the top k entries of x says what varies (DIGEST G26); 0…2.
-* The distance of a random subset of visits from the fleet falls with its N samples, in the end as C/√N; the curve tells
-  how many samples, and at so many a visit how many visits, a wanted distance needs (DIGEST G27; `convergence`).
+* Entropy H = −Σ p·ln p over a profile's entries is equal for representative profiles (DIGEST G25).
+* The Manhattan distance Σ|p_x − p_y| over the top k entries of x shows what varies (DIGEST G26); 0…2.
+* The distance of a random subset of visits from the fleet falls with its N samples, finally as C/√N. The curve gives
+  the number of samples, and at a given number per visit the number of visits, for a wanted distance (DIGEST G27;
+  `convergence`).
 
-The fleet's profile is not known; that of the other visits is. A subset with a share f of the visits differs from the
-others as a profile with 1 − f of its samples would from the fleet's, as both vary: N(1 − f) is where its point lies.
+The fleet's profile is unknown; that of the other visits is known. A subset with a share f of the visits differs from
+the others as a profile with 1 − f of its samples would from the fleet's, since both vary: its point is at N(1 − f).
 
-Of many visits the curve is fitted to a random part, always the same one: its shape does not depend on how many there are.
+For many visits the curve is fitted to a fixed random part, since its shape does not depend on their number.
 """
 
 from collections.abc import Callable
@@ -24,60 +25,60 @@ from analysis.measured import Measured
 from analysis.visit_table import VisitTable, scattered
 
 _LEAST_VISITS = 8
-"""Visits below which no subset says anything about the rest."""
+"""Minimum visits for comparing subsets."""
 _REPEATS = 16
 _LEAST_REPEATS = 16
 _JACKKNIFE = 20
 """Groups of visits, each left out once."""
 _MOST_VISITS = 4096
-"""C is fitted to: its jackknife takes thousands of random subsets of them."""
+"""Visits that C is fitted to: its jackknife takes thousands of random subsets of them."""
 _MOST_PAIRS = 400_000
-"""Entries of these visits' profiles together …"""
+"""Total entries of these visits' profiles …"""
 _ENOUGH_VISITS = 64
-"""… unless that were fewer visits than these."""
+"""… but at least this many visits."""
 _SPLIT = 20_000_000
-"""Entries that are added up, at least, to split the visits into halves again and again."""
+"""Minimum entries to process over all repeated splits of the visits into halves."""
 _NOTHING = 1e-9
-"""A distance below it is what rounding leaves of 0."""
+"""Smaller distances are 0 apart from rounding."""
 
 
 @dataclass(frozen=True, slots=True)
 class Convergence:
-    """The fit of distances by samples."""
+    """The fit of distances as a function of samples."""
 
     curve: Curve
     constant: Measured
     """C of the law C/√N through the present: the distance now × √samples."""
     samples: Float
-    """N of each point: mean samples of the random subsets, less the share of the visits that these are."""
+    """N of each point: mean samples of the random subsets, reduced by their share of the visits."""
     distance: Float
     """M of each point: their mean distance from the other visits."""
     samples_per_visit: float
     visits: int
-    """That have the selection: those that `samples_per_visit` is a mean of."""
+    """Visits with the selection, of which `samples_per_visit` is the mean."""
 
     @property
     def exponent(self) -> float:
-        """Slope of the curve now, on logarithms: near −0.5 where the law holds."""
+        """Log-log slope of the curve now: near −0.5 where the law holds."""
         return self.curve.slope(self.samples_now)
 
     @property
     def samples_now(self) -> float:
-        """Samples of all visits that have the selection."""
+        """Samples of all visits with the selection."""
         return self.visits * self.samples_per_visit
 
     def distance_with(self, samples: float) -> Measured:
-        """The distance from the fleet to be expected of a profile with so many samples > 0."""
+        """The expected distance from the fleet of a profile with this many samples > 0."""
         value = self.curve.distance(samples)
         c = self.constant
         return Measured(value, value * c.lo / c.value, value * c.hi / c.value) if c.value > 0 else c
 
     def samples_needed(self, distance: float) -> float:
-        """Samples by which a profile comes as near as `distance` (0…2) to the fleet's."""
+        """Samples that a profile needs for this distance (0…2) from the fleet's."""
         return self.curve.samples(distance)
 
     def visits_needed(self, distance: float) -> float:
-        """Visits with the selection that bring these samples, as many each as the present ones did."""
+        """Visits with the selection that have these samples, at the present mean per visit."""
         return self.samples_needed(distance) / self.samples_per_visit
 
 
@@ -88,19 +89,19 @@ def entropy(shares: Float) -> float:
 
 
 def manhattan(one: Float, other: Float, top: int | None = None) -> float:
-    """Distance of two profiles over the `top` entries of the first (all for None): 0 alike … 2 nothing in common."""
+    """Distance of two profiles over the `top` entries of the first (None: all): 0 equal … 2 nothing in common."""
     places = np.argsort(-one, kind="stable")[:top]
     return float(np.abs(one[places] - other[places]).sum())
 
 
 def seen_by(table: VisitTable) -> Int:
-    """The visits that have a weighted unit of any row, ascending: only they say what the profile is."""
+    """The visits with a weighted unit of any row, ascending; only these determine the profile."""
     weighted = sums(table.visit, table.weight[table.visit] * table.y, table.visits)
     return np.flatnonzero(weighted > 0)
 
 
 def entropy_of(table: VisitTable) -> Measured:
-    """Entropy of the visits' profile, with its jackknife interval; [value, value] of a single visit."""
+    """Entropy of the visits' profile, with its jackknife interval; [value, value] for a single visit."""
     profiles = _profiles(table)
     whole = np.asarray(profiles.sum(axis=0), np.float64).ravel()
     value = entropy(whole)
@@ -110,9 +111,9 @@ def entropy_of(table: VisitTable) -> Measured:
 
 
 def halves(table: VisitTable, seed: int, top: int | None = None) -> Measured:
-    """Distance of two random halves of the visits: what chance alone makes of two equal profiles.
+    """Distance of two random halves of the visits: the effect of chance on two equal profiles.
 
-    The mean of several splits, fewer where they cost more; the interval is what 95 % of splits lie in.
+    The mean of several splits, fewer if they cost more; the interval contains 95 % of the splits.
     """
     profiles = _profiles(table)
     random = np.random.default_rng(seed)
@@ -130,9 +131,9 @@ def halves(table: VisitTable, seed: int, top: int | None = None) -> Measured:
 
 
 def converge(table: VisitTable, samples: Float, seed: int, top: int | None = None) -> Convergence | None:
-    """The fit for the visits that have any row, `samples` each; None with fewer than 8: too few to split.
+    """The fit for the visits with any row, with `samples` each; None for fewer than 8, which are too few to split.
 
-    Points are subsets of 1/2, 1/4, … of the visits, down to four visits. C is 0 where all show the same.
+    Points are subsets of 1/2, 1/4, … of the visits, down to four visits. C is 0 if all visits are equal.
     """
     seen = seen_by(table)
     if len(seen) < _LEAST_VISITS or not samples[seen].sum() > 0:
@@ -161,9 +162,9 @@ def converge(table: VisitTable, samples: Float, seed: int, top: int | None = Non
 
 
 def _part(table: VisitTable, among: Int) -> Int:
-    """Places in `among` of the visits to fit C to: the first by a hash of their keys, as many as are affordable.
+    """Indexes in `among` of the visits to fit C to: the first by a hash of their keys, as many as are affordable.
 
-    One that ingests later changes little: the others stay in the order they had.
+    A newly ingested visit changes little, since the others keep their order.
     """
     pairs = np.bincount(table.visit, minlength=table.visits)[among]
     order = np.argsort(scattered(table.key[among]), kind="stable")
@@ -174,7 +175,7 @@ def _part(table: VisitTable, among: Int) -> Int:
 def _points(
     profiles: sparse.csr_array, among: Int, samples: Float, seed: int, top: int | None
 ) -> tuple[Float, Float]:
-    """Points of random subsets of 1/2, 1/4, … of `among`, as in `Convergence`, where neither coordinate is 0."""
+    """Points of random subsets of 1/2, 1/4, … of `among`, as in `Convergence`, without those with a coordinate of 0."""
     random = np.random.default_rng(seed)
     mine = profiles[among]
     units = np.asarray(mine.sum(axis=1), np.float64).ravel()
@@ -183,14 +184,14 @@ def _points(
     entries = np.argsort(-whole, kind="stable")[:top]
     found: list[tuple[float, float]] = []
     size = len(among) // 2
-    # 8 visits less one of the jackknife's groups have one point
+    # 8 visits minus one jackknife group have one point
     least = min(_LEAST_VISITS // 2, size)
     while size >= least:
         inside = np.zeros((_REPEATS, len(among)))
         for row in inside:
             row[random.permutation(len(among))[:size]] = 1
         shares = _shares_of(inside, mine)
-        # A subset and the others differ by what it and the whole do ÷ the others' share of the whole.
+        # Distance of subset and others = distance of subset and whole ÷ the others' share of the whole.
         apart = np.abs(shares[:, entries] - whole[entries]).sum(axis=1)
         distance = float((apart / (1 - inside @ units / units.sum())).mean())
         taken = inside @ samples[among]
@@ -203,10 +204,10 @@ def _points(
 
 
 def _constant_interval(constant: float, of: Callable[[Int], float], visits: int) -> Measured:
-    """The jackknife's, from the constants `of` some of the visits; on logarithms.
+    """The jackknife interval on logarithms, from the constants `of` subsets of the visits.
 
-    On C itself where it is 0 without one of the groups: that is so when a single visit differs from the others,
-    as that of the first canary. The interval then begins at 0.
+    If C is 0 without one of the groups, the interval is on C itself and begins at 0. That is the case if a single visit
+    differs from the others, for example that of the first canary.
     """
     every = np.arange(visits)
     without = np.array([of(np.setdiff1d(every, left_out)) for left_out in _groups(visits)])
@@ -218,7 +219,7 @@ def _constant_interval(constant: float, of: Callable[[Int], float], visits: int)
 
 
 def _profiles(table: VisitTable) -> sparse.csr_array:
-    """Weighted units of each visit (rows) and entry (columns)."""
+    """Weighted units by visit (rows) and entry (columns)."""
     values = table.weight[table.visit] * table.y
     return sparse.csr_array((values, (table.visit, table.row)), shape=(table.visits, table.rows))
 
@@ -231,7 +232,7 @@ def _shares_of(inside: Float, profiles: sparse.csr_array) -> Float:
 
 
 def _groups(visits: int) -> list[Int]:
-    """Every visit in one of the jackknife's groups, as equal as possible; a fixed shuffle, so none is a time of day."""
+    """The jackknife's groups of visits, of nearly equal size; a fixed shuffle, so that no group is a time of day."""
     shuffled = np.random.default_rng(0).permutation(visits)
     return [np.sort(part) for part in np.array_split(shuffled, min(_JACKKNIFE, visits))]
 

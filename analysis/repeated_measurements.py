@@ -1,4 +1,4 @@
-"""What repeated measurements of one figure say: their mean with its 95 % interval by Student's t."""
+"""The mean of repeated measurements with its 95 % interval by Student's t."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,7 +9,7 @@ from analysis.measured import Measured
 
 
 def mean_of(what: str, values: ArrayLike) -> Measured:
-    """The mean of positive measurements, its lower end above 0; 0 … ∞ from a single one, which says nothing of how it would repeat.
+    """The mean of positive measurements, with a lower end ≥ 0; 0 … ∞ for a single one, whose repeatability is unknown.
 
     Raises InsufficientData for none, NotANumber.
     """

@@ -1,8 +1,9 @@
-"""The badge of a profile: whether one may trust it, in one word, and why (DIGEST G25–G27).
+"""The badge of a profile: how far it can be trusted, in one word with reasons (DIGEST G25–G27).
 
-Half of the Manhattan distance to the fleet's profile is the part of its samples that are at the wrong entries. What its curve
-foretells of it, at the upper end of C's interval, makes a profile steady, fair or rough. Beside that, entropy over days tells
-whether it is always a profile of the same thing: two behaviours of one application differ by half a nat and more.
+Half of the Manhattan distance to the fleet's profile is the part of a profile's samples that are at the wrong entries.
+The convergence curve predicts it; its value at the upper end of C's interval makes a profile steady, fair or rough. In
+addition, the entropy per day shows whether the profile always has the same behaviour: two behaviours of one application
+differ by half a nat or more.
 """
 
 from collections.abc import Sequence
@@ -19,32 +20,33 @@ from analysis.measured import Measured
 from analysis.reliability import Convergence
 
 STEADY = 0.05
-"""Part of the samples at wrong entries up to which a profile is steady …"""
+"""Maximum part of the samples at wrong entries for a steady profile …"""
 FAIR = 0.15
-"""… and up to which it is fair: enough for its hottest entries."""
+"""… and for a fair one, whose hottest entries are reliable."""
 _JUMP = 0.25
-"""Nats by which a day's entropy must differ from the others' to matter: as many entries more or less as 28 %."""
+"""Minimum relevant difference in nats of a day's entropy from the others': 28 % more or fewer entries."""
 _SURE = 0.01
-"""p-value below which days' entropies differ."""
+"""p-value below which the entropies of days differ."""
 LEAST_DAY = 8
-"""Visits of a day whose entropy means anything. Entropy of few samples is too small: of one visit 3.5 nats where fifty said 4.4."""
+"""Minimum visits of a day for a usable entropy, which is too small for few samples: 3.5 nats of one visit, 4.4 of
+fifty."""
 _LEAST_SAMPLES = 0.25
-"""Of the median day's samples, for the same reason."""
+"""Minimum samples of a day relative to the median day's, for the same reason."""
 
 
 class Badge(StrEnum):
-    """What a profile may be used for."""
+    """How far a profile can be trusted."""
 
     STEADY = "steady"
-    """Small entries too."""
+    """Small entries, too."""
     FAIR = "fair"
-    """The hottest entries."""
+    """Only the hottest entries."""
     ROUGH = "rough"
-    """Nothing but its very top."""
+    """Only the very top."""
     SHIFTING = "shifting"
-    """It is not of one thing: days differ in kind, so look at them apart."""
+    """Days differ in kind, so analyse them separately."""
     FEW = "few"
-    """Too few visits have it to say anything."""
+    """Too few visits for any statement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +55,12 @@ class Stability:
 
     badge: Badge
     misplaced: Measured | None
-    """Part of the samples at wrong entries, 0…1; None where too few visits have it."""
+    """Part of the samples at wrong entries, 0…1; None for too few visits."""
     samples: float
     more_visits: float | None
-    """Visits with the selection, beyond the present ones, that would make it steady; 0 if it is; None if not known."""
+    """Additional visits with the selection that would make it steady; 0 if it is; None if unknown."""
     shifted: tuple[int, ...]
-    """Days whose entropy is not that of the others, by their places."""
+    """Indexes of days whose entropy differs from that of the others."""
 
 
 def judge(
@@ -69,9 +71,9 @@ def judge(
     day_visits: Sequence[int] = (),
     day_samples: Sequence[float] = (),
 ) -> Stability:
-    """The badge of a profile of `samples` > 0, by its fit (None: too few visits) and its entropy day by day.
+    """The badge of a profile of `samples` > 0 by its fit (None: too few visits) and its entropy per day.
 
-    Days as for `shifted_days`. Raises NotANumber, BadShape.
+    Days as in `shifted_days`. Raises NotANumber, BadShape.
     """
     shifted = shifted_days(entropies, visits=day_visits, samples=day_samples)
     if convergence is None:
@@ -84,7 +86,7 @@ def judge(
         badge = Badge.STEADY
     else:
         badge = Badge.FAIR if misplaced.hi <= FAIR else Badge.ROUGH
-    # By the curve that is as much further away throughout as the interval's end is now.
+    # Use the curve scaled by the same factor by which the interval's end exceeds the value now.
     farther = far.hi / far.value if far.value > 0 else 1.0
     needed = convergence.samples_needed(FARTHEST * STEADY / farther)
     more = max(0.0, needed - samples) / convergence.samples_per_visit
@@ -94,11 +96,12 @@ def judge(
 def shifted_days(
     entropies: Sequence[Measured], *, visits: Sequence[int] = (), samples: Sequence[float] = ()
 ) -> tuple[int, ...]:
-    """Days whose entropy differs from the others' by more than their intervals and by a quarter of a nat, by their places.
+    """Indexes of days whose entropy differs from the others' by more than their intervals and a quarter of a nat.
 
-    Days that cannot be compared are left out: an interval of no width is that of a single visit, and of no use; fewer than 8
-    `visits`; fewer `samples` than a quarter of the median day's. () where fewer than 3 are left. Raises NotANumber for an entropy
-    without a finite interval, BadShape where visits or samples are not given for every day.
+    Days that cannot be compared are left out: those with an interval of zero width, which is that of a single visit;
+    those with fewer than 8 `visits`; those with fewer `samples` than a quarter of the median day's. () if fewer than 3
+    are left. Raises NotANumber for an entropy without a finite interval, BadShape if visits or samples are not given
+    for every day.
     """
     value, lo, hi = (
         numbers("entropy", [getattr(day, end) for day in entropies]) for end in ("value", "lo", "hi")

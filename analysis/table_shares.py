@@ -11,11 +11,11 @@ from analysis.visit_table import VisitTable
 from analysis.weights import CLASSES, equal
 
 _PAIRS_AT_ONCE = 400_000
-"""Pairs of row and visit that moments are made of at once: 80 MB."""
+"""Pairs of row and visit per batch of moments: 80 MB."""
 
 
 def shares(table: VisitTable, level: float = LEVEL) -> Estimates:
-    """Shares of all visits, some rows at a time: making moments takes about 200 bytes a pair."""
+    """Shares of all rows, computed in batches of rows: moments take about 200 bytes per pair."""
     at_once = max(1, _PAIRS_AT_ONCE * table.rows // max(len(table.y), 1))
     some = [
         estimate.shares(moments_of(table, first, min(at_once, table.rows - first)), level)
@@ -27,7 +27,7 @@ def shares(table: VisitTable, level: float = LEVEL) -> Estimates:
 
 
 def moments_of(table: VisitTable, first: int, rows: int) -> moments.Moments:
-    """Moments of some rows of the visits, which here are all there are: those without a sample have no share."""
+    """Moments of some rows; the visits here are all visits, and those without a sample have no share."""
     _, stratum = np.unique(table.stratum, return_inverse=True)
     weights = equal(np.bincount(stratum).astype(np.float64))
     pairs = (table.row >= first) & (table.row < first + rows)

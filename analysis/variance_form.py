@@ -1,4 +1,4 @@
-"""The variance of a sum over visits as a quadratic form of sums by utilisation group and by stratum (`analysis.moments`)."""
+"""The variance of a sum over visits as a quadratic form of sums by group and by stratum (`analysis.moments`)."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ from analysis.arrays import Float, Int, sums
 from analysis.weights import CLASSES, Weights
 
 _DENSE, _FEW = 8, 1 << 12
-"""Places of a table for each pair that there is, and of any table."""
+"""Limits for using a dense table: entries per existing pair, and entries in total."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,16 +16,16 @@ class VarianceForm:
     """The variance as a quadratic form: `square`·Σz² + `group`·Z_c² − `stratum`·Z²."""
 
     square: Float
-    """One for each group, like `group`."""
+    """One per group, like `group`."""
     group: Float
     stratum: Float
-    """One for each stratum."""
+    """One per stratum."""
     df: float
-    """Degrees of freedom: ingested visits less strata of at least two."""
+    """Degrees of freedom: ingested visits minus the number of strata with at least two."""
 
     @classmethod
     def of(cls, weights: Weights) -> "VarianceForm":
-        """The form of these weights' groups and strata."""
+        """The form for the groups and strata of these weights."""
         strata = len(weights.fpc)
         shape = (strata, CLASSES)
         n, share = weights.visits.reshape(shape), weights.share.reshape(shape)
@@ -48,25 +48,27 @@ class SumsByKey:
     """Sums by key."""
 
     key: Int
-    """Ascending, each once."""
+    """Ascending, unique."""
     sum: Float
 
     @classmethod
     def of(cls, key: Int, values: Float) -> "SumsByKey":
-        """Sums of values, each with its key ≥ 0."""
+        """Sum values by their keys ≥ 0."""
         (there, _), sum_of = sums_by_pair(key, np.zeros(len(key), np.int64), values, 1)
         return cls(there, sum_of)
 
     def at(self, keys: Int) -> Float:
-        """The sums of these keys, all of which are there."""
+        """The sums of these keys, which must all exist."""
         return self.sum[np.searchsorted(self.key, keys)]
 
 
 def sums_by_pair(of: Int, row: Int, z: Float, rows: int) -> tuple[tuple[Int, Int], Float]:
-    """The different pairs of a group (stratum) and a row, and the sum of z over each."""
+    """The distinct pairs of group (stratum) and row, and the sum of z over each."""
     pair = of * np.int64(max(rows, 1)) + row
     size = int(pair.max(initial=-1)) + 1
-    if size <= max(_DENSE * len(pair), _FEW):  # a table of all pairs costs less than sorting those there are
+    if size <= max(
+        _DENSE * len(pair), _FEW
+    ):  # a table of all possible pairs costs less than sorting the existing ones
         there = np.flatnonzero(np.bincount(pair, minlength=size))
         sum_of = sums(pair, z, size)[there]
     else:

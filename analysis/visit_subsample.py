@@ -1,8 +1,8 @@
-"""A part of two selections' visits that stands for all of them.
+"""Selects a representative subset of two selections' visits.
 
-Which visits are in it is decided by a hash of their keys, so the same question has the same answer, and a visit of both
-selections is in or out with both its halves. A small selection stays whole: 30 canary visits are not made 3
-because their base has 20 000. Source: Cochran, Sampling Techniques (1977), chapter 5 (stratified sampling).
+A hash of their keys selects the visits, so the result is deterministic, and both entries of a visit in both selections
+are kept or dropped together. A small selection stays complete: 30 canary visits are not reduced to 3 because their base
+has 20 000. Source: Cochran, Sampling Techniques (1977), chapter 5 (stratified sampling).
 """
 
 from dataclasses import replace
@@ -13,11 +13,11 @@ from analysis.arrays import Bool
 from analysis.visit_table import VisitTable, scattered
 
 _FEWEST = 2
-"""Visits of a stratum that are kept at least: one has no variance."""
+"""Minimum visits kept per stratum: one has no variance."""
 
 
 def subsample(a: VisitTable, b: VisitTable, most: int) -> tuple[VisitTable, VisitTable]:
-    """About `most` visits of two tables in all; those of each stratum weigh more by as much as fewer are left."""
+    """About `most` visits of two tables in total; the weights in each stratum are scaled up for the dropped ones."""
     paired = np.isin(a.key, b.key), np.isin(b.key, a.key)
     sizes = [int((~paired[0]).sum()), int((~paired[1]).sum()), int(paired[0].sum())]
     limit = _level(sizes, [1, 1, 2], most)
@@ -25,7 +25,7 @@ def subsample(a: VisitTable, b: VisitTable, most: int) -> tuple[VisitTable, Visi
 
 
 def _level(sizes: list[int], cost: list[int], most: int) -> int:
-    """The largest number such that groups, cut down to it, cost `most` at most."""
+    """The largest number such that groups, cut down to it, cost at most `most`."""
     low, high = 0, max(sizes)
     while low < high:
         middle = (low + high + 1) // 2
@@ -44,7 +44,7 @@ def _kept(table: VisitTable, paired: Bool, limit: int) -> VisitTable:
         if share >= 1:
             keep |= group
             continue
-        # Halves of a pair are of one stratum: the same are kept of both.
+        # Both entries of a pair are in one stratum, so the same pairs are kept in both tables.
         members = order[group[order]]
         for stratum in np.unique(table.stratum[members]):
             of = members[table.stratum[members] == stratum]

@@ -1,4 +1,4 @@
-"""What each visit saw of each row: the input of diffs and of reliability figures."""
+"""Observations by visit and row: the input of diffs and of reliability figures."""
 
 from dataclasses import dataclass, replace
 
@@ -15,18 +15,18 @@ class VisitTable:
     """V visits × R rows, sparse: one entry of `row`, `visit`, `y` per pair with y > 0, each pair once."""
 
     key: Int
-    """A number for each visit, the same wherever the visit appears; (V,), each once."""
+    """A unique id for each visit, the same wherever the visit appears; (V,)."""
     stratum: Int
-    """Stratum it was drawn from; (V,). Not its day: two selections often are two days."""
+    """The stratum it was drawn from; (V,). Independent of its day, since two selections are often two days."""
     weight: Float
-    """Units of the fleet per unit observed; (V,)."""
+    """Units of the fleet per observed unit; (V,)."""
     x: Float
-    """Units of the whole selection seen by the visit, > 0; (V,)."""
+    """Units of the whole selection observed by the visit, > 0; (V,)."""
     row: Int
     visit: Int
     """Index into `x`."""
     y: Float
-    """Units of the row seen by the visit."""
+    """Units of the row observed by the visit."""
     rows: int
 
     def __post_init__(self) -> None:
@@ -51,7 +51,7 @@ class VisitTable:
 
     @property
     def shares(self) -> Float:
-        """Estimated share of each row in the selection, 0…1; (R,); zeros when there is nothing."""
+        """Estimated share of each row in the selection, 0…1; (R,); zeros without observations."""
         whole = float((self.weight * self.x).sum())
         return (
             sums(self.row, self.weight[self.visit] * self.y, self.rows) / whole
@@ -60,7 +60,7 @@ class VisitTable:
         )
 
     def of(self, visits: Int) -> "VisitTable":
-        """The table of some of its visits, each once and numbered in the order given."""
+        """The table of these visits, each once and numbered in the given order."""
         number = np.full(self.visits, -1, np.int64)
         number[visits] = np.arange(len(visits))
         pairs = number[self.visit] >= 0
@@ -77,7 +77,7 @@ class VisitTable:
 
 
 def scattered(keys: Int) -> npt.NDArray[np.uint64]:
-    """SplitMix64's finalizer (Steele et al. 2014): keys of visits that followed one another come out far apart."""
+    """SplitMix64's finalizer (Steele et al. 2014): scatters the keys of consecutive visits."""
     mixed = keys.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

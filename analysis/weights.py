@@ -1,15 +1,15 @@
-"""How many units of the fleet one observed unit stands for.
+"""Weights: the units of the fleet that one observed unit represents.
 
-Of a stratum h with N machines, of which the campaign saw some during the T covered seconds of a day,
-the ingested visits watched Σs seconds. A unit observed there stands for
+In a stratum h with N machines, in which the campaign sampled during the T covered seconds of a day, the ingested visits
+watched Σs seconds. A unit observed there represents
 
     w = N · T / Σs
 
-units: machine-seconds that were there for each that was watched. Machines that fail to answer are
-busier than the others, so the same is done within classes of utilisation: a class gets the share of
-N · T that its *drawn* visits have, failures included, and divides it by what its ingested visits watched.
-Always Σ w·s = N · T, so nothing is lost and nothing is added. Source: docs/numbers.md; Särndal, Swensson,
-Wretman, Model Assisted Survey Sampling, §15.6 (response homogeneity groups).
+units: existing machine-seconds per watched machine-second. Machines that fail to answer are busier than others, so the
+same is done within classes of utilisation: a class gets the share of N · T that its *drawn* visits have, failures
+included, divided by the seconds that its ingested visits watched. Always Σ w·s = N · T, so totals are preserved.
+Source: docs/numbers.md; Särndal, Swensson, Wretman, Model Assisted Survey Sampling, §15.6 (response homogeneity
+groups).
 """
 
 from dataclasses import dataclass
@@ -20,29 +20,29 @@ from analysis.arrays import Bool, Float, Int, sums
 from analysis.errors import BadShape
 
 CLASSES = 5
-"""Columns of a frame: 0 for visits whose utilisation is not known, 1…4 for its quarters."""
+"""Columns of a frame: 0 for visits with unknown utilisation, 1…4 for its quarters."""
 ENOUGH = 2
-"""Ingested visits that a stratum-day needs to stand alone: with one there is no variance."""
+"""Minimum ingested visits of a separate stratum-day: with one there is no variance."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What was to be covered and what was: k rows, one per stratum and UTC day."""
+    """The target and the actual coverage: k rows, one per stratum and UTC day."""
 
     stratum: Int
     day: Int
     population: Float
-    """Machines, a mean over the covered hours; shape (k,)."""
+    """Machines, averaged over the covered hours; shape (k,)."""
     covered_s: Float
     """Seconds of the selection in which the campaign drew visits, the same for all strata of a day; (k,)."""
     drawn: Float
-    """Visits drawn, whatever came of them; (k, CLASSES)."""
+    """Visits drawn, whatever their outcome; (k, CLASSES)."""
     visits: Float
-    """Visits ingested, those without any sample too; (k, CLASSES)."""
+    """Visits ingested, including those without samples; (k, CLASSES)."""
     watched_s: Float
-    """Seconds that the ingested visits watched the event; (k, CLASSES)."""
+    """Seconds for which the ingested visits sampled the event; (k, CLASSES)."""
     alike: Int | None = None
-    """The same number for strata of the same machines, whose hours were drawn from less densely; None: none are."""
+    """Equal numbers for strata of the same machines with hours of different density; None: there are none."""
 
     def __post_init__(self) -> None:
         k = len(self.stratum)
@@ -56,35 +56,34 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What weighs how much, and which visits are compared with each other for the variance.
+    """Weights, and the grouping of visits for the variance.
 
-    The stratum-days of a frame form s variance strata. The visits of each fall into groups, one per
-    utilisation class, but classes of a single visit are one group together. Group g is of stratum
-    g // CLASSES.
+    The stratum-days of a frame form s variance strata. The visits of each fall into groups, one per utilisation class,
+    but classes with a single visit form one group together. Group g belongs to stratum g // CLASSES.
     """
 
     weight: Float
-    """Units of the fleet per unit observed; (k, CLASSES), 0 where nothing ingested."""
+    """Units of the fleet per observed unit; (k, CLASSES), 0 without ingested visits."""
     group: Int
-    """Group of each stratum-day and class; -1 for days on which nothing ingested; (k, CLASSES)."""
+    """Group of each stratum-day and class; -1 for days without ingested visits; (k, CLASSES)."""
     visits: Float
     """Ingested visits of each group; (s × CLASSES,)."""
     share: Float
-    """What each group stands for of its stratum's machine-time; they add up to 1; (s × CLASSES,)."""
+    """Share of its stratum's machine-time that each group represents; adding up to 1; (s × CLASSES,)."""
     drawn: Float
-    """Visits of each variance stratum that say how its machine-time divides over classes; (s,)."""
+    """Visits of each variance stratum that determine how its machine-time divides into classes; (s,)."""
     fpc: Float
-    """Share of each variance stratum's machine-time that nobody watched, 0…1; (s,)."""
+    """Share of each variance stratum's machine-time that was not watched, 0…1; (s,)."""
     uncovered: float
-    """Share of all machine-time that lies in days on which nothing ingested, 0…1; 1 when there is none."""
+    """Share of all machine-time in days without ingested visits, 0…1; 1 if there is no machine-time."""
 
 
 def weigh(frame: Frame) -> Weights:
     """Weights of all stratum-days.
 
-    A stratum-day with fewer than `ENOUGH` ingested visits is joined with its neighbour by stratum of the
-    same day, one of the same machines if there is one: their machine-time and visits add up. A day on which
-    nothing ingested weighs nothing and is told in `uncovered`.
+    A stratum-day with fewer than `ENOUGH` ingested visits is joined with its neighbour by stratum on the same day, one
+    of the same machines if there is one: their machine-time and visits add up. A day without ingested visits has weight
+    0 and counts as `uncovered`.
     """
     alike = frame.stratum if frame.alike is None else frame.alike
     stratum = _joined(frame.stratum, alike, frame.day, frame.visits.sum(axis=1))
@@ -118,9 +117,9 @@ def weigh(frame: Frame) -> Weights:
 
 
 def equal(visits: Float) -> Weights:
-    """Variance strata of these numbers of visits that all answered; the visits bring their own weights.
+    """Variance strata with these numbers of visits, all answered; the visits have their own weights.
 
-    A visit of stratum i is of the group i × CLASSES.
+    A visit of stratum i is in group i × CLASSES.
     """
     groups = np.zeros((len(visits), CLASSES))
     groups[:, 0] = visits
@@ -138,11 +137,10 @@ def equal(visits: Float) -> Weights:
 
 
 def _joined(stratum: Int, alike: Int, day: Int, ingested: Float) -> Int:
-    """Number of the variance stratum of each row; -1 for rows of days without an ingested visit.
+    """The variance stratum of each row; -1 for rows of days without an ingested visit.
 
-    Going through a day's strata in order, those that are alike beside each other, a group is closed as soon as it
-    has `ENOUGH` visits; what is left at the end of those alike goes to the last one closed of them, and what is
-    left at the end of the day to the last one closed.
+    A day's strata are processed in order, with alike ones adjacent. A group is closed when it has `ENOUGH` visits. The
+    rest of alike strata joins the last group closed among them, and the rest of the day joins the last group closed.
     """
     group = np.full(len(stratum), -1, np.int64)
     order = np.lexsort((stratum, alike, day))
@@ -176,9 +174,9 @@ def _by_stratum(of: Int, table: Float, size: int) -> Float:
 
 
 def _shares(drawn: Float, watched: Float) -> Float:
-    """What each class with something ingested stands for, of its stratum's machine-time; (s, CLASSES).
+    """The share of its stratum's machine-time that each class with ingested visits represents; (s, CLASSES).
 
-    Visits of unknown utilisation stand for as much as visits of their stratum do on average.
+    Visits of unknown utilisation represent the average of the visits of their stratum.
     """
     present = watched > 0
     represented = _to_nearest(drawn[:, 1:], present[:, 1:])
@@ -189,9 +187,9 @@ def _shares(drawn: Float, watched: Float) -> Float:
 
 
 def _to_nearest(drawn: Float, present: Bool) -> Float:
-    """`drawn` with the classes that have nothing ingested moved to the nearest one that has.
+    """`drawn`, with classes without ingested visits moved to the nearest class with some.
 
-    Of two as near, to the busier one: it is busy machines that do not answer.
+    Ties go to the busier class: busy machines are those that do not answer.
     """
     moved = np.zeros_like(drawn)
     classes = np.arange(drawn.shape[1])
@@ -203,9 +201,10 @@ def _to_nearest(drawn: Float, present: Bool) -> Float:
 
 
 def _without_loners(visits: Float) -> Int:
-    """The class whose group the visits of each class belong to, so that few groups have a single visit.
+    """The class whose group the visits of each class join, so that few groups have a single visit.
 
-    Classes of one visit are one group together; if there is only one such, it joins the class with most visits.
+    Classes with one visit form one group together; if there is only one such class, it joins the class with most
+    visits.
     """
     member = np.broadcast_to(np.arange(CLASSES), visits.shape).copy()
     lone = visits == 1

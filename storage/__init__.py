@@ -1,1 +1,1 @@
-"""The only code that knows SQL or the path of a blob (DIGEST G12-G14)."""
+"""Storage: the only code with SQL and with paths of blobs (DIGEST G12-G14)."""

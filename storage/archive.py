@@ -1,9 +1,8 @@
-"""Where blobs lie: raw captures, debug files and what is built from them, each written once and never changed.
+"""The archive of blobs: raw captures, debug files and files built from them, each written once and never changed.
 
-A blob is there whole or not at all: a directory's blobs are written under a temporary name, synced
-and renamed; an object store's with one put. Order of the writers: blob first, then its row, so a row
-never points at nothing and a crash leaves at worst an orphan (`storage.captures.sweep_orphans`,
-`storage.symbols.symbol_blobs.sweep`).
+Blobs appear atomically: in a directory they are written under a temporary name, synced and renamed; in an object
+store by one put. Writers store the blob first, then its row. So a row never refers to a missing blob, and a crash
+leaves at worst an orphan (`storage.captures.sweep_orphans`, `storage.symbols.symbol_blobs.sweep`).
 """
 
 import re
@@ -18,7 +17,7 @@ from storage.blob_bucket import BlobBucket
 from storage.blob_directory import BlobDirectory
 
 MAX_BLOB_BYTES = 1 << 30
-"""Default limit of `Archive.get`; callers that know better pass a smaller one."""
+"""Default limit of `Archive.get`; callers may pass a smaller one."""
 
 _KEY = re.compile(r"(?:[A-Za-z0-9_-][A-Za-z0-9._-]*/)*[A-Za-z0-9_-][A-Za-z0-9._-]*")
 _CAPTURE = re.compile(r"captures/\d{4}-\d\d-\d\d/[0-9a-f]{2}/([0-9a-f-]{36})\.cap\.zst")
@@ -34,10 +33,10 @@ class _Store(Protocol):
 
 
 class Archive:
-    """Blobs by key, in a directory (`/path`, `file:///path`) or whatever fsspec reaches (`s3://…`).
+    """Blobs by key, in a directory (`/path`, `file:///path`) or any storage that fsspec supports (`s3://…`).
 
-    Keys are relative paths of letters, digits, `.`, `_` and `-`; no part begins with a dot. Opens
-    nothing until it is used. Every failure is an `ArchiveError`.
+    Keys are relative paths of letters, digits, `.`, `_` and `-`; no part begins with a dot. Nothing is opened before
+    first use. Every failure is an `ArchiveError`.
     """
 
     def __init__(self, url: str) -> None:
@@ -50,13 +49,13 @@ class Archive:
         )
 
     def put(self, key: str, data: bytes) -> None:
-        """Store the blob; once this returns it survives a power cut. The same key twice: the last."""
+        """Store the blob, replacing one with the same key; it survives a power failure once this returns."""
         self._store.put(_checked(key), [data])
 
     def put_chunks(self, key: str, chunks: Iterable[bytes]) -> int:
-        """Store what the chunks make together, as `put` does; its bytes. No more than a few are in memory.
+        """Store the concatenated chunks like `put`; return their size. Only a few chunks are in memory at a time.
 
-        What `chunks` raises is raised, and nothing is stored.
+        An exception from `chunks` is passed on, and nothing is stored.
         """
         return self._store.put(_checked(key), chunks)
 
@@ -65,33 +64,33 @@ class Archive:
         return b"".join(self._store.chunks(_checked(key), limit))
 
     def chunks(self, key: str, *, limit: int = MAX_BLOB_BYTES) -> Iterator[bytes]:
-        """The blob's bytes in parts of a mebibyte or less; raises what `get` does, when it is iterated."""
+        """The blob's bytes in parts of at most a mebibyte; raises like `get`, during iteration."""
         return self._store.chunks(_checked(key), limit)
 
     def size(self, key: str) -> int:
-        """Bytes of the blob. Raises `BlobMissing`."""
+        """Size of the blob in bytes. Raises `BlobMissing`."""
         return self._store.size(_checked(key))
 
     def keys(self, prefix: str = "") -> Iterator[tuple[str, datetime]]:
-        """Every blob below the folder `prefix`, with the time it was written; in no order."""
+        """All blobs below the folder `prefix` with their write times, in no particular order."""
         return self._store.keys(_checked(prefix) if prefix else "")
 
     def delete(self, key: str) -> None:
-        """Remove the blob; one that is not there is removed already."""
+        """Delete the blob if it exists."""
         self._store.delete(_checked(key))
 
     def discard_unfinished(self, before: datetime) -> int:
-        """Remove what writers killed before `before` left half-written; the number removed."""
+        """Delete unfinished files that were begun before `before`; return their number."""
         return self._store.discard_unfinished(before)
 
 
 def capture_key(day: date, visit_id: UUID) -> str:
-    """Where a visit's capture lies; the two hex digits keep folders of a big fleet's day small."""
+    """The key of a visit's capture; two hex digits keep the folders of a large fleet's day small."""
     return f"captures/{day.isoformat()}/{visit_id.hex[:2]}/{visit_id}.cap.zst"
 
 
 def visit_of(key: str) -> UUID | None:
-    """The visit whose capture lies under this key; None: not a capture's key."""
+    """The visit whose capture has this key; None: not a capture's key."""
     match = _CAPTURE.fullmatch(key)
     if match is None:
         return None

@@ -1,4 +1,4 @@
-"""Names for the arrays that answers and rollups are made of, and what both do with them: sort, group, add up."""
+"""Array types of queries and rollups, and operations on them: sort, group, sum."""
 
 from collections.abc import Sequence
 
@@ -12,24 +12,24 @@ Bool = npt.NDArray[np.bool_]
 Float = npt.NDArray[np.float64]
 
 Narrow = npt.NDArray[np.integer]
-"""Whole numbers ≥ 0 in as few bytes as hold them all."""
+"""Integers ≥ 0 in the narrowest sufficient type."""
 
 _EXACT_IN_FLOAT64 = 1 << 53
 _BITS = 63
 _LONG = 64
-"""Numbers a slice from which on slices are put together faster than places are computed."""
+"""Average slice length from which concatenating slices is faster than computing positions."""
 
 
 def in_doubles(values: Int64) -> bool:
-    """Whether float64 holds every sum of some of these `values` ≥ 0 exactly."""
+    """Whether float64 represents every partial sum of these `values` ≥ 0 exactly."""
     return not len(values) or int(values.sum(dtype=np.float64)) < _EXACT_IN_FLOAT64 // 2
 
 
 def sum_at(index: npt.NDArray[np.integer], values: Int64, size: int) -> Int64:
     """Sums of non-negative `values` by `index` (0…size−1), exact up to int64.
 
-    `bincount` is several times faster than `add.at` but adds in float64, so it is used only where
-    no partial sum can pass 2⁵³.
+    `bincount` is several times faster than `add.at` but adds in float64, so it is used only if no partial sum can
+    exceed 2⁵³.
     """
     if in_doubles(values):
         return np.bincount(index, weights=values, minlength=size).astype(np.int64)
@@ -39,15 +39,15 @@ def sum_at(index: npt.NDArray[np.integer], values: Int64, size: int) -> Int64:
 
 
 def weight_at(index: npt.NDArray[np.integer], values: Float, size: int) -> Float:
-    """Sums of any floats by `index` (0…size−1)."""
+    """Sums of floats by `index` (0…size−1)."""
     return np.bincount(index, weights=values, minlength=size).astype(np.float64, copy=False)
 
 
 def sorting(keys: npt.NDArray[np.integer]) -> Int64:
-    """The order that sorts keys ≥ 0, equal ones staying in theirs.
+    """The stable sort order of keys ≥ 0.
 
-    Key and position are packed into one number where they fit: `np.sort` is then four times as fast
-    as a stable `np.argsort`.
+    Key and position are packed into one number if they fit: `np.sort` is then four times as fast as a stable
+    `np.argsort`.
     """
     bits = max(len(keys) - 1, 0).bit_length()
     if not len(keys) or int(keys.max()).bit_length() + bits > 63:
@@ -59,7 +59,7 @@ def sorting(keys: npt.NDArray[np.integer]) -> Int64:
 
 
 def ranking(values: npt.NDArray[np.number]) -> Int64:
-    """The order that sorts any numbers, equal ones staying in theirs; a third of what a stable `np.argsort` takes."""
+    """The stable sort order of any numbers; takes a third of the time of a stable `np.argsort`."""
     order = np.argsort(values)
     ordered = values[order]
     rank = np.zeros(len(values), np.int64)
@@ -86,7 +86,7 @@ def group_starts(ascending: npt.NDArray[np.integer]) -> Int64:
 
 
 def runs(first: Int64, lengths: Int64) -> Int64:
-    """first[0], first[0] + 1, … (lengths[0] of them), first[1], …: positions of many slices in a row."""
+    """Positions of consecutive slices: first[0], first[0] + 1, … (lengths[0] of them), first[1], …."""
     total = int(lengths.sum())
     before = np.cumsum(lengths) - lengths
     positions: Int64 = np.arange(total) + np.repeat(first - before, lengths)
@@ -94,11 +94,11 @@ def runs(first: Int64, lengths: Int64) -> Int64:
 
 
 def slices(columns: Sequence[Int64], first: Int64, lengths: Int64) -> list[Int64]:
-    """Of each column what `runs` says; long slices are copied as they are, in a third of the time."""
+    """Each column at the positions of `runs`; long slices are copied whole, in a third of the time."""
     if int(lengths.sum()) <= _LONG * len(lengths):
         places = runs(first, lengths)
         return [column.take(places) for column in columns]
-    # Slices that follow one another are one.
+    # Merge adjacent slices.
     lead = np.flatnonzero(np.diff(first) != lengths[:-1]) + 1
     lows = first[np.concatenate(([0], lead))].tolist()
     highs = (first + lengths)[np.concatenate((lead, [len(first)])) - 1].tolist()
@@ -109,10 +109,10 @@ def slices(columns: Sequence[Int64], first: Int64, lengths: Int64) -> list[Int64
 
 
 def by_pair(high: Int64, low: Int64) -> tuple[Int64, Int64]:
-    """The order that sorts by (high, low), both ≥ 0, and the positions in it where a new pair begins.
+    """The stable sort order by (high, low), both ≥ 0, and the positions in it where a new pair begins.
 
-    Equal pairs keep their order. Measured at 10⁶ pairs: `np.sort` of packed numbers takes 5 ns each,
-    `np.argsort` 15, `np.lexsort` over 150; so pair and position are packed into one number if they fit.
+    Measured at 10⁶ pairs: `np.sort` of packed numbers takes 5 ns each, `np.argsort` 15, `np.lexsort` over 150; so pair
+    and position are packed into one number if they fit.
     """
     n = len(high)
     if not n:
@@ -136,35 +136,35 @@ def by_pair(high: Int64, low: Int64) -> tuple[Int64, Int64]:
 
 
 def counts(cell: Int64, cells: int) -> Int64:
-    """How many rows each of the cells 0…cells−1 has."""
+    """Number of rows in each of the cells 0…cells−1."""
     return np.bincount(cell, minlength=cells).astype(np.int64)
 
 
 def among(ids: Int64, wanted: Bool) -> Int64:
-    """Places of those ids ≥ 0 that are `wanted`, by id; what lies beyond it is not."""
+    """Positions of the ids ≥ 0 that are set in `wanted`; ids beyond its end are not."""
     inside = np.minimum(ids, len(wanted))
     return np.flatnonzero(np.append(wanted, False)[inside])
 
 
 def ascending(ids: Int64) -> Int64:
-    """The different ids, ascending: `np.unique` hashes them first, which takes four times as long as sorting."""
+    """The distinct ids, ascending; `np.unique` hashes first, which takes four times as long as sorting."""
     found = np.sort(ids)
     return found[group_starts(found)]
 
 
 _SPARSE = 16
-"""Places of a table of ids for each that is looked up: with more of them, sorting takes less time than touching the table."""
+"""Maximum table entries per lookup: beyond that, sorting is faster than touching the table."""
 
 
 def distinct(ids: Int64) -> tuple[Int64, Int64]:
-    """The different ids ≥ 0, ascending, and for each of `ids` its place among them.
+    """The distinct ids ≥ 0, ascending, and the position of each of `ids` among them.
 
-    As `np.unique`, but ids of the dictionaries are dense as a rule, and a table of all there could be needs no sorting. A few
-    out of millions of stacks are sorted: what a question costs is not to grow with what others are about.
+    Like `np.unique`, but dictionary ids are usually dense, and a table of all possible ids needs no sorting. A few
+    ids out of millions of stacks are sorted, so that the cost of a query does not depend on the size of the dictionary.
     """
     if not len(ids):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    if (ids[1:] > ids[:-1]).all():  # they are what sums by stack have
+    if (ids[1:] > ids[:-1]).all():  # as in sums by stack
         return ids.astype(np.int64, copy=False), np.arange(len(ids))
     most = int(ids.max())
     if most > _SPARSE * len(ids):
@@ -177,13 +177,13 @@ def distinct(ids: Int64) -> tuple[Int64, Int64]:
     seen = np.zeros(most + 1, np.bool_)
     seen[ids] = True
     found = np.flatnonzero(seen)
-    place = np.empty(len(seen), np.int32)  # half as many bytes are touched, all over the table
+    place = np.empty(len(seen), np.int32)  # half as many bytes for random access to the table
     place[found] = np.arange(len(found), dtype=np.int32)
     return found, place[ids].astype(np.int64)
 
 
 def narrow(numbers: Int64) -> Narrow:
-    """The numbers, ≥ 0, in as few bytes as hold them all; a copy."""
+    """A copy of the numbers, ≥ 0, in the narrowest sufficient type."""
     largest = int(numbers.max(initial=0))
     kinds = (kind for kind in (np.uint16, np.uint32) if largest <= np.iinfo(kind).max)
     return numbers.astype(next(kinds, np.int64))

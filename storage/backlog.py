@@ -1,7 +1,7 @@
-"""How far ingestion is behind visiting: PostgreSQL's own account, whatever the broker holds.
+"""The ingestion backlog by PostgreSQL's rows, independent of the broker.
 
-Captures that are reprocessed for better symbols are no backlog: they wait on purpose. Nor are those that were
-quarantined and that somebody has tried again: they are as old as they are whatever the load.
+Captures to be reprocessed for better symbols are not counted: they wait on purpose. Neither are retries of quarantined
+captures: their age does not depend on the load.
 """
 
 from dataclasses import dataclass
@@ -11,26 +11,26 @@ from sqlalchemy import Connection, and_, func, select
 from storage.schema import capture
 
 _COUNTED = 100_000
-"""Waiting captures are counted up to this many."""
+"""Maximum count of waiting captures."""
 
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """What waits to be ingested for the first time, as it came."""
+    """Captures that wait for their first ingestion."""
 
     waiting: int
-    """Captures that no worker has tried yet; at most 100 000 are counted."""
+    """Captures that no worker has tried yet; counted up to 100 000."""
     oldest_s: float
-    """How long the one waits that waits longest; 0 when none does."""
+    """Waiting time of the oldest; 0 if there is none."""
 
 
 NONE = Backlog(0, 0.0)
 
 
 def read_backlog(connection: Connection) -> Backlog:
-    """The captures that no worker has tried; not those that failed and rest, whose number workers do not change."""
+    """The untried captures; failed ones that rest are excluded, since more workers would not reduce their number."""
     c = capture.c
-    # `ingested < wanted` says nothing new here, but the index of those that wait is of captures for which it is true.
+    # `ingested < wanted` is implied, but the partial index of waiting captures requires it.
     untried = and_(
         c.ingested == 0, c.ingested < c.wanted, c.quarantined.is_(None), c.wanted == 1, c.attempts == 0
     )

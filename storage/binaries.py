@@ -1,4 +1,4 @@
-"""Binaries: what is known of each one's symbols, for whoever asks why something has no name."""
+"""Binaries and their symbol status, which explains missing names."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,15 +12,14 @@ _NAMES = {status: status.name.lower() for status in Status}
 
 
 def note_symbols(connection: Connection, reports: Iterable[BinaryReport]) -> list[BinaryReport]:
-    """Keep the best status any worker had for each binary, and why it is not full.
+    """Store the best status that any worker found for each binary, and why it is not full.
 
-    Workers see different files: what one cannot find takes nothing from what another did. A binary
-    without a row is left out. Those of binaries that had worse symbols before are returned: captures were
-    ingested with those.
+    Workers see different files, so a worse status never replaces a better one. A binary without a row is ignored.
+    Returns the reports of binaries whose symbols were worse before: captures were ingested with those.
     """
     better = []
     rank = case({name: int(status) for status, name in _NAMES.items()}, value=binary.c.status, else_=0)
-    for report in sorted(reports, key=lambda report: report.key):  # in one order, so that none deadlock
+    for report in sorted(reports, key=lambda report: report.key):  # a fixed order prevents deadlocks
         before = connection.execute(
             select(binary.c.binary_id, rank.label("rank"))
             .where(binary.c.key == report.key)
@@ -40,11 +39,11 @@ def note_symbols(connection: Connection, reports: Iterable[BinaryReport]) -> lis
 
 @dataclass(frozen=True, slots=True)
 class SeenBinary:
-    """A binary that captures hold."""
+    """A binary in captures."""
 
     name: str
     path: str
-    """Where it was first seen."""
+    """Path at first sight."""
     kind: str
     """As in `storage.schema.binary.kind`."""
 
@@ -58,5 +57,5 @@ def find_binary(connection: Connection, key: str) -> SeenBinary | None:
 
 
 def find_path(connection: Connection, key: str) -> str:
-    """Where a machine that ran the binary has it; '' if none was seen to."""
+    """The binary's path on a machine that ran it; '' if unknown."""
     return connection.scalar(select(binary.c.path).where(binary.c.key == key)) or ""

@@ -1,4 +1,4 @@
-"""Blobs in an object store that fsspec reaches: a put is atomic and durable, or failed."""
+"""Blobs in an object store that fsspec supports; puts are atomic and durable."""
 
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -13,21 +13,21 @@ from storage.errors import ArchiveUnavailable, BlobMissing, BlobTooLarge, Storag
 
 CHUNK_BYTES = 1 << 20
 _ONE_PUT = 32 << 20
-"""A blob up to this size is sent from memory, a larger one from a temporary file, in parts."""
+"""Blobs up to this size are sent from memory, larger ones from a temporary file in parts."""
 
 
 class BlobBucket:
-    """One of the places an `Archive` may be; keys are names below the URL."""
+    """An `Archive` store; keys are names below the URL."""
 
     def __init__(self, url: str) -> None:
         self._url = url
         self._opened: tuple[Any, str] | None = None
 
     def put(self, key: str, chunks: Iterable[bytes]) -> int:
-        """Send all chunks as one object; the bytes sent.
+        """Send all chunks as one object; return the bytes sent.
 
-        Nothing is sent before the last chunk was made: of an object written piece by piece some of
-        fsspec's file systems keep what had come before an error.
+        Sending starts only after the last chunk is produced: some of fsspec's file systems keep a partial object
+        after an error.
         """
         with tempfile.SpooledTemporaryFile(max_size=_ONE_PUT) as spool:
             for chunk in chunks:
@@ -54,7 +54,7 @@ class BlobBucket:
             raise BlobTooLarge(f"{key} has {size} bytes, more than the {limit} accepted.")
         with self._errors(key):
             system, root = self._open()
-            if size <= CHUNK_BYTES:  # one request, like most captures
+            if size <= CHUNK_BYTES:  # one request, as for most captures
                 whole = bytes(system.cat_file(f"{root}/{key}"))
         if size <= CHUNK_BYTES:
             yield whole
@@ -70,13 +70,13 @@ class BlobBucket:
                 yield chunk
 
     def size(self, key: str) -> int:
-        """Bytes of the object."""
+        """Size of the object in bytes."""
         with self._errors(key):
             system, root = self._open()
             return int(system.info(f"{root}/{key}")["size"])
 
     def keys(self, prefix: str) -> Iterator[tuple[str, datetime]]:
-        """Every object below `prefix` and the time it was written."""
+        """All objects below `prefix` with their write times."""
         with self._errors(prefix):
             system, root = self._open()
             system.invalidate_cache()
@@ -85,17 +85,17 @@ class BlobBucket:
             yield str(path).removeprefix(f"{root}/"), self._written(system, path, entry)
 
     def delete(self, key: str) -> None:
-        """Remove the object if it is there."""
+        """Delete the object if it exists."""
         with suppress(BlobMissing), self._errors(key):
             system, root = self._open()
             system.rm_file(f"{root}/{key}")
 
     def discard_unfinished(self, before: datetime) -> int:  # noqa: ARG002 - nothing half-written is visible there
-        """Nothing to do."""
+        """Do nothing."""
         return 0
 
     def _written(self, system: Any, path: str, entry: dict[str, Any]) -> datetime:
-        """Time of writing: each file system of fsspec lists it under a name and type of its own."""
+        """The write time; fsspec's file systems differ in its name and type."""
         listed = entry.get("LastModified") or entry.get("mtime") or entry.get("created")
         if isinstance(listed, int | float):
             return datetime.fromtimestamp(listed, UTC)
@@ -112,7 +112,7 @@ class BlobBucket:
 
     @contextmanager
     def _errors(self, key: str) -> Iterator[None]:
-        """Whatever a file system of fsspec raises becomes an `ArchiveError`."""
+        """Translate fsspec errors to `ArchiveError`."""
         try:
             yield
         except FileNotFoundError as error:
@@ -120,12 +120,12 @@ class BlobBucket:
         except StorageError:
             raise
         except Exception as error:
-            # Each fsspec implementation has errors of its own; there is no common base class.
+            # Each fsspec implementation has its own errors; there is no common base class.
             raise ArchiveUnavailable(f"The archive {without_secrets(self._url)} failed: {error}") from error
 
 
 def without_secrets(archive: str) -> str:
-    """An archive's URL to be printed: what stands before @ in its host, and its query, hidden."""
+    """An archive's URL for display, with credentials and query hidden."""
     parts = urlsplit(archive)
     if not (parts.scheme and parts.netloc):
         return archive

@@ -15,22 +15,22 @@ _UNFINISHED = ".unfinished-"
 
 
 class BlobDirectory:
-    """One of the places an `Archive` may be; keys are paths below `root`."""
+    """An `Archive` store; keys are paths below `root`."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
 
     def put(self, key: str, chunks: Iterable[bytes]) -> int:
-        """Write all chunks under a temporary name, sync, rename; the bytes written."""
+        """Write all chunks under a temporary name, sync, rename; return the bytes written."""
         path = self._root / key
         temporary = path.parent / f"{_UNFINISHED}{uuid4().hex}"
         with self._writing():
             self._make_folder(path.parent)
-            # Unbuffered: what a full disk did not take would be written again by close, which raises an OSError.
+            # Unbuffered: on a full disk, close would retry the buffered write and raise an OSError.
             file = temporary.open("xb", buffering=0)
         try:
             with file:
-                for chunk in chunks:  # what its maker raises is not the archive's failure
+                for chunk in chunks:  # errors of the iterator are not archive errors
                     with self._writing():
                         _write(file, chunk)
                 with self._writing():
@@ -62,12 +62,12 @@ class BlobDirectory:
                 yield chunk
 
     def size(self, key: str) -> int:
-        """Bytes of the blob."""
+        """Size of the blob in bytes."""
         with self._reading(key):
             return (self._root / key).stat().st_size
 
     def keys(self, prefix: str) -> Iterator[tuple[str, datetime]]:
-        """Every blob below `prefix` and the time it was written."""
+        """All blobs below `prefix` with their write times."""
         for path in self._files(self._root / prefix):
             if not path.name.startswith("."):
                 with suppress(FileNotFoundError):
@@ -75,12 +75,12 @@ class BlobDirectory:
                     yield path.relative_to(self._root).as_posix(), written
 
     def delete(self, key: str) -> None:
-        """Remove the blob if it is there."""
+        """Delete the blob if it exists."""
         with self._writing():
             (self._root / key).unlink(missing_ok=True)
 
     def discard_unfinished(self, before: datetime) -> int:
-        """Remove temporary files older than `before`; their number."""
+        """Delete temporary files older than `before`; return their number."""
         removed = 0
         for path in self._files(self._root):
             if path.name.startswith(_UNFINISHED):
@@ -96,7 +96,7 @@ class BlobDirectory:
                 yield Path(parent, name)
 
     def _make_folder(self, folder: Path) -> None:
-        """Make the folder and those above it, each durably, readable by this user only."""
+        """Create the folder and its parents durably, readable only by this user."""
         if folder.is_dir():
             return
         if folder.parent != folder:

@@ -1,6 +1,6 @@
-"""What benchmarks say of platforms: overlap coefficients, memory latencies and bandwidths (DIGEST A1, D2).
+"""Benchmark results by platform: overlap coefficients, memory latencies and bandwidths (DIGEST A1, D2).
 
-A figure is of a platform and a workload; that of no workload in particular serves where there is none of its own.
+A figure belongs to a platform and a workload. A figure without a workload applies to workloads without their own.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,18 +14,18 @@ from analysis.measured import Measured
 from storage.schema import calibration
 
 ANY = ""
-"""Workload of a figure that holds for those without one of their own."""
+"""Workload of a figure that applies to workloads without their own."""
 
 
 class Kind(StrEnum):
-    """What was measured."""
+    """The measured quantity."""
 
     SMT = "smt"
-    """Overlap coefficient: how much more CPU time work takes beside a busy thread of the core; 1 … 10."""
+    """Overlap coefficient: factor of CPU time next to a busy sibling thread; 1 … 10."""
     MEMORY_LATENCY = "memory-latency"
-    """Nanoseconds that a load takes which misses every cache; 1 … 10 000."""
+    """Latency of a load that misses every cache, in nanoseconds; 1 … 10 000."""
     MEMORY_BANDWIDTH = "memory-bandwidth"
-    """Bytes a second that a socket moves at most; up to 10 TB/s."""
+    """Maximum bytes per second of a socket; up to 10 TB/s."""
 
 
 _POSSIBLE: Mapping[Kind, tuple[float, float, str]] = {
@@ -33,7 +33,7 @@ _POSSIBLE: Mapping[Kind, tuple[float, float, str]] = {
     Kind.MEMORY_LATENCY: (1.0, 10_000.0, " ns"),
     Kind.MEMORY_BANDWIDTH: (0.0, 1e13, " bytes/s"),
 }
-"""Ends, and their unit: far beyond any machine there is, so a gateway that is broken or lies makes no figure of its own liking."""
+"""Bounds and unit: far beyond any real machine, to limit what a broken or malicious gateway can report."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +45,14 @@ class Calibration:
     workload: str
     value: float
     lo: float | None = None
-    """95 % interval; None: given by somebody, or measured once."""
+    """Lower end of the 95 % interval; None: entered by a person, or measured once."""
     hi: float | None = None
     measured: bool = False
     machine: str = ""
     repetitions: int = 0
 
     def __post_init__(self) -> None:
-        """Raises ValueError, a sentence for a person, for a figure that cannot be."""
+        """Raise ValueError, with a sentence for users, for an impossible figure."""
         least, most, unit = _POSSIBLE[self.kind]
         if not least <= self.value <= most or self.value == 0:
             raise ValueError(
@@ -71,13 +71,13 @@ class Calibration:
 
     @property
     def known(self) -> Measured:
-        """The figure with its interval; one without is taken for granted."""
+        """The figure with its interval; without one it is taken as exact."""
         lo, hi = (self.value if end is None else end for end in (self.lo, self.hi))
         return Measured(self.value, lo, hi)
 
 
 def record(connection: Connection, found: Calibration) -> None:
-    """Keep a figure in place of the one of the same kind, platform and workload."""
+    """Store a figure, replacing the one of the same kind, platform and workload."""
     values = {
         "kind": found.kind.value, "platform": found.platform, "workload": found.workload, "value": found.value,
         "lo": found.lo, "hi": found.hi, "source": "measured" if found.measured else "given",
@@ -92,7 +92,7 @@ def record(connection: Connection, found: Calibration) -> None:
 
 
 def forget(connection: Connection, kind: Kind, platform: str, workload: str = ANY) -> bool:
-    """Remove a figure; whether there was one."""
+    """Delete a figure; return whether it existed."""
     c = calibration.c
     gone = connection.execute(
         delete(calibration).where(c.kind == kind.value, c.platform == platform, c.workload == workload)
@@ -101,7 +101,7 @@ def forget(connection: Connection, kind: Kind, platform: str, workload: str = AN
 
 
 def read(connection: Connection, kind: Kind | None = None) -> tuple[Calibration, ...]:
-    """All figures, or those of a kind, by kind, platform and workload."""
+    """All figures, or those of a kind, sorted by kind, platform and workload."""
     c = calibration.c
     statement = select(
         c.kind, c.platform, c.workload, c.value, c.lo, c.hi, c.source, c.machine, c.repetitions
@@ -118,6 +118,6 @@ def read(connection: Connection, kind: Kind | None = None) -> tuple[Calibration,
 
 
 def of_platform(found: Iterable[Calibration], platform: str, workload: str = ANY) -> Calibration | None:
-    """The figure of a platform for a workload: its own, else that of any; None: there is neither."""
+    """The platform's figure for a workload, or else for any workload; None: neither exists."""
     named = {(each.platform, each.workload): each for each in found}
     return named.get((platform, workload)) or named.get((platform, ANY))

@@ -1,4 +1,4 @@
-"""Campaigns: whom to visit, how often, and what to sample (DIGEST G2, G4, G20)."""
+"""Campaigns: which machines to visit, how often, and what to sample (DIGEST G2, G4, G20)."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -14,13 +14,13 @@ from storage.errors import UnknownCampaign
 from storage.schema import campaign
 
 LONGEST_LEAD_S = 86_400.0
-"""A round further ahead than this was drawn by a clock that was wrong: it holds up no later one."""
+"""A round further ahead was drawn by a wrong clock; it does not block later draws."""
 FLEET = "fleet"
-"""The standing campaign: what a selection means that names none."""
+"""The standing campaign, the default of selections."""
 
 
 class State(StrEnum):
-    """Whether a campaign draws machines."""
+    """Whether a campaign draws visits."""
 
     RUNNING = "running"
     PAUSED = "paused"
@@ -31,49 +31,49 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EventPlan:
-    """One event of a visit; the fields mean what they mean in `fleetpb.v1.EventPlan`."""
+    """One event of a visit; fields as in `fleetpb.v1.EventPlan`."""
 
     event: str
     duration_ms: int
     rate_hz: float = 0.0
-    """Samples per second and CPU; 0: `period` counts."""
+    """Samples per second and CPU; 0: `period` applies."""
     period: int = 0
-    """Events between two samples; 0: `rate_hz` counts. Both 0: the gateway's default for the event."""
+    """Events between two samples; 0: `rate_hz` applies. Both 0: the gateway's default for the event."""
     stacks: bool = True
     turn: int = 0
-    """Events of one turn are sampled together, turns one after the other."""
+    """Events with the same turn are sampled together, the turns one after the other."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What a visit counts besides its samples and the standing counters (`fleetpb.v1.Plan`)."""
+    """Counters of a visit besides samples and standing counters (`fleetpb.v1.Plan`)."""
 
     events: tuple[str, ...] = ()
-    """Names of more counters, as `EventPlan.event`."""
+    """Names of additional counters, as in `EventPlan.event`."""
     cgroups: int = 0
-    """How many control groups, of those that run most, are counted for themselves."""
+    """Number of control groups that are counted separately, those with the most CPU time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """What an operator decides about a campaign."""
+    """An operator's settings of a campaign."""
 
     name: str
     period_s: float
     """Length of a round."""
     visits_per_round: float
-    """Expected visits of a round over all strata; fractions are fine."""
+    """Expected visits per round over all strata; may be fractional."""
     events: tuple[EventPlan, ...]
     select_machines: Mapping[str, str] = field(default_factory=dict)
-    """Labels a machine must have; none: every machine."""
+    """Labels that a machine must have; empty: every machine."""
     failure_threshold: float = 0.5
     """Share of failed visits, 0…1, that stops the campaign."""
     failure_window: int = 20
-    """Number of latest visits that share is taken over."""
+    """Number of latest visits from which that share is computed."""
     counted: Counted = Counted()
 
     def __post_init__(self) -> None:
-        """Raises `ValueError`, naming the field, for what makes no sense."""
+        """Raise `ValueError`, naming the field, for invalid values."""
         if not self.name or not self.events:
             raise ValueError("a campaign needs a name and at least one event")
         if not self.period_s > 0 or not self.visits_per_round >= 0:
@@ -84,27 +84,28 @@ class Definition:
 
 @dataclass(frozen=True, slots=True)
 class Campaign:
-    """A campaign as it stands in the store."""
+    """A stored campaign."""
 
     campaign_id: int
     definition: Definition
     state: State
     state_why: str
-    """A sentence for a person."""
+    """A sentence for users."""
     state_at: datetime
     last_round: int
     """Number of the last round drawn; -1: none yet."""
 
     @property
     def name(self) -> str:
-        """The definition's."""
+        """The definition's name."""
         return self.definition.name
 
 
 def create_or_update(connection: Connection, definition: Definition) -> Campaign:
-    """Store the definition; a campaign of this name keeps its id, state and rounds.
+    """Store the definition; an existing campaign of this name keeps its id, state and rounds.
 
-    With another period, the rest of its round's visits end as lost: the rounds of the new period draw that time anew.
+    If the period changes, the remaining visits of the current round end as lost, and rounds of the new period draw that
+    time again.
     """
     before = connection.execute(
         select(campaign.c.campaign_id, campaign.c.period_s)
@@ -146,10 +147,10 @@ def list_(connection: Connection) -> list[Campaign]:
 
 
 def set_state(connection: Connection, name: str, state: State, why: str) -> bool:
-    """Start, pause or stop a campaign and say why; False: it was in that state, nothing changed.
+    """Start, pause or stop a campaign and record why; False: it was in that state already.
 
-    The time of a campaign that no longer runs is covered up to now: the rest of its round's visits end as lost.
-    Starting forgets earlier failures (`storage.visit_history.endings`). Raises `UnknownCampaign`.
+    When a campaign ends running, its time is covered up to now: the remaining visits of its round end as lost.
+    Starting clears earlier failures (`storage.visit_history.endings`). Raises `UnknownCampaign`.
     """
     changed = connection.execute(
         update(campaign)
@@ -169,11 +170,11 @@ def set_state(connection: Connection, name: str, state: State, why: str) -> bool
 
 
 def begin_round(connection: Connection, campaign_id: int, number: int, period_s: float | None = None) -> bool:
-    """Claim a round for drawing; False: it, or a later one, was drawn already, or none is to be.
+    """Claim a round for drawing; False: it or a later round was drawn already, or the campaign may not draw.
 
-    `period_s` is that which the number was counted by: of a campaign that has another one by now nothing is claimed.
-    A drawn round that lies more than a day ahead is not believed (`is_drawn`).
-    Part of the transaction that records the draw: two collectors never draw the same round.
+    `period_s` is the period that `number` is based on; the claim fails if the campaign's period has changed. A drawn
+    round more than a day ahead is ignored (`is_drawn`). Call it in the transaction that records the draw, so that two
+    collectors never draw the same round.
     """
     claimed = connection.execute(
         update(campaign)
@@ -192,7 +193,7 @@ def begin_round(connection: Connection, campaign_id: int, number: int, period_s:
 
 
 def is_drawn(found: Campaign, number: int) -> bool:
-    """Whether this round, or a later one that can be true, was drawn."""
+    """Whether this round or a later plausible one was drawn."""
     return 0 <= (found.last_round - number) * found.definition.period_s <= LONGEST_LEAD_S
 
 

@@ -1,9 +1,8 @@
-"""Raw captures: the rows that say what lies in the archive and what remains to be ingested.
+"""Raw captures: rows of archived blobs, which also define the remaining ingestion work.
 
-PostgreSQL, not the broker, is the truth about remaining work: a capture is due while it is wanted in
-a newer generation than it is ingested in, unless someone holds its lease, it rests after a failure, or
-it was quarantined. Whoever works on one leases it first (`storage.leases`). One that is
-ingested for the first time (*fresh*) goes before one that is ingested *again* for better symbols.
+PostgreSQL, not the broker, is the source of truth for remaining work. A capture is due while a newer generation than
+the ingested one is wanted, unless it is leased, rests after a failure, or is quarantined. Workers lease a capture
+first (`storage.leases`). A capture's first ingestion (*fresh*) has priority over ingestion *again* for better symbols.
 """
 
 import builtins
@@ -21,47 +20,46 @@ from storage.errors import UnknownVisit, VisitEnded
 from storage.schema import Outcome, capture, visit
 
 AGAIN_SHARE: Final = 16
-"""One in so many captures is reprocessed, for better symbols, even while fresh ones pile up."""
+"""One in this many captures is reprocessed for better symbols, even while fresh ones pile up."""
 ORPHAN_GRACE = timedelta(hours=24)
-"""A blob without a row is younger than this while its collector may still be writing the row."""
+"""A younger blob without a row is kept: its collector may still be writing the row."""
 
 
 @dataclass(frozen=True, slots=True)
 class NewCapture:
-    """A capture whose blob is in the archive already."""
+    """A capture whose blob is archived."""
 
     visit_id: UUID
     day: date
-    """The visit's."""
+    """The visit's day."""
     blob: str
-    """Its key."""
+    """The blob's key."""
     bytes: int
     raw_bytes: int
-    """After decompression."""
+    """Decompressed size."""
     sha256: builtins.bytes
     samples: int
     partition: int = 0
-    """`storage.work_partitions.partition_of` it."""
+    """By `storage.work_partitions.partition_of`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """A capture to be ingested now."""
+    """A capture to ingest now."""
 
     visit_id: UUID
     generation: int
-    """As this."""
+    """The generation to ingest."""
     partition: int
     again: bool
-    """An older generation of it is ingested."""
+    """An older generation is ingested."""
 
 
 def record(connection: Connection, new: NewCapture) -> bool:
-    """Note that the capture is in the archive; False: it was noted before, nothing changed.
+    """Record that the capture is archived; False: it was recorded before, nothing changed.
 
-    Call it before `storage.visits.finish`, in the same transaction: then an answered visit always
-    has its capture, and a blob whose visit ended without one is an orphan for good. Raises
-    `VisitEnded`, `UnknownVisit`.
+    Call it before `storage.visits.finish`, in the same transaction. Then an answered visit always has its capture, and
+    the blob of a visit that ended without one stays an orphan. Raises `VisitEnded`, `UnknownVisit`.
     """
     found = connection.execute(
         select(visit.c.outcome, visit.c.day).where(visit.c.visit_id == new.visit_id).with_for_update()
@@ -84,16 +82,16 @@ def record(connection: Connection, new: NewCapture) -> bool:
             sha256=new.sha256,
             samples=new.samples,
             partition=new.partition,
-            archived_at=func.clock_timestamp(),  # not that of the beginning: see storage.data.progress
+            archived_at=func.clock_timestamp(),  # not the transaction's start: see storage.data.progress
         )
     )
     return True
 
 
 def due(connection: Connection, *, limit: int) -> list[Due]:
-    """Captures to be ingested now: fresh ones first, of either kind those longest in the archive.
+    """Captures to ingest now: fresh ones first, within each kind by time in the archive, the oldest first.
 
-    One in `AGAIN_SHARE` is reprocessed, if so many are, however many fresh ones wait.
+    One in `AGAIN_SHARE` is a reprocessing, if there are enough, however many fresh captures wait.
     """
     kinds: list[list[Due]] = []
     for again in (False, True):
@@ -110,9 +108,9 @@ def due(connection: Connection, *, limit: int) -> list[Due]:
 
 
 def quarantined(connection: Connection, visit_id: UUID, why: str, *, newer_format: int | None = None) -> None:
-    """Try the capture no more, and say why; `want_again` takes that back.
+    """Quarantine the capture and record why; `want_again` reverses that.
 
-    `newer_format` is the capture's layout if this program is too old for it: a newer one tries it again
+    `newer_format` is the capture's layout if it is too new for this program; a newer program retries the capture
     (`storage.quarantine`).
     """
     connection.execute(
@@ -123,10 +121,10 @@ def quarantined(connection: Connection, visit_id: UUID, why: str, *, newer_forma
 
 
 def want_again(connection: Connection, visit_ids: Iterable[UUID]) -> int:
-    """Ask for these captures to be ingested in a generation newer than the ingested one; the number asked for.
+    """Request ingestion of these captures in a new generation; return the number requested.
 
-    For better symbols, and for captures quarantined. Attempts start again; one being ingested right now
-    is ingested once more afterwards. One that is not in the archive any more stays as it is.
+    Used for better symbols and for quarantined captures. The attempts are reset. A capture being ingested now is
+    ingested once more afterwards. A capture that is not in the archive any more is skipped.
     """
     result = connection.execute(
         update(capture)
@@ -145,21 +143,21 @@ def want_again(connection: Connection, visit_ids: Iterable[UUID]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class OrphanSweep:
-    """What a sweep of the archive found."""
+    """The result of an orphan sweep."""
 
     deleted: tuple[str, ...]
-    """Blobs of visits that ended without a capture, and of captures that expired: a restored archive has them again."""
+    """Blobs of visits that ended without a capture, and of expired captures that a restored archive has again."""
     unknown: int
-    """Captures' blobs whose visit this database never heard of; they are kept: it may be the wrong one."""
+    """Number of captures' blobs without a visit in this database; they are kept, as it may be the wrong database."""
 
 
 def sweep_orphans(
     connection: Connection, archive: Archive, *, grace: timedelta = ORPHAN_GRACE
 ) -> OrphanSweep:
-    """Delete the blobs older than `grace` whose visit ended and has no capture row, or whose capture expired.
+    """Delete blobs older than `grace` whose visit ended without a capture row or whose capture expired.
 
-    A visit still open keeps its blob (`storage.visits.abandon` ends it), and its row is locked
-    while the blob goes, so a late `record` finds the visit ended rather than its blob gone.
+    An open visit keeps its blob (`storage.visits.abandon` ends the visit). The visit's row is locked while the blob is
+    deleted, so a late `record` fails because the visit ended, and never records a deleted blob.
     """
     before = datetime.now(UTC) - grace
     archive.discard_unfinished(before)
@@ -179,7 +177,7 @@ def sweep_orphans(
 
 
 def _sweep_batch(connection: Connection, archive: Archive, batch: dict[UUID, str], deleted: list[str]) -> int:
-    """Sweep these blobs; the number of those whose visit is not known."""
+    """Sweep these blobs; return the number without a visit."""
     rows = connection.execute(
         select(visit.c.visit_id, visit.c.outcome, capture.c.blob)
         .join(capture, capture.c.visit_id == visit.c.visit_id, isouter=True)
@@ -188,7 +186,7 @@ def _sweep_batch(connection: Connection, archive: Archive, batch: dict[UUID, str
     for row in rows:
         if (
             row.blob == ""
-        ):  # dropped with its day, and brought back by a copy of the archive: it never reprocesses
+        ):  # expired with its day and restored from a copy of the archive: it is never ingested again
             archive.delete(batch[row.visit_id])
             deleted.append(batch[row.visit_id])
     suspects = [row.visit_id for row in rows if row.blob is None and row.outcome != Outcome.DRAWN]
@@ -203,7 +201,7 @@ def _sweep_batch(connection: Connection, archive: Archive, batch: dict[UUID, str
 
 
 def is_due() -> ColumnElement[bool]:
-    """Nobody works on the capture, it does not rest, and there is something to be ingested."""
+    """The capture is not leased, does not rest, and has something to ingest."""
     return and_(
         capture.c.ingested < capture.c.wanted,
         capture.c.quarantined.is_(None),
@@ -212,10 +210,10 @@ def is_due() -> ColumnElement[bool]:
 
 
 def is_kind(*, again: bool) -> ColumnElement[bool]:
-    """Fresh or again, as the indexes of both kinds say it."""
+    """Fresh or again, in the form of the two partial indexes."""
     return capture.c.ingested > 0 if again else capture.c.ingested == 0
 
 
 def sentence(why: str) -> str:
-    """As it is kept."""
+    """The stored form of a reason."""
     return why.replace("\0", "")[:2000]

@@ -1,8 +1,8 @@
-"""Which collectors run: each renews a lease every few seconds, and open visits of one whose lease ran out have no owner.
+"""Leases of collectors: each renews its own every few seconds; open visits of a collector without a lease are orphans.
 
-Only the database's clock counts, so collectors may disagree about the time. While the database is away no lease can be renewed: a collector
-judges others only after it has renewed its own for the length of a lease without a gap, in which every other collector that runs has
-renewed too.
+Only the database's clock counts, so collectors may disagree about the time. While the database is unavailable, no lease
+can be renewed. So a collector judges others only after it has renewed its own lease for the length of a lease without a
+gap, in which every other running collector has renewed, too.
 """
 
 from collections.abc import Sequence
@@ -20,19 +20,19 @@ _FORGET_AFTER = timedelta(hours=1)
 
 @dataclass(frozen=True, slots=True)
 class Orphan:
-    """An open visit whose collector runs no more."""
+    """An open visit whose collector is not running."""
 
     visit_id: UUID
     day: date
     campaign_id: int
     in_future: bool
-    """Its moment has not come: its round is the campaign's current one."""
+    """Its draw time is still to come: its round is the campaign's current one."""
     last_sign: datetime | None
-    """Of its collector; None: not known any more."""
+    """The last sign of life of its collector; None: unknown."""
 
 
 def renew(connection: Connection, collector_id: UUID, length: timedelta) -> None:
-    """Hold the collector's lease for `length` from now on."""
+    """Extend the collector's lease to `length` from now."""
     c, now = collector_lease.c, func.clock_timestamp()
     row = insert(collector_lease).values(collector_id=collector_id, since=now, alive_until=now + length)
     connection.execute(
@@ -44,16 +44,16 @@ def renew(connection: Connection, collector_id: UUID, length: timedelta) -> None
 
 
 def release(connection: Connection, collector_id: UUID) -> None:
-    """End the collector's lease: what it left open has no owner from now on."""
+    """End the collector's lease: its open visits become orphans."""
     connection.execute(delete(collector_lease).where(collector_lease.c.collector_id == collector_id))
 
 
 def orphans(
     connection: Connection, judge: UUID, length: timedelta, *, limit: int, beyond: Sequence[UUID] = ()
 ) -> list[Orphan]:
-    """Open visits of collectors whose lease ran out, oldest first, without those in `beyond`.
+    """Open visits of collectors with expired leases, oldest first, except those in `beyond`.
 
-    None while `judge`, a collector, has not renewed its own lease without a gap for `length`.
+    Empty while `judge`, a collector, has not renewed its own lease for `length` without a gap.
     """
     c, now = collector_lease.c, func.clock_timestamp()
     settled = (
@@ -85,6 +85,6 @@ def orphans(
 
 
 def forget(connection: Connection) -> None:
-    """Delete leases that ran out an hour ago: without one a collector is known to run no more."""
+    """Delete leases that expired an hour ago: a collector without a lease counts as not running."""
     ended = collector_lease.c.alive_until < func.clock_timestamp() - _FORGET_AFTER
     connection.execute(delete(collector_lease).where(ended))

@@ -1,11 +1,11 @@
-"""How much of the fleet was really seen: what weights are computed from when a question is asked.
+"""Coverage of the fleet by visits, from which weights are computed at query time.
 
-One row for each campaign × stratum × hour × utilisation class (docs/numbers.md). A visit counts as drawn
-in class -1 from its draw on, and moves to its own class when it ends, so at any moment
-`sum(drawn)` is the number of visits drawn and `drawn - answered - failed` of class -1 those under way.
-Every stratum has a row in every hour that a round reaches into, also where chance left it out: a
-stratum nobody was drawn from is machine-time that no weight speaks for, and answers must say so.
-`storage.visits` and a round's draw are the only writers. When rounds were drawn at all is in `covered_time`.
+There is one row per campaign × stratum × hour × utilisation class (docs/numbers.md). A visit counts as drawn in class
+-1 from its draw on, and moves to its own class when it ends. So `sum(drawn)` is always the number of visits drawn,
+and `drawn - answered - failed` of class -1 is the number of open visits.
+Every stratum has a row in every hour that a round overlaps, even if no machine of it was drawn: its
+machine-time has no weight, which answers must report. Only `storage.visits` and the draw of a round write
+here. `covered_time` has the times in which rounds were drawn.
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,17 +22,17 @@ from storage.schema import coverage, covered_time
 UNKNOWN_CLASS = -1
 CLASSES = 4
 NO_PAUSE = timedelta(seconds=5)
-"""A draw that comes no later than this after the round before it follows it: collectors look once a second, databases may be slow."""
+"""Maximum gap between rounds that count as consecutive: collectors poll once a second, and databases may be slow."""
 _BATCH = 1000
 
 
 def utilisation_class(utilisation: float | None) -> int:
-    """Quarter of the busy share (0…1) a machine was in, 0 to 3; -1: not known.
+    """Quarter of the machine's busy share (0…1), 0 to 3; -1: unknown.
 
-    Machines that do not answer are busier than the others: ignoring them when they refuse above 85 %
-    load makes the fleet's CPU 6 % too small, adjusting weights within four classes 0.1 %.
+    Machines that do not answer are busier than others. Ignoring them when machines above 85 % load refuse makes the
+    fleet's CPU 6 % too small; adjusting weights within four classes leaves 0.1 %.
     """
-    if utilisation is None or not utilisation >= 0:  # NaN too
+    if utilisation is None or not utilisation >= 0:  # also NaN
         return UNKNOWN_CLASS
     return min(int(min(utilisation, 1.0) * CLASSES), CLASSES - 1)
 
@@ -49,14 +49,14 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What one statement adds to a cell's class."""
+    """Increments of one row, a cell's utilisation class."""
 
     drawn: int = 0
     answered: int = 0
     failed: int = 0
     seconds: float = 0.0
     population: int = 0
-    """Machines in the stratum; the row keeps the largest."""
+    """Machines in the stratum; the row keeps the maximum."""
 
 
 def note_populations(
@@ -65,10 +65,10 @@ def note_populations(
     populations: Mapping[int, int],
     hours: Iterable[int],
 ) -> None:
-    """Note how many machines each stratum has in these hours, the largest number staying.
+    """Record the number of machines of each stratum in these hours; the maximum is kept.
 
-    Call it in the transaction of the draw, before `storage.visits.record_draw`: it locks the rows of
-    class -1 in the order of their cells, and the draw then adds to some of the same ones.
+    Call it in the draw's transaction, before `storage.visits.record_draw`. It locks the rows of class -1 in
+    cell order, and the draw then updates some of them.
     """
     cells = sorted(
         (Cell(campaign_id, stratum_id, hour, _day_of(hour)), population)
@@ -86,17 +86,18 @@ def note_populations(
             rows.on_conflict_do_update(
                 index_elements=list(coverage.primary_key),
                 set_={"population": rows.excluded.population},
-                # Rounds are a minute apart: a row whose population stays is locked, not written again.
+                # Rounds are a minute apart, so a row with an unchanged population is only locked, not rewritten.
                 where=coverage.c.population < rows.excluded.population,
             )
         )
 
 
 def note_time(connection: Connection, campaign_id: int, start: datetime, end: datetime) -> bool:
-    """Note that visits of this time are drawn, also where chance leaves it without any; whether it follows what was noted.
+    """Record that visits of this time are drawn, even if none is; return whether the time follows the recorded one.
 
-    A round that begins where the one before it ended, or up to `NO_PAUSE` later, extends its row. Call it in the
-    transaction that claimed the round (`storage.campaigns.begin_round`): no other one then writes the campaign's rows.
+    A round that begins when the previous one ended, or up to `NO_PAUSE` later, extends its row. Call it in the
+    transaction that claimed the round (`storage.campaigns.begin_round`), which makes it the only writer of the
+    campaign's rows.
     """
     if not end > start:
         return True
@@ -113,9 +114,9 @@ def note_time(connection: Connection, campaign_id: int, start: datetime, end: da
 
 
 def end_time(connection: Connection, campaign_id: int, moment: datetime | None = None) -> bool:
-    """Note that no visit is made from `moment` on (None: now), though a round was drawn that goes on; whether one did.
+    """Record that a drawn round ends early, at `moment` (None: now); return whether there was one.
 
-    Visits that had been drawn for later are called off by whoever has them.
+    The caller cancels the visits drawn for later.
     """
     c = covered_time.c
     until = func.clock_timestamp() if moment is None else moment
@@ -128,16 +129,15 @@ def end_time(connection: Connection, campaign_id: int, moment: datetime | None =
 
 
 def hours_between(start: datetime, end: datetime) -> range:
-    """Hours since 1970 UTC that [start, end) has a moment in; the one of `start` if it is empty."""
+    """Hours since 1970 UTC that overlap [start, end); the hour of `start` if it is empty."""
     first = int(start.timestamp() // 3600)
     return range(first, max(first + 1, ceil(end.timestamp() / 3600)))
 
 
 def add(connection: Connection, cell: Cell, utilisation_class: int, change: Change) -> None:
-    """Add to one row, making it if need be.
+    """Add to one row, inserting it if necessary.
 
-    Callers that touch several rows do so in ascending order of (cell, class): else two of them can
-    deadlock.
+    Update several rows in ascending order of (cell, class) to prevent deadlocks.
     """
     row = insert(coverage).values(_row(cell, utilisation_class, change))
     connection.execute(

@@ -1,6 +1,6 @@
-"""Connections to PostgreSQL: how they are opened, and what their errors mean.
+"""Connections to PostgreSQL, and translation of their errors.
 
-Everything above takes a `Connection` and leaves the transaction to its caller.
+Callers pass a `Connection` to all other functions and own the transaction.
 """
 
 from collections.abc import Iterator
@@ -16,10 +16,10 @@ from storage.snapshots import copy_binary, query_budget
 
 CONNECT_TIMEOUT_S = 10
 _TEMP_BUFFERS = "2MB"
-"""For temporary tables, which hold what is looked up; a server process never gives these back."""
+"""For temporary tables, which hold lookup keys; a server process never releases these buffers."""
 RENEWED_AFTER_S = 600
-"""A connection is opened anew once it is that old: its server process keeps the most that it ever needed, of
-caches of tables and statements, of buffers and of sorts (measured: 1.5 MiB new, 15 MiB after some minutes)."""
+"""Maximum age of a connection: its server process never shrinks its caches of tables and statements, buffers and sort
+memory (measured: 1.5 MiB when new, 15 MiB after some minutes)."""
 
 _BY_CODE: dict[str, type[errors.DatabaseError]] = {
     errorcodes.UNDEFINED_TABLE: errors.NotMigrated,
@@ -36,16 +36,15 @@ _BY_CODE: dict[str, type[errors.DatabaseError]] = {
     errorcodes.INSUFFICIENT_PRIVILEGE: errors.DatabaseRefused,
     errorcodes.OBJECT_IN_USE: errors.DatabaseBusy,
 }
-# By the first letters of a SQLSTATE that the table above lacks. psycopg2 makes an OperationalError of
-# all of these, and of others that are no fault of the server's: an index row that is too long (54000)
-# is refused however often it is sent.
+# By the first characters of a SQLSTATE that `_BY_CODE` lacks. psycopg2 raises OperationalError for all of these, and
+# for errors that are not the server's fault: an oversized index row (54000), for example, fails on every retry.
 _BY_CLASS: dict[str, type[errors.DatabaseError]] = {
-    "08": errors.DatabaseUnavailable,  # the connection
-    "57P": errors.DatabaseUnavailable,  # the server shuts down, starts, or ended the session
+    "08": errors.DatabaseUnavailable,  # connection
+    "57P": errors.DatabaseUnavailable,  # server shuts down, starts, or ended the session
     "53": errors.DatabaseFull,  # disk, memory, connections
-    "58": errors.DatabaseFull,  # its disk fails it
+    "58": errors.DatabaseFull,  # disk failure
 }
-# A refused connection carries no SQLSTATE in psycopg2, only libpq's English text.
+# psycopg2 gives a refused connection no SQLSTATE, only libpq's English text.
 _REFUSALS = (
     "authentication failed",
     "does not exist",
@@ -55,10 +54,10 @@ _REFUSALS = (
 
 
 def normalized(url: str) -> URL:
-    """The URL with the driver this program uses, whatever `postgres://` form it was written in.
+    """The URL with this program's driver, for any form of `postgres://` URL.
 
-    SQLAlchemy 2.1 would take psycopg 3 for a plain `postgresql://`. Raises `DatabaseRefused` for a
-    URL of another database.
+    SQLAlchemy 2.1 would use psycopg 3 for a plain `postgresql://`. Raises `DatabaseRefused` for a URL of another
+    database system.
     """
     try:
         parsed = make_url(url)
@@ -74,17 +73,17 @@ def normalized(url: str) -> URL:
 
 
 def open_engine(url: str, *, application: str, pool_size: int = 5) -> Engine:
-    """A pool of connections that speak UTC and raise `storage.errors`; connects on first use.
+    """A connection pool in UTC that raises `storage.errors`; connects on first use.
 
-    `application` shows up in pg_stat_activity. Dispose of the engine when done; after a fork call
+    `application` is shown in pg_stat_activity. Dispose of the engine when done; after a fork call
     `engine.dispose(close=False)` in the child.
     """
     engine = create_engine(
         normalized(url),
         pool_size=pool_size,
-        pool_pre_ping=True,  # a restarted server costs a round trip, not a failed request
-        # In turn, every connection's server process would get temporary tables and caches of its own; so those
-        # do that are needed at the same time.
+        pool_pre_ping=True,  # costs a round trip, but hides a server restart from requests
+        # In rotation, the server process of every connection would get its own temporary tables and caches; with LIFO
+        # only as many do as are needed concurrently.
         pool_use_lifo=True,
         pool_recycle=RENEWED_AFTER_S,
         connect_args={
@@ -101,7 +100,7 @@ def open_engine(url: str, *, application: str, pool_size: int = 5) -> Engine:
 
 @contextmanager
 def snapshot(engine: Engine) -> Iterator[Connection]:
-    """A read-only connection that sees one moment of the database for as long as it is open."""
+    """A read-only connection with one snapshot for as long as it is open."""
     with (
         engine.connect().execution_options(
             isolation_level="REPEATABLE READ", postgresql_readonly=True
@@ -113,7 +112,7 @@ def snapshot(engine: Engine) -> Iterator[Connection]:
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Errors of a raw psycopg2 cursor (COPY) inside become `storage.errors` too."""
+    """Translate errors of raw psycopg2 cursors (COPY) in the block to `storage.errors`."""
     try:
         yield
     except psycopg2.Error as error:
@@ -124,7 +123,7 @@ def translated() -> Iterator[None]:
 
 
 def translate(error: BaseException) -> errors.DatabaseError | None:
-    """What a psycopg2 error means to an operator; None: it is a mistake of this program."""
+    """The storage error for a psycopg2 error; None: a bug in this program."""
     if not isinstance(error, psycopg2.Error):
         return None
     said = str(error).strip().splitlines()

@@ -1,4 +1,4 @@
-"""How a database is, for `fleetprof doctor`: its version and clock, its schema, and the clocks of machines."""
+"""Database checks of `fleetprof doctor`: version, clock, schema, and clocks of machines."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -9,34 +9,34 @@ from storage.migrate import missing
 from storage.schema import visit
 
 LARGE_SKEW_S = 5.0
-"""Of a machine's clock from the collector's; the network's delay alone makes some tenths of a second."""
+"""Limit for a machine's clock against the collector's; network delay alone causes some tenths of a second."""
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One database at one moment."""
+    """The state of a database at one moment."""
 
     version: int
     """server_version_num, e.g. 170002."""
     clock_skew_s: float
-    """Its clock − ours, good to the time the question took."""
+    """Database clock minus local clock, with the query's duration as accuracy."""
     lacking: tuple[str, ...]
-    """Revisions of the schema that it lacks."""
+    """Schema revisions that it lacks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Skews:
-    """Machines' clocks, by the visits of the last day."""
+    """Clock skews of machines in the visits of the last day."""
 
     visits: int
-    """That told a clock."""
+    """Visits with a recorded skew."""
     large: int
-    """Of them, off by more than `LARGE_SKEW_S`."""
+    """Visits with a skew beyond `LARGE_SKEW_S`."""
     worst_s: float
 
 
 def condition(connection: Connection) -> Condition:
-    """Raises `NotMigrated` for a database of a newer or another program."""
+    """Read the state. Raises `NotMigrated` for a database of a newer or another program."""
     before = datetime.now(UTC)
     now, version = connection.execute(
         text("SELECT clock_timestamp(), current_setting('server_version_num')::int")
@@ -51,7 +51,7 @@ def server_version(connection: Connection) -> int:
 
 
 def is_empty(connection: Connection) -> bool:
-    """Whether the database holds no tables at all, of this program or another."""
+    """Whether the database has no tables at all, of this program or another."""
     tables = text(
         "SELECT count(*) FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')"
     )
@@ -59,12 +59,12 @@ def is_empty(connection: Connection) -> bool:
 
 
 def freshen(connection: Connection) -> None:
-    """Collect the planner's statistics anew: of what was just restored it knows nothing."""
+    """Update the planner's statistics, which a restored database lacks."""
     connection.execute(text("ANALYZE"))
 
 
 def skews(connection: Connection, *, since: timedelta = timedelta(days=1)) -> Skews:
-    """Of visits that started since then; the schema must be current."""
+    """Skews of visits that started in this period; the schema must be current."""
     start = datetime.now(UTC) - since
     off = func.abs(visit.c.clock_skew_s)
     visits, large, worst = connection.execute(

@@ -1,45 +1,45 @@
-"""What can go wrong in the store, and who must act.
+"""Errors of the store, and who must act.
 
     StorageError
     ├── DatabaseError
-    │   ├── DatabaseUnavailable     operator: the server does not answer; callers may try again
+    │   ├── DatabaseUnavailable     operator: the server does not answer; callers may retry
     │   ├── DatabaseRefused         operator: wrong user, password or database in the URL
-    │   ├── DatabaseBusy            nobody: a lock was not to be had in time; try again
-    │   ├── DatabaseFull            operator: disk, memory or connections run out or fail
+    │   ├── DatabaseBusy            no action: a lock was not available in time; retry
+    │   ├── DatabaseFull            operator: disk, memory or connections are exhausted or fail
     │   ├── NotMigrated             operator: run `fleetprof db upgrade`
-    │   └── PartitionMissing        caller: the day was dropped, or not made yet
+    │   └── PartitionMissing        caller: the day was dropped, or is not created yet
     ├── Unknown
     │   ├── UnknownMachine          user: name a machine of the inventory
     │   ├── UnknownCampaign         user: name a campaign
     │   ├── UnknownExperiments      user: name a set of experiments
-    │   └── UnknownVisit            developer: the visit row is written before anything else
+    │   └── UnknownVisit            developer: the visit row must be written first
     ├── MachineExists               user: choose another name, or replace it
     ├── ExperimentsExist            user: choose another name, or replace them
-    ├── TooManyExperiments          operator: remove sets that nobody asks for
-    ├── VisitEnded                  developer: a capture is recorded before its visit is finished
+    ├── TooManyExperiments          operator: remove unused sets
+    ├── VisitEnded                  developer: a capture must be recorded before its visit is finished
     ├── ArchiveError
-    │   ├── ArchiveUnavailable      operator: the archive's URL, rights or disk
-    │   ├── BlobMissing             nobody: the capture cannot be reprocessed
-    │   └── BlobTooLarge            operator: damaged, or not ours
-    ├── BadCapture                  nobody: the capture is quarantined, with this as the reason
+    │   ├── ArchiveUnavailable      operator: check the archive's URL, rights and disk
+    │   ├── BlobMissing             no action: the capture cannot be reprocessed
+    │   └── BlobTooLarge            operator: the blob is damaged or foreign
+    ├── BadCapture                  no action: the capture is quarantined with this reason
     ├── CorruptChunk                operator: ingest the capture again from the archive
-    ├── CorruptCell                 nobody: the roller rebuilds the day from its chunks
-    ├── BadSelection                user: the query says something that means nothing
-    ├── BudgetExceeded              user: ask for less; operator: allow a question more
-    └── QuestionDropped             nobody: who asked has gone
+    ├── CorruptCell                 no action: the rollup job rebuilds the day from its chunks
+    ├── BadSelection                user: the query is invalid
+    ├── BudgetExceeded              user: query less; operator: raise the limit
+    └── QuestionDropped             no action: the client disconnected
 
-Errors of SQLAlchemy and psycopg2 become `DatabaseError`s once, in `storage.database`.
+`storage.database` translates errors of SQLAlchemy and psycopg2 to `DatabaseError`s.
 """
 
 from typing import Literal
 
 
 class StorageError(Exception):
-    """Every error the store raises on purpose; its text is one sentence for a person."""
+    """Base class of expected errors; the text is one sentence for users."""
 
 
 class DatabaseError(StorageError):
-    """The database could not do what was asked."""
+    """A database operation failed."""
 
 
 class DatabaseUnavailable(DatabaseError):
@@ -47,15 +47,15 @@ class DatabaseUnavailable(DatabaseError):
 
 
 class DatabaseRefused(DatabaseError):
-    """The server answers but does not let us in."""
+    """The server rejects the connection."""
 
 
 class DatabaseBusy(DatabaseError):
-    """A lock or a serializable moment was not to be had in time; the same call may succeed later."""
+    """A lock or a serializable snapshot was not available in time; a retry may succeed."""
 
 
 class DatabaseFull(DatabaseError):
-    """The server has no disk space, memory or connection left, or its disk fails."""
+    """The server has no disk space, memory or connections left, or its disk fails."""
 
 
 class NotMigrated(DatabaseError):
@@ -63,7 +63,7 @@ class NotMigrated(DatabaseError):
 
 
 class PartitionMissing(DatabaseError):
-    """A row's day has no partition: it was dropped by retention, or not made ahead."""
+    """The partition of a row's day was dropped by retention, or is not created yet."""
 
 
 class Unknown(StorageError):
@@ -95,15 +95,15 @@ class ExperimentsExist(StorageError):
 
 
 class TooManyExperiments(StorageError):
-    """As many sets are kept as may be."""
+    """The maximum number of sets is reached."""
 
 
 class VisitEnded(StorageError):
-    """The visit has its outcome; nothing may be added to it."""
+    """The visit has its outcome; nothing can be added to it."""
 
 
 class ArchiveError(StorageError):
-    """The archive could not do what was asked."""
+    """An archive operation failed."""
 
 
 class ArchiveUnavailable(ArchiveError):
@@ -111,15 +111,15 @@ class ArchiveUnavailable(ArchiveError):
 
 
 class BlobMissing(ArchiveError):
-    """The archive holds nothing under this key."""
+    """The archive has no blob with this key."""
 
 
 class BlobTooLarge(ArchiveError):
-    """A blob is larger than the reader accepts."""
+    """A blob exceeds the reader's limit."""
 
 
 class BadCapture(StorageError):
-    """Bytes from the archive are not a capture this program can read."""
+    """Archived bytes are not a capture that this program can read."""
 
 
 class CorruptChunk(StorageError):
@@ -127,16 +127,16 @@ class CorruptChunk(StorageError):
 
 
 class CorruptCell(StorageError):
-    """A stored cell does not decode, or contradicts itself."""
+    """A stored cell does not decode, or is inconsistent."""
 
 
 class BadSelection(StorageError):
-    """A selection cannot be understood."""
+    """A selection is invalid."""
 
     def __init__(self, message: str, *, at: int | None = None, hint: str = "", parameter: str = "") -> None:
-        """`hint` says what to write instead: parameters as queries have them, `by=version`, labels' values in double quotes.
+        """`hint` suggests a correction, with parameters in query form, `by=version`, and label values in double quotes.
 
-        `parameter` is what it is called in queries, empty if no single one is at fault, and `at` the position
+        `parameter` is the name of the faulty query parameter, empty if it is not a single one, and `at` the position
         of the offending character in it, from 0.
         """
         super().__init__(message)
@@ -146,14 +146,14 @@ class BadSelection(StorageError):
 
 
 class BudgetExceeded(StorageError):
-    """A question takes more time or memory than one may."""
+    """A query exceeds its time or memory limit."""
 
     def __init__(self, message: str, *, limit: Literal["time", "memory"], hint: str = "") -> None:
-        """`limit` is what it ran into; `hint` says what to ask for instead."""
+        """`limit` is the exceeded one; `hint` suggests a smaller query."""
         super().__init__(message)
         self.limit: Literal["time", "memory"] = limit
         self.hint = hint
 
 
 class QuestionDropped(StorageError):
-    """Whoever asked does not wait for the answer any more; nobody reads this."""
+    """The client does not wait for the answer any more; this error is never shown."""

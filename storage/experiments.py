@@ -1,6 +1,7 @@
-"""Experiments that operators uploaded: runs of programs alone on a chip and beside others (DIGEST I1, I8).
+"""Experiments uploaded by operators: runs of programs alone on a chip and next to others (DIGEST I1, I8).
 
-A set is one file, kept, replaced and removed whole: a model says which set trained it, and of how many runs.
+A set is one file that is stored, replaced and removed as a whole. A model names its training set and
+the number of runs.
 """
 
 from collections import defaultdict
@@ -19,44 +20,44 @@ from storage.errors import ExperimentsExist, TooManyExperiments, UnknownExperime
 from storage.schema import experiment_run, experiment_set
 
 MOST_SETS = 200
-"""In a database: whoever lists them, or asks what none was named for, looks at all."""
+"""Maximum sets in a database: lists, and queries that name no set, read all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlatformRun:
-    """A run, where it was taken, and where it stands in its file."""
+    """A run with its platform and its line in the file."""
 
     line: int
-    """From 1, the heading among them."""
+    """From 1, counting the heading."""
     platform: str
     run: Run
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What a set holds of one platform."""
+    """The runs of one platform in a set."""
 
     platform: str
     targets: tuple[tuple[str, int], ...]
-    """Applications that were watched beside others, by name, each with its runs."""
+    """Applications measured next to others, by name, with the number of runs."""
     programs: tuple[str, ...]
     """Applications that ran alone, by name."""
     alone: int
-    """Runs alone."""
+    """Number of runs alone."""
 
     @property
     def beside(self) -> int:
-        """Runs beside others."""
+        """Number of runs next to others."""
         return sum(count for _, count in self.targets)
 
     def runs_of(self, targets: Collection[str]) -> tuple[int, ...]:
-        """Runs beside others of each of these that has any."""
+        """Number of runs next to others of each target that has any."""
         return tuple(count for name, count in self.targets if name in targets)
 
 
 @dataclass(frozen=True, slots=True)
 class ExperimentSet:
-    """What is known of a set without reading its runs."""
+    """The metadata of a set, without its runs."""
 
     set_id: int
     name: str
@@ -66,11 +67,11 @@ class ExperimentSet:
     """By platform."""
 
     def on(self, is_meant: Callable[[str], bool]) -> "ExperimentSet":
-        """What it holds of the platforms that are meant."""
+        """The set restricted to the matching platforms."""
         return replace(self, parts=tuple(part for part in self.parts if is_meant(part.platform)))
 
     def has_all(self, targets: Collection[str]) -> bool:
-        """All of these were watched beside others on one and the same platform."""
+        """Whether all targets were measured next to others on the same platform."""
         wanted = frozenset(targets)
         return any(len(part.runs_of(wanted)) == len(wanted) for part in self.parts)
 
@@ -83,11 +84,11 @@ def keep(
     added_by: str = "",
     replace: bool = False,
 ) -> ExperimentSet:
-    """Keep runs under a name.
+    """Store runs under a name.
 
-    Raises `ExperimentsExist` where it is taken, unless they replace what has it; `TooManyExperiments`.
+    Raises `ExperimentsExist` if the name is taken, unless `replace`; `TooManyExperiments`.
     """
-    # Of two who replace the same set, the second would find the first one's new row in its way.
+    # Serializes concurrent replacements of the same set: the second would conflict with the first one's new row.
     connection.execute(text("LOCK TABLE experiment_set IN SHARE ROW EXCLUSIVE MODE"))
     if replace:
         connection.execute(delete(experiment_set).where(experiment_set.c.name == name))
@@ -124,13 +125,13 @@ def find(connection: Connection, name: str) -> ExperimentSet:
 
 
 def remove(connection: Connection, name: str) -> None:
-    """Forget a set with its runs. Raises `UnknownExperiments`."""
+    """Delete a set and its runs. Raises `UnknownExperiments`."""
     if not connection.execute(delete(experiment_set).where(experiment_set.c.name == name)).rowcount:
         raise UnknownExperiments(f"There are no experiments {name!r}; see: fleetprof experiments list")
 
 
 def read(connection: Connection, set_id: int, platform: str | None = None) -> tuple[PlatformRun, ...]:
-    """The runs of a set, or of a platform in it, as they stood in the file."""
+    """The runs of a set, or of one of its platforms, in file order."""
     c = experiment_run.c
     statement = select(experiment_run).where(c.set_id == set_id).order_by(c.line)
     if platform is not None:

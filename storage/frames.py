@@ -1,8 +1,8 @@
-"""The functions of stacks as bytes (`storage.stack_blocks`): a number of 7 bits a byte each, lowest first.
+"""Variable-length encoding of stacks' functions (`storage.stack_blocks`): 7 bits per byte, lowest first.
 
-Ids are given out in order, so that a program's fit two or three bytes: a stack of twenty functions takes
-46 instead of the 104 of an `int[]`, whose header alone is 24. All but the last byte of a number have their
-high bit set (LEB128: DWARF 5, section 7.6). Packing and unpacking handle any number of stacks at once.
+Ids are assigned in order, so those of a program fit into two or three bytes: a stack of twenty functions takes 46
+bytes; an `int[]` takes 104, of which 24 are its header. All bytes of a number except the last have their high bit set
+(LEB128: DWARF 5, section 7.6). Packing and unpacking process any number of stacks at once.
 """
 
 import itertools
@@ -17,11 +17,11 @@ Bytes = npt.NDArray[np.uint8]
 _LONGEST = 5
 """Bytes of an id of 31 bits."""
 _PIECE = 1 << 17
-"""Bytes that are unpacked at a time: what is made of them on the way fits the processor's caches (2.4 × as fast)."""
+"""Bytes unpacked at a time, so that intermediate arrays fit into the CPU's caches (2.4 × as fast)."""
 
 
 def pack(function: npt.NDArray[np.integer], lengths: Int64s) -> tuple[Bytes, Int64s]:
-    """The bytes of stacks whose functions (0…2³¹−1) stand one stack after the other, and how many each has."""
+    """Encode stacks, given as concatenated functions (0…2³¹−1); return the bytes and the byte size of each stack."""
     if len(function) and not 0 <= int(function.min()) <= int(function.max()) < 1 << 31:
         raise ValueError("function ids have 31 bits")
     values = function.astype(np.uint32)
@@ -40,14 +40,14 @@ def pack(function: npt.NDArray[np.integer], lengths: Int64s) -> tuple[Bytes, Int
 
 
 def _continued(more: npt.NDArray[np.bool_]) -> Bytes:
-    """The high bits of bytes that others follow."""
+    """The high bits of bytes that are followed by others."""
     return more.view(np.uint8) << np.uint8(7)
 
 
 def unpack(packed: bytes | Bytes, sizes: Int64s) -> tuple[Int32s, Int64s]:
-    """The functions of stacks whose bytes stand one after the other, and how many each has.
+    """Decode concatenated stacks; return the functions and the number of functions of each stack.
 
-    Raises ValueError for bytes that are not of whole stacks.
+    Raises ValueError if the bytes are not whole stacks.
     """
     data = np.frombuffer(packed, np.uint8)
     if int(sizes.sum()) != len(data):

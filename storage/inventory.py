@@ -1,4 +1,4 @@
-"""The inventory: every machine there is, what its gateway said about itself, and the strata (DIGEST G1)."""
+"""The inventory: all machines with the descriptions from their gateways, and the strata (DIGEST G1)."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -16,11 +16,11 @@ from storage.schema import machine, stratum, visit
 
 @dataclass(frozen=True, slots=True)
 class NewMachine:
-    """What an operator says about a machine."""
+    """An operator's entry for a machine."""
 
     name: str
     address: str
-    """Where its gateway listens: `unix:/path` or `host:port`."""
+    """Listening address of its gateway: `unix:/path` or `host:port`."""
     datacenter: str = ""
     cluster: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -28,7 +28,7 @@ class NewMachine:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """A machine of the inventory; what its gateway tells is '' or None until it was described."""
+    """A machine of the inventory; the gateway's fields are '' or None until it has described itself."""
 
     machine_id: int
     name: str
@@ -46,16 +46,16 @@ class Machine:
     nominal_mhz: float | None
     memory_bytes: int | None
     labels: Mapping[str, str]
-    """The operator's, then those configured on the gateway."""
+    """The operator's labels, then those configured on the gateway."""
     described_at: datetime | None
     enabled: bool
 
 
 def add(connection: Connection, new: NewMachine, *, replace: bool = False) -> int:
-    """Add a machine, enabled; its id. One removed before comes back with its id and its past.
+    """Add an enabled machine; return its id. A removed machine is restored with its id and history.
 
-    Raises `MachineExists` unless `replace`, which overwrites all that `NewMachine` says; a machine that
-    was disabled stays so.
+    Raises `MachineExists` unless `replace`, which overwrites all fields of `NewMachine`; a disabled machine stays
+    disabled.
     """
     said = {
         "address": new.address,
@@ -78,7 +78,7 @@ def add(connection: Connection, new: NewMachine, *, replace: bool = False) -> in
 
 
 def machines(connection: Connection, *, enabled_only: bool = True) -> list[Machine]:
-    """All machines by name; those never to be drawn only without `enabled_only`."""
+    """All machines by name; `enabled_only` excludes machines that are never drawn."""
     query = _present().order_by(machine.c.name)
     if enabled_only:
         query = query.where(machine.c.enabled)
@@ -94,9 +94,9 @@ def find(connection: Connection, name: str) -> Machine:
 
 
 def describe(connection: Connection, machine_id: int, message: capture_pb2.Machine) -> None:
-    """Take over what a gateway says about its machine. Raises `UnknownMachine`.
+    """Store a gateway's description of its machine. Raises `UnknownMachine`.
 
-    Text is cut to 256 characters: a gateway is not trusted to be brief.
+    Text is cut to 256 characters, since gateways are not trusted to limit it.
     """
     result = connection.execute(
         update(machine)
@@ -120,13 +120,13 @@ def describe(connection: Connection, machine_id: int, message: capture_pb2.Machi
 
 
 def set_enabled(connection: Connection, name: str, enabled: bool) -> None:
-    """Let the machine be drawn, or not. Raises `UnknownMachine`."""
+    """Enable or disable drawing of the machine. Raises `UnknownMachine`."""
     machine_id = find(connection, name).machine_id
     connection.execute(update(machine).where(machine.c.machine_id == machine_id).values(enabled=enabled))
 
 
 def remove(connection: Connection, name: str) -> None:
-    """Take the machine out of the inventory; its visits and their profiles stay. Raises `UnknownMachine`."""
+    """Remove the machine from the inventory; its visits and their profiles stay. Raises `UnknownMachine`."""
     machine_id = find(connection, name).machine_id
     visited = select(visit.c.visit_id).where(visit.c.machine_id == machine_id).exists()
     gone = connection.execute(delete(machine).where(machine.c.machine_id == machine_id, ~visited))
@@ -145,9 +145,9 @@ def stratum_ids(
     thinning: int = 0,
     visits_per_hour: float = 0.0,
 ) -> dict[tuple[str, str], int]:
-    """The strata of these (datacenter, platform) pairs, made where they are missing.
+    """The strata of these (datacenter, platform) pairs, created if missing.
 
-    Machine-time whose visits were thinned, or planned at another pace, is a stratum of its own (`storage.schema.stratum`).
+    Machine-time with thinned visits, or planned at another pace, is a separate stratum (`storage.schema.stratum`).
     """
     wanted = sorted(set(keys))
     if not wanted:
@@ -209,7 +209,7 @@ def _machine(row: Row[Any]) -> Machine:
 
 
 def _text(value: str) -> str:
-    return value.replace("\0", "")[:256]  # PostgreSQL's text holds no NUL
+    return value.replace("\0", "")[:256]  # PostgreSQL's text type does not allow NUL
 
 
 def _clean(value: Any) -> Any:

@@ -1,9 +1,9 @@
-"""Who ingests which capture: leases, that run out, and in which order captures are taken.
+"""Leases of captures to ingest, and the order of ingestion.
 
-A message of the broker says that there is work and names a capture, but captures are taken in the order in which they
-came, give or take `AHEAD`: workers look through many queues, and of a backlog one with few captures would be
-empty while those of the programs that most machines run are minutes behind. What waits would then be
-visits that saw other things than those that ingested, and every share of the fleet would be wrong.
+A broker message announces work and names a capture, but captures are ingested in arrival order, give or take `AHEAD`.
+Workers poll many queues, so in a backlog the queues of rare programs would be empty while those of the programs that
+most machines run are minutes behind. The remaining visits would then differ from the ingested ones, and every share
+of the fleet would be biased.
 """
 
 import builtins
@@ -21,27 +21,27 @@ from storage.schema import capture
 FIRST_REST_S = 10.0
 LONGEST_REST_S = 3600.0
 AHEAD: Final = timedelta(seconds=60)
-"""A fresh capture is not ingested before one that came so much earlier, unless that one has been tried."""
+"""A fresh capture waits for untried captures that arrived this much earlier."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The right to ingest one capture until it runs out."""
+    """The right to ingest one capture until the lease expires."""
 
     visit_id: UUID
     day: date
     generation: int
-    """To be ingested as."""
+    """The generation to ingest."""
     blob: str
     sha256: builtins.bytes
     bytes: int
     raw_bytes: int
     attempt: int
-    """From 1; names this lease among the capture's."""
+    """From 1; identifies this lease among the capture's."""
     partition: int
     archived_at: datetime
     again: bool
-    """An older generation of it is ingested."""
+    """An older generation is ingested."""
 
 
 _LEASED: Final = (
@@ -57,17 +57,17 @@ _LEASED: Final = (
     capture.c.archived_at,
     capture.c.ingested,
 )
-"""What a Lease is made of."""
+"""The columns of a `Lease`."""
 
 
 def lease_first(
     connection: Connection, visit_id: UUID, *, seconds: float, attempts_limit: int
 ) -> Lease | None:
-    """Take the capture that a message names, or one whose turn it is; None: nothing waits that may be taken.
+    """Lease the capture that a message names, or the next one in order; None: no capture can be leased.
 
-    A fresh capture waits while one that came `AHEAD` before it does. So whoever is told of one that is ingested already, or
-    in work, takes the oldest: the message that named that one may have been spent on another. Neither is
-    done for one that was tried before, and to ingest something again: these have their own time.
+    A fresh capture waits while one that arrived `AHEAD` before it is waiting. If the named capture is already ingested
+    or leased, the oldest one is leased, because the message of that one may have been used up for another. Neither
+    rule applies to captures that were tried before or that are reprocessed: these have their own schedule.
     """
     c = capture.c
     take = partial(lease, connection, seconds=seconds, attempts_limit=attempts_limit)
@@ -92,10 +92,10 @@ def lease_first(
 
 
 def lease(connection: Connection, visit_id: UUID, *, seconds: float, attempts_limit: int) -> Lease | None:
-    """Take the capture for `seconds`; None: nothing to do (ingested, someone's, resting, quarantined).
+    """Lease the capture for `seconds`; None: nothing to do (ingested, leased, resting, quarantined).
 
-    Commit before working. The attempt counts at once, so a capture that kills its worker comes to an
-    end too: after `attempts_limit` of them it is quarantined with the last failure as the reason.
+    Commit before working. The attempt counts at once, so that a capture that kills its workers ends, too: after
+    `attempts_limit` attempts it is quarantined with the last failure as the reason.
     """
     taken = connection.execute(
         update(capture)
@@ -119,28 +119,28 @@ def lease(connection: Connection, visit_id: UUID, *, seconds: float, attempts_li
 def lease_waiting(
     connection: Connection, first: Lease, *, seconds: float, limit: int, raw_bytes: int
 ) -> list[Lease]:
-    """Take captures that wait, to ingest them together with the `first`; those longest in the archive first.
+    """Lease waiting captures to ingest together with `first`, the oldest in the archive first.
 
-    Only such as need the same binaries, are as urgent, came no more than `AHEAD` after the first, and that nobody
-    has tried yet: one that failed, or whose worker ended without a word, is tried alone, so that it is found and no
-    other suffers with it; a try that the database or the archive did not allow is none (`release`). At most `limit`, at most
-    `raw_bytes` of them unpacked, and at most half of those that wait: the others are for other workers,
-    and when one waits it is not kept waiting for a whole batch. Never waits for a lock itself.
+    Eligible are untried captures that need the same binaries, have the same priority and arrived at most `AHEAD` after
+    the first. A capture that failed, or whose worker died, is tried alone, so that it is identified and affects no
+    other; an attempt that failed because of the database or the archive does not count (`release`). Takes at most
+    `limit` captures, at most `raw_bytes` unpacked, and at most half of those waiting, which leaves the rest to other
+    workers and avoids delaying a single capture by a whole batch. Never waits for a lock.
 
-    While fresh captures fill whole batches, one place of each is for one that is reprocessed: else a
-    fleet that is always behind would never see better names.
+    While fresh captures fill whole batches, one place in each is for a reprocessing: otherwise a fleet that is always
+    behind would never get better names.
     """
     waiting = _untried(connection, first, again=first.again, limit=2 * limit)
     until = first.archived_at + AHEAD
     taking = [row for row in waiting if first.again or row.archived_at <= until][: len(waiting) // 2]
     if not first.again and limit > 1 and len(waiting) == 2 * limit:
-        # The place of the youngest, not of the oldest: that one would be passed over by batch after batch.
-        # Right behind the oldest, so that the bytes of the fresh ones do not keep it out.
+        # It takes the place of the youngest: the oldest would be passed over by batch after batch.
+        # Its position is right behind the oldest, so that the size of the fresh ones does not exclude it.
         again = _untried(connection, first, again=True, limit=1)
         taking[1:] = (again + taking[1:])[: limit - 1]
     chosen = []
     for row in taking:
-        if row.raw_bytes <= raw_bytes:  # one that is too large for the rest is no reason to take none
+        if row.raw_bytes <= raw_bytes:  # a too large one is skipped, smaller ones may still fit
             raw_bytes -= row.raw_bytes
             chosen.append(row.visit_id)
     if not chosen:
@@ -157,7 +157,7 @@ def lease_waiting(
 def _untried(
     connection: Connection, first: Lease, *, again: bool, limit: int
 ) -> list[Row[UUID, int, datetime]]:
-    """Captures that wait, need the same binaries and were never tried; locked."""
+    """Waiting, untried captures that need the same binaries; locked."""
     return list(
         connection.execute(
             select(capture.c.visit_id, capture.c.raw_bytes, capture.c.archived_at)
@@ -175,7 +175,7 @@ def _untried(
 
 
 def renew(connection: Connection, held: Lease, *, seconds: float) -> bool:
-    """Hold a lease for `seconds` more from now; False: it is not this one's any more."""
+    """Extend a lease to `seconds` from now; False: the lease was lost."""
     renewed = connection.execute(
         update(capture)
         .where(
@@ -192,10 +192,10 @@ def renew(connection: Connection, held: Lease, *, seconds: float) -> bool:
 def release(
     connection: Connection, visit_id: UUID, *, why: str, attempt: int | None = None, counts: bool = True
 ) -> None:
-    """Give a capture back after a failure; it rests 10 s, then twice as long each time, at most an hour.
+    """Return a capture after a failure; it rests 10 s, then twice as long each time, at most an hour.
 
-    With the lease's `attempt` nothing happens when that lease ran out and another worker has it.
-    `counts` False: nothing was wrong with the capture (an archive that is away), so this was no attempt.
+    With the lease's `attempt`, nothing happens if that lease expired and another worker holds the capture. `counts`
+    False: the capture was not at fault (for example the archive was unavailable), so the attempt does not count.
     """
     mine = [] if attempt is None else [capture.c.attempts == attempt]
     doublings = func.least(func.greatest(capture.c.attempts - 1, 0), 30)
@@ -228,5 +228,5 @@ def _lease(row: Row[Any]) -> Lease:
 
 
 def _from_now(seconds: float) -> ColumnElement[datetime]:
-    # now() would be the start of a transaction that may have waited.
+    # now() would be the start of a transaction that may have waited for locks.
     return func.clock_timestamp() + timedelta(seconds=seconds)

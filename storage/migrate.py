@@ -1,7 +1,7 @@
-"""The schema's version: which revisions a database has, lacks, and how it gets them.
+"""Versions of the schema: which revisions a database has and lacks, and how they are applied.
 
-Partitions are made and dropped by `storage.partitions`, never by a revision. Every process checks the revision when it
-is asked whether it is ready; Alembic, which takes 0.3 s and 6 MB to import, is loaded only to apply or compare revisions.
+`storage.partitions` creates and drops partitions; revisions never do. Every process checks the revision in its
+readiness check. Alembic, which takes 0.3 s and 6 MB to import, is loaded only to apply or compare revisions.
 """
 
 from functools import cache
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 _SCRIPTS = Path(__file__).parent / "migrations"
 _LOCK = 0x666C_6565_7401
-"""Advisory lock that makes concurrent upgrades wait for each other."""
+"""Advisory lock that serializes concurrent upgrades."""
 
 
 def upgrade(url: str) -> list[str]:
-    """Bring the database to this program's schema; the revisions applied, oldest first.
+    """Upgrade the database to this program's schema; return the applied revisions, oldest first.
 
-    All or nothing, in one transaction. Concurrent calls wait for the first and then find nothing
-    to do. Raises `DatabaseRefused` for a database that another program lives in.
+    Runs in one transaction. Concurrent calls wait for the first one and then find nothing to do. Raises
+    `DatabaseRefused` for a database that another program uses.
     """
     engine = open_engine(url, application="migrate", pool_size=1)
     try:
@@ -59,7 +59,7 @@ def pending(url: str) -> list[str]:
 def missing(connection: Connection) -> list[str]:
     """The revisions this database lacks, oldest first.
 
-    Raises `NotMigrated` for a database that is newer than this program.
+    Raises `NotMigrated` if the database is newer than this program.
     """
     known = _known()
     current = _revision(connection)
@@ -74,13 +74,13 @@ def missing(connection: Connection) -> list[str]:
 
 
 def require_current(connection: Connection) -> None:
-    """Raises `NotMigrated`, saying what to run, unless the schema is this program's."""
+    """Raise `NotMigrated`, with the command to run, unless the schema is this program's."""
     if lacking := missing(connection):
         raise NotMigrated(f"The database lacks {len(lacking)} schema revision(s); run: fleetprof db upgrade")
 
 
 def differences(connection: Connection) -> list[Any]:
-    """What Alembic would change to make this database equal to `storage.schema`; empty: nothing."""
+    """Changes that Alembic would make to match `storage.schema`; empty: none."""
     from alembic.autogenerate import compare_metadata  # noqa: PLC0415 - see above
     from alembic.runtime.migration import MigrationContext  # noqa: PLC0415
 
@@ -89,7 +89,7 @@ def differences(connection: Connection) -> list[Any]:
 
 
 def comparison(connection: Connection) -> dict[str, Any]:
-    """Alembic's options for comparing: partitions are skipped, else it would drop every live one."""
+    """Alembic's comparison options: partitions are skipped, because Alembic would otherwise drop all of them."""
     rows = connection.execute(text("SELECT inhrelid::regclass::text FROM pg_inherits"))
     children = {str(name).rpartition(".")[2] for (name,) in rows}
 
@@ -106,7 +106,7 @@ def _known() -> tuple[str, ...]:
 
 
 def _revision(connection: Connection) -> str | None:
-    """The revision that Alembic noted in the database; None: it has applied none there."""
+    """The revision that Alembic recorded in the database; None: none."""
     if connection.scalar(text("SELECT to_regclass('alembic_version')")) is None:
         return None
     revision: str | None = connection.scalar(text("SELECT version_num FROM alembic_version"))
@@ -114,7 +114,7 @@ def _revision(connection: Connection) -> str | None:
 
 
 def _require_empty(connection: Connection) -> None:
-    """A URL that was meant for another program (DATABASE_URL is anybody's) must not make tables there."""
+    """Protect other programs' databases: a generic variable such as DATABASE_URL may point to one."""
     theirs = connection.scalars(
         text(
             "SELECT c.relname FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace"

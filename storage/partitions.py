@@ -1,4 +1,4 @@
-"""Partitions of the fact tables: one a UTC day, made ahead and dropped whole.
+"""Partitions of the fact tables: one per UTC day, created ahead and dropped whole.
 
 A day's partition of table `profile` is named `profile_20261121`.
 """
@@ -11,9 +11,9 @@ from sqlalchemy import Connection, text
 from storage.schema import PARTITIONED
 
 _LOCK = 0x666C_6565_7402
-"""Advisory lock of whoever makes or drops partitions."""
+"""Advisory lock for creating and dropping partitions."""
 _PATIENCE_MS = 2_000
-"""How long dropping may wait for readers: everyone else queues behind it meanwhile."""
+"""Maximum wait for readers when dropping: all other statements queue behind it meanwhile."""
 
 _KEEP = text(f"LOCK TABLE ONLY {PARTITIONED[0].name} IN ACCESS SHARE MODE")
 _CHILDREN = text(
@@ -23,7 +23,7 @@ _CHILDREN = text(
 
 
 def ensure(connection: Connection, days: Iterable[date]) -> None:
-    """Make the partitions of these days where they are missing; ingestion goes on meanwhile.
+    """Create missing partitions of these days without blocking ingestion.
 
     `CREATE … (LIKE)` and `ATTACH` need a weaker lock on the parent than `CREATE … PARTITION OF`.
     """
@@ -51,42 +51,42 @@ def ensure(connection: Connection, days: Iterable[date]) -> None:
 
 
 def existing(connection: Connection) -> list[date]:
-    """Days that can be ingested in: those with a partition of every fact table, ascending."""
+    """Days that can be ingested: those with a partition of every fact table, ascending."""
     per_table = [set(_days(connection, table.name)) for table in PARTITIONED]
     return sorted(set.intersection(*per_table))
 
 
 def oldest(connection: Connection) -> date | None:
-    """The first day that any fact table has a partition of; None: there is none."""
+    """The first day with a partition of any fact table; None: there is none."""
     names = [table.name for table in PARTITIONED]
     return min((day for days in _days_of(connection, names).values() for day in days), default=None)
 
 
 def keep(connection: Connection) -> None:
-    """Let no day be dropped until the transaction ends.
+    """Prevent drops of days until the transaction ends.
 
-    For whoever reads facts in a snapshot, before the statement that begins it: a table that is dropped
-    afterwards is gone for the snapshot too, while the rows that speak of its facts are not.
+    Call it before the statement that starts a snapshot in which facts are read. A table dropped later disappears from
+    the snapshot, too, while rows that refer to its facts do not.
     """
     connection.execute(_KEEP)
 
 
 def lock(connection: Connection) -> None:
-    """Let nobody read or write facts until the transaction ends, after those who do have finished.
+    """Block reading and writing of facts until the transaction ends, after running readers and writers have finished.
 
-    Raises `DatabaseBusy` when they hold a table for too long: roll back, and try again later.
+    Raises `DatabaseBusy` if they hold a table for too long: roll back, and retry later.
     """
     connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
     connection.execute(text(f"SET LOCAL lock_timeout = {_PATIENCE_MS}"))
     first, *others = (f"ONLY {table.name}" for table in PARTITIONED)
     connection.execute(text(f"LOCK TABLE {first} IN ACCESS EXCLUSIVE MODE"))
-    # Whoever reads another of them reads the first one too, and so has finished. If not, waiting here
-    # with the first in hand could be a circle, and the server would cancel a reader to break it.
+    # Readers of the other tables also read the first one, so they have finished. If not, waiting here with the first
+    # lock held could deadlock, and the server would cancel a reader to resolve that.
     connection.execute(text(f"LOCK TABLE {', '.join(others)} IN ACCESS EXCLUSIVE MODE NOWAIT"))
 
 
 def drop(connection: Connection, before: date) -> list[date]:
-    """Drop all facts of the days before `before`; the days dropped, ascending.
+    """Drop all facts of the days before `before`; return the dropped days, ascending.
 
     Raises `DatabaseBusy` like `lock`.
     """

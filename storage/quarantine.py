@@ -1,7 +1,7 @@
-"""Captures that were quarantined: which, why, and trying them again.
+"""Quarantined captures: listing and retrying.
 
-A capture is quarantined when it can never be ingested as things are: it is damaged, it ended every worker that
-tried it, or it was made by a newer program. Its blob stays as long as others do.
+A capture is quarantined if it cannot be ingested as things are: it is damaged, it killed every worker that tried it, or
+a newer program made it. Its blob is kept as long as others.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,20 +23,20 @@ class NotIngested:
     machine: str
     drawn_at: datetime
     bytes: int
-    """Of its blob."""
+    """Size of its blob."""
     attempts: int
     is_quarantined: bool
-    """It is no longer tried."""
+    """It is not retried."""
     why: str
-    """Of the last attempt, or why it is quarantined, a sentence; '' if nothing went wrong yet."""
+    """The last failure or the reason of the quarantine, a sentence; '' if none."""
     newer_format: int | None
-    """Its layout, if that was newer than the program that tried it."""
+    """Its layout, if too new for the program that tried it."""
     archived: bool
-    """Its blob is there; without it it cannot be tried again."""
+    """Its blob exists; without it the capture cannot be retried."""
 
 
 def list_(connection: Connection, *, limit: int, waiting: bool = False) -> Sequence[NotIngested]:
-    """The captures quarantined, the newest first; with `waiting` those that are still tried, too."""
+    """Quarantined captures, the newest first; with `waiting` also captures that are still tried."""
     is_quarantined = capture.c.quarantined.is_not(None)
     rows = connection.execute(
         select(
@@ -60,9 +60,9 @@ def list_(connection: Connection, *, limit: int, waiting: bool = False) -> Seque
 
 
 def retry(connection: Connection, visit_ids: Iterable[UUID] | None = None) -> int:
-    """Try these captures again, or all that are quarantined; the number that will be.
+    """Retry these captures, or all quarantined ones; return the number retried.
 
-    One that is not quarantined, or not in the archive any more, stays as it is.
+    Captures that are not quarantined, or not in the archive any more, are skipped.
     """
     chosen = select(capture.c.visit_id).where(capture.c.quarantined.is_not(None))
     if visit_ids is not None:
@@ -71,7 +71,7 @@ def retry(connection: Connection, visit_ids: Iterable[UUID] | None = None) -> in
 
 
 def retry_readable(connection: Connection, newest_format: int) -> int:
-    """Try again what was too new for an older program and is not for one that reads up to `newest_format`."""
+    """Retry captures that were too new for an older program but have at most layout `newest_format`."""
     chosen = select(capture.c.visit_id).where(
         capture.c.quarantined.is_not(None), capture.c.newer_format <= newest_format
     )

@@ -1,13 +1,13 @@
-"""Stacks of neighbouring ids as one blob (`stack_block.data`).
+"""Blocks: stacks with neighbouring ids in one blob (`stack_block.data`).
 
-Ids are given out by program, in the order in which stacks were met, so a block's stacks are of one program
-and begin alike: compressed together 256 stacks of 22 functions take 13 bytes each instead of the 50 of
-their function ids alone, and 16 together 25. A made fleet's, as ingestions bring them, take 24.
+Ids are assigned by program in the order in which stacks occur. So a block's stacks are of one program and share
+prefixes: compressed together, 256 stacks of 22 functions take 13 bytes each, 16 together take 25; the uncompressed
+function ids alone take 50. Stacks of a synthetic fleet, in blocks as ingested, take 24.
 
-    data = one zstd frame of: steps of the ids · depths · function ids outermost first, a stack after the other
+    data = one zstd frame of: deltas of the ids · depths · function ids outermost first, one stack after the other
 
-all as numbers of 7 bits a byte (`storage.frames`). A block holds ids of the same `id // SPAN`, not always
-all of them: what ingestions insert at a time is a block of its own.
+all as numbers of 7 bits per byte (`storage.frames`). A block has ids of the same `id // SPAN`, but not necessarily all
+of them: each insertion of an ingestion makes its own block.
 """
 
 import itertools
@@ -27,7 +27,7 @@ Int64s = npt.NDArray[np.int64]
 
 SPAN = 256
 _MOST_BYTES = 1 << 22
-"""Of a block unpacked: 256 stacks of 128 functions of 5 bytes are a twentieth."""
+"""Limit of an unpacked block: 256 stacks of 128 functions of 5 bytes take a twentieth of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Block:
 
 
 def encode(ids: Int64s, depth: Int64s, function: npt.NDArray[np.integer]) -> list[Block]:
-    """The blocks of stacks with ascending ids; functions stand one stack after the other, outermost first."""
+    """Blocks of stacks with ascending ids; functions are concatenated, outermost first."""
     if not len(ids):
         return []
     cuts = [*group_starts(ids // SPAN).tolist(), len(ids)]
@@ -67,7 +67,7 @@ def encode(ids: Int64s, depth: Int64s, function: npt.NDArray[np.integer]) -> lis
 def decode(
     first_id: Int64s, stacks: Int64s, blobs: Sequence[bytes | memoryview]
 ) -> tuple[Int64s, Int32s, Int64s]:
-    """(ids, functions one stack after the other, how many of each) of blocks, in their order.
+    """(ids, concatenated functions, depths) of the blocks' stacks, in their order.
 
     Raises `CorruptChunk`.
     """

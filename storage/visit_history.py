@@ -1,4 +1,4 @@
-"""What became of visits; only reads.
+"""Read-only queries of visits' outcomes.
 
 The writers are `storage.visits` and `storage.captures`.
 """
@@ -19,26 +19,26 @@ class Ending:
 
     outcome: Outcome
     detail: str
-    """A sentence; may be empty for one that answered."""
+    """A sentence; may be empty for an answered visit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ingestion:
-    """How far a visit's capture has come since it was archived."""
+    """The ingestion progress of a visit's capture."""
 
     ingested: bool
     attempts: int
     failure: str
-    """Of the last attempt; empty: none failed."""
+    """The last failed attempt's reason; empty: none failed."""
     quarantined: str | None
-    """Why it is tried no more."""
+    """Why it is not retried; None: it is not quarantined."""
 
 
 def endings(connection: Connection, campaign_id: int, window: int) -> Sequence[Ending]:
-    """The campaign's latest `window` visits that ended, latest first: what the brake judges (G4).
+    """The campaign's latest `window` visits that ended, latest first: the input of the brake (G4).
 
-    None from before the campaign was last started, else it would stop again at once; none that the
-    collector itself lost, which say nothing about the machines.
+    Visits from before the campaign was last started are excluded, as it would stop again at once. So are visits that
+    the collector lost, which are not the machines' failures.
     """
     latest = (
         select(visit.c.outcome, visit.c.detail)
@@ -55,7 +55,7 @@ def endings(connection: Connection, campaign_id: int, window: int) -> Sequence[E
 
 
 def outcomes(connection: Connection, campaign_id: int, since: datetime) -> Mapping[Outcome, int]:
-    """How the campaign's visits drawn for a moment from `since` on ended; those under way as `DRAWN`."""
+    """Number of the campaign's visits drawn from `since` on, by outcome; open ones as `DRAWN`."""
     rows = connection.execute(
         select(visit.c.outcome, func.count().label("visits"))
         .where(visit.c.campaign_id == campaign_id, visit.c.drawn_at >= since)
@@ -65,7 +65,7 @@ def outcomes(connection: Connection, campaign_id: int, since: datetime) -> Mappi
 
 
 def unfinished(connection: Connection, before: datetime, *, limit: int) -> Sequence[tuple[UUID, date]]:
-    """Visits drawn for a moment before `before` that have no outcome yet, with their days; oldest first."""
+    """Visits drawn for a moment before `before` without an outcome, with their days; oldest first."""
     rows = connection.execute(
         select(visit.c.visit_id, visit.c.day)
         .where(visit.c.outcome == Outcome.DRAWN, visit.c.drawn_at < before)
@@ -76,7 +76,7 @@ def unfinished(connection: Connection, before: datetime, *, limit: int) -> Seque
 
 
 def ingestion(connection: Connection, visit_id: UUID) -> Ingestion | None:
-    """How far the visit's capture is; None: it has none."""
+    """The ingestion progress of the visit's capture; None: it has no capture."""
     row = connection.execute(
         select(
             capture.c.ingested, capture.c.wanted, capture.c.attempts, capture.c.failure, capture.c.quarantined

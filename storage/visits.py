@@ -1,8 +1,8 @@
-"""Visits: the row that is written before a machine is called, and its one outcome.
+"""Visits: rows that are written before a machine is called, and their outcomes.
 
-The id, the inclusion probability and the UTC day and hour of a visit are fixed at its draw, by the
-collector's clock, and never change: a retry or an ingestion after midnight finds the same ones. So are the
-cluster and the kernel of its machine: an ingestion a week later does not call the past by today's names.
+A visit's id, inclusion probability, UTC day and hour are fixed at its draw, by the collector's clock, and never change:
+a retry or an ingestion after midnight uses the same ones. The same holds for its machine's cluster and kernel: an
+ingestion a week later uses their values at the draw.
 """
 
 from collections import Counter
@@ -38,9 +38,9 @@ class DrawnVisit:
     drawn: int
     """Machines drawn from the stratum in this round."""
     probability: float
-    """Of this machine being drawn, 0…1; 0 for a visit by hand."""
+    """Inclusion probability of this machine, 0…1; 0 for a visit by hand."""
     drawn_at: datetime
-    """With a time zone; fixes `day` and `hour`."""
+    """With a time zone; determines `day` and `hour`."""
 
     @property
     def day(self) -> date:
@@ -56,13 +56,13 @@ class DrawnVisit:
 def record_draw(
     connection: Connection, visits: Sequence[DrawnVisit], collector_id: UUID | None = None
 ) -> None:
-    """Write the visits' rows and count them in the coverage; commit before calling any machine.
+    """Insert the visits and count them in the coverage; commit before calling any machine.
 
-    `collector_id` holds a lease (`storage.collector_leases`) for as long as it may still make them; None: by hand.
+    `collector_id` must hold a lease (`storage.collector_leases`) while it may still make the visits; None: by hand.
     """
     if not visits:
         return
-    # Of the machine as it is now: the inventory may say otherwise by the time a capture is reprocessed.
+    # The machine's current values: the inventory may have changed by the time a capture is reprocessed.
     rows = connection.execute(
         select(machine.c.machine_id, machine.c.cluster, machine.c.kernel).where(
             machine.c.machine_id.in_({v.machine_id for v in visits})
@@ -100,7 +100,7 @@ def record_draw(
 
 
 def begin(connection: Connection, visit_id: UUID, started_at: datetime) -> bool:
-    """Note when the machine is called; False: the visit has ended, nothing changed."""
+    """Record when the machine is called; False: the visit has ended, nothing changed."""
     begun = connection.execute(
         update(visit)
         .where(visit.c.visit_id == visit_id, visit.c.outcome == Outcome.DRAWN)
@@ -120,10 +120,10 @@ def finish(
     utilisation: float | None = None,
     clock_skew_s: float | None = None,
 ) -> bool:
-    """Give the visit its outcome and move it in the coverage; False: it had one, nothing changed.
+    """Set the visit's outcome and move it in the coverage; False: it had one, nothing changed.
 
-    `seconds` is the length really sampled and goes with `ANSWERED` only. Record an answered visit's
-    capture first, in the same transaction (`storage.captures.record`). Raises `UnknownVisit`.
+    `seconds` is the sampled duration, for `ANSWERED` only. Record an answered visit's capture first, in the same
+    transaction (`storage.captures.record`). Raises `UnknownVisit`.
     """
     answered = outcome == Outcome.ANSWERED
     mine = utilisation_class(utilisation)
@@ -173,28 +173,28 @@ def finish(
 
 
 def abandon(connection: Connection, before: datetime) -> int:
-    """Give up visits drawn before `before` that never ended: their collector died; the number of them.
+    """End unfinished visits drawn before `before` as lost, since their collector died; return their number.
 
-    `before` must leave every visit the time its round and its call may take.
+    `before` must allow for the duration of a round and of a call.
     """
     return _lose(connection, visit.c.drawn_at < before, _DIED)
 
 
 def lose(connection: Connection, visit_ids: Collection[UUID], why: str = _DIED) -> int:
-    """End these visits as lost, those that have not ended; the number of them."""
+    """End these visits as lost unless they have ended; return their number."""
     return _lose(connection, visit.c.visit_id.in_(visit_ids), why)
 
 
 def lose_not_begun(connection: Connection, campaign_id: int, why: str) -> int:
-    """End the campaign's visits as lost whose machine was not called yet; the number of them."""
+    """End the campaign's visits whose machine was not called yet as lost; return their number."""
     of_rounds = and_(visit.c.campaign_id == campaign_id, visit.c.round != BY_HAND)
     return _lose(connection, and_(of_rounds, visit.c.started_at.is_(None)), why)
 
 
 def _lose(connection: Connection, which: ColumnElement[bool], why: str) -> int:
-    """End visits as lost; safe beside whoever is just beginning or finishing one: the first decides.
+    """End visits as lost; safe while others begin or finish them: the first writer decides.
 
-    Rows of visits are locked before those of the coverage, and waited for never, so that two of these cannot deadlock.
+    Visits' rows are locked before coverage rows, and never waited for, so that concurrent calls cannot deadlock.
     """
     open_ones = (
         select(visit.c.visit_id)

@@ -1,8 +1,7 @@
-"""Which captures need the same symbols: what workers divide their work by.
+"""Partitions of captures by the symbols they need, by which workers divide their work.
 
-A worker keeps the binaries it has opened and the caches it has fetched; a capture of a machine that runs the
-same program as the last one finds them there. A machine runs many programs, so a capture goes by the one that
-has most of its samples.
+A worker caches the binaries it has opened and the symcaches it has fetched, so captures with the same program should
+go to the same worker. A machine runs many programs; a capture is assigned by the one with the most samples.
 """
 
 from collections import Counter
@@ -13,15 +12,15 @@ from fleetpb import capture_pb2
 from storage.ingest.binary_images import image_of
 
 PARTITIONS: Final = 16
-"""Far more than workers would be too many queues to look through, far fewer leaves workers without any of
-their own; what is stored is a number below this one."""
+"""Far more than workers would be too many queues to poll; far fewer would leave workers without their own. Stored
+numbers are below this one."""
 
 
 def partition_of(capture: capture_pb2.Capture) -> int:
-    """The partition of a checked capture, 0…`PARTITIONS` − 1; 0 for one without a sample.
+    """The partition of a checked capture, 0…`PARTITIONS` − 1; 0 for a capture without samples.
 
-    By the image of the executable with most samples; kernel threads, which every machine has, only decide
-    where nothing else ran.
+    Determined by the image of the executable with the most samples. Kernel threads, which every machine has, only count
+    if nothing else ran.
     """
     samples: Counter[int] = Counter()
     for segment in capture.segments:
@@ -36,7 +35,7 @@ def partition_of(capture: capture_pb2.Capture) -> int:
             weights[_program(capture, capture.groups[group])] += count
     if not weights and not kernel:
         return 0
-    # Of two as heavy the one that sorts first, whatever order they came in.
+    # Ties go to the program that sorts first, independent of the order of samples.
     heaviest = min(weights, key=lambda program: (-weights[program], program)) if weights else "[kernel]"
     return blake2b(heaviest.encode("utf-8", "replace"), digest_size=2).digest()[0] % PARTITIONS
 

@@ -1,1 +1,1 @@
-"""Reports about the whole fleet: what built what runs, how platforms differ, what a load test represents (DIGEST G24, G31, G32)."""
+"""Fleet-wide reports: compilers in use, platform differences, representative load tests (DIGEST G24, G31, G32)."""

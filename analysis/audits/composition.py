@@ -1,4 +1,4 @@
-"""What the fleet's work is made of over time: shares by compiler, builder, platform, kernel, version (DIGEST G31)."""
+"""Composition of the fleet's work over time: shares by compiler, builder, platform, kernel, version (DIGEST G31)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from analysis.visit_table import VisitTable
 
 @dataclass(frozen=True, slots=True)
 class Composition:
-    """Shares of R values at T times; (T, R) each, NaN at times that nobody visited."""
+    """Shares of R values at T times; (T, R) each, NaN at times without visits."""
 
     time: Float
     value: Float
@@ -24,7 +24,10 @@ class Composition:
     low_confidence: Bool
 
     def changes(self) -> dict[int, Rollout | NotEstimable]:
-        """How each value came, or went if its share fell, or why that cannot be said; times without visits are left out."""
+        """When each value arrived, or left if its share fell, or why that is unknown.
+
+        Times without visits are left out.
+        """
         return {row: self._change(row) for row in range(self.value.shape[1])}
 
     def _change(self, row: int) -> Rollout | NotEstimable:
@@ -38,7 +41,10 @@ class Composition:
 
 
 def compose(time: Float, tables: Sequence[VisitTable]) -> Composition:
-    """The composition, from the visits of each time; rows are the values, the same in all. Raises InsufficientData, BadShape."""
+    """The composition from the visits of each time; rows are the values, equal in all.
+
+    Raises InsufficientData, BadShape.
+    """
     enough("times", len(tables), 1)
     if len(time) != len(tables) or len({table.rows for table in tables}) > 1:
         raise BadShape("Every time needs its visits, by the same values.")

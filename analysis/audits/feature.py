@@ -1,4 +1,4 @@
-"""What a hardware feature would touch, and bring (DIGEST G24): the share of cycles of the functions that would use it."""
+"""Effect of a hardware feature (DIGEST G24): the share of cycles in functions that would use it."""
 
 from dataclasses import dataclass, replace
 
@@ -14,15 +14,15 @@ from analysis.visit_table import VisitTable
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """The part of a selection that a feature would touch."""
+    """The part of a selection that a feature affects."""
 
     share: Measured
-    """Of its cycles, 0…1."""
+    """Share of its cycles, 0…1."""
     low_confidence: bool
     visits: int
 
     def saved(self, speedup: float) -> Measured:
-        """Part of all cycles that are saved if what is touched becomes `speedup` ≥ 1 times as fast; 0…1 (Amdahl).
+        """Part of all cycles saved if the affected part becomes `speedup` ≥ 1 times as fast; 0…1 (Amdahl).
 
         Raises NotANumber.
         """
@@ -31,7 +31,7 @@ class Touched:
 
 
 def touched(table: VisitTable, rows: Bool) -> Touched:
-    """The share of a set of rows, (R,), together, with the variance of their sum in each visit.
+    """The total share of a set of rows, (R,), with the variance of their sum per visit.
 
     Raises InsufficientData without a visit, BadShape.
     """

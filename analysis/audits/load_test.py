@@ -1,10 +1,11 @@
-"""Whether a load test represents production, and where it does not (DIGEST G32, G22).
+"""Tests whether a load test represents production, and where it does not (DIGEST G32, G22).
 
-The distance of the test's profile from production's means nothing by itself: production differs from itself too, from visit to
-visit, and by the fewness of samples. So random parts of production, as many visits as the test has, are held against the rest of it, and
-the test beside each; visits of the part and of the test are paired by size, and the larger of the two is thinned to the
-samples of the other. Without that every test of fewer samples a visit than production's failed, and one of more hardly could. A test
-that is further from production than nearly all such parts is not representative, and the functions that make the difference are named.
+The distance of the test's profile from production's is meaningless by itself: production differs from itself, too,
+between visits and because of few samples. So random parts of production, with as many visits as the test, are compared
+with the rest of production, and the test next to each part. Visits of part and test are paired by size, and the larger
+of each pair is thinned to the samples of the other. Without that, every test with fewer samples per visit than
+production failed, and one with more hardly could. A test further from production than nearly all such parts is not
+representative, and the functions that cause the difference are listed.
 """
 
 from dataclasses import dataclass
@@ -26,49 +27,49 @@ LEAST_VISITS = 8
 _PARTS = 400
 _LEAST_PARTS = 100
 _PAIRS = 20_000_000
-"""Pairs of a visit and a row that are thinned altogether: some seconds."""
+"""Limit for pairs of visit and row that are thinned in total: some seconds."""
 _ENOUGH = 0.05
 _WHOLE = 1e-6
-"""Part of a sample that is rounding."""
+"""Rounding tolerance as a part of a sample."""
 
 
 @dataclass(frozen=True, slots=True)
 class Representative:
-    """A load test beside production."""
+    """Comparison of a load test with production."""
 
     distance: float
-    """Of the two profiles with all their samples, 0 alike … 2 nothing in common."""
+    """Distance of the two profiles with all samples, 0 equal … 2 nothing in common."""
     matched: Measured
-    """The test's distance from the rest of production, by as many visits and samples as a part: mean, and what 95 % lie in."""
+    """The test's distance from the rest of production at a part's visits and samples: mean and 95 % range."""
     floor: Measured
-    """Distance of random parts of production from the rest of it: their mean, and what 95 % of them lie in."""
+    """Distance of random parts of production from the rest: mean and 95 % range."""
     p: float
-    """Part of them that are as far from production as the test with as many samples, or further."""
+    """Share of the parts that are at least as far from production as the test with the same samples."""
     compared_visits: int
-    """Visits of each of these parts."""
+    """Visits of each part."""
     compared_samples: float
-    """Samples of each of these parts, on average."""
+    """Mean samples of a part."""
     covered: float
-    """Part of production's samples in functions that the test ran at all, 0…1."""
+    """Share of production's samples in functions that the test ran at all, 0…1."""
     differing: Int
     """Rows that differ significantly, largest difference first."""
     diff: Diff
-    """Test against production, row by row."""
+    """Test against production, by row."""
 
     @property
     def representative(self) -> bool:
-        """Nothing says that the test is not a part of production."""
+        """Whether the test is compatible with being a part of production."""
         return self.p > _ENOUGH
 
 
 def against_production(
     test: VisitTable, production: VisitTable, *, seed: int, top: int | None = None, sample: float = 1.0
 ) -> Representative:
-    """The test's profile against production's, over production's `top` rows (None: all); the same seed gives the same.
+    """Compare the test's profile with production's, over production's `top` rows (None: all); deterministic per seed.
 
-    `sample`: units of one sample, such as its period; samples are what can be thinned. Of a test of more visits than half of
-    production's, as many are looked at as there are in a half. Raises InsufficientData without a visit of the test or below 8 of
-    production, Contradictory where units are not those of whole samples, NotANumber, BadShape.
+    `sample` is the number of units per sample, such as its period; thinning works on samples. Of a test with more
+    visits than half of production's, only as many as half are used. Raises InsufficientData without a visit of the test
+    or below 8 of production, Contradictory if units are not whole samples, NotANumber, BadShape.
     """
     if test.rows != production.rows:
         raise BadShape("A test and production are compared row by row: they need the same rows.")
@@ -100,7 +101,7 @@ class _Samples:
     y: sparse.csr_array
     """(V, R)."""
     x: Float
-    """Of each visit."""
+    """By visit."""
     weight: Float
 
     @classmethod
@@ -116,12 +117,12 @@ class _Samples:
         return cls(sparse.csr_array((np.round(y), (table.visit, table.row)), shape=shape), x, table.weight)
 
     def profile(self, visits: Int) -> Float:
-        """Shares of the rows in some visits; (R,)."""
+        """Shares of the rows in these visits; (R,)."""
         whole = float(self.weight[visits] @ self.x[visits])
         return np.asarray(self.weight[visits] @ self.y[visits], np.float64) / (whole if whole > 0 else 1.0)
 
     def thinned(self, visits: Int, samples: Float, random: np.random.Generator) -> Float:
-        """The same, each visit by about so many of its samples, but for as much as it stood for before."""
+        """Like `profile`, with each visit thinned to about `samples` but representing as much as before."""
         some, x, weight = self.y[visits], self.x[visits], self.weight[visits]
         kept = np.minimum(np.divide(samples, x, out=np.ones(len(x)), where=x > 0), 1.0)
         visit = np.repeat(np.arange(len(visits)), np.diff(some.indptr))
@@ -137,7 +138,7 @@ class _Samples:
 def _distances(
     test: _Samples, production: _Samples, size: int, random: np.random.Generator, top: int | None
 ) -> tuple[Float, Float, float]:
-    """Of the test and of random parts of production, from the rest of it; and the mean samples of a part."""
+    """Distances of the test and of random parts of production from the rest of it; and the mean samples of a part."""
     pairs = size * (test.y.nnz / max(len(test.x), 1) + production.y.nnz / len(production.x))
     count = int(np.clip(_PAIRS / max(pairs, 1), _LEAST_PARTS, _PARTS))
     tests, parts, samples = np.zeros(count), np.zeros(count), np.zeros(count)

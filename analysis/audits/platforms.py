@@ -1,10 +1,11 @@
-"""The same application on two platforms, counter by counter (DIGEST G24).
+"""Compares an application on two platforms, counter by counter (DIGEST G24).
 
-Each counter is a ratio of sums, such as misses for each instruction, on either platform; what is compared is the quotient of the two.
-That also tests the events: where a counter differs tenfold between two versions of one instruction set, the two hardly count the
-same thing, whatever their names.
+Each counter is a ratio of sums, such as misses per instruction, on either platform; the quotient of the two is
+compared. That also tests the events: if a counter differs tenfold between two implementations of one instruction set,
+the two probably count different things, whatever their names.
 
-One test of the quotient's logarithm (t, with Welch's and Satterthwaite's degrees of freedom) gives both the verdict and the interval.
+One test of the quotient's logarithm (t, with Welch's and Satterthwaite's degrees of freedom) gives verdict and
+interval.
 """
 
 from dataclasses import dataclass
@@ -27,20 +28,20 @@ class SideBySide:
     """R counters of one application, second platform over first; (R,) each."""
 
     factor: Float
-    """NaN where either platform has no reading: the counter cannot be compared, and `known` says so."""
+    """NaN if either platform has no reading: the counter cannot be compared, and `known` is False."""
     lo: Float
-    """Interval of the factor at `level`; NaN like `factor`."""
+    """Lower end of the factor's interval at `level`; NaN like `factor`."""
     hi: Float
     level: float
-    """Of all intervals, 0.95…1: higher, the fewer counters of many differ (`analysis.false_discovery`)."""
+    """Level of all intervals, 0.95…1: the fewer counters differ, the higher (`analysis.false_discovery`)."""
     p: Float
-    """That the two are equal; 1 where it is not known."""
+    """p-value of equality; 1 if unknown."""
     significant: Bool
-    """The interval excludes 1. At most 5 % of the counters so marked are false."""
+    """The interval excludes 1. At most 5 % of the marked counters are false."""
     low_confidence: Bool
-    """Fewer than three visits of one of the platforms contribute; `p` and the interval allow for it by their degrees of freedom."""
+    """Fewer than three visits of a platform contribute; the degrees of freedom of `p` and the interval allow for it."""
     suspect: Bool
-    """Surely tenfold apart or more."""
+    """Significantly tenfold or more apart."""
     known: Bool
 
 
@@ -73,14 +74,14 @@ def side_by_side(first: Ratios, second: Ratios) -> SideBySide:
 
 
 def _log_error(ratios: Ratios, known: Bool) -> Float:
-    """Standard error of the logarithm, from the interval; ∞ of a single visit."""
+    """Standard error of the logarithm, from the interval; ∞ for a single visit."""
     safe = np.where(known, ratios.value, 1.0)
     width = np.log(np.where(known, ratios.hi, 1.0) / safe)
     return np.asarray(width / special.stdtrit(ratios.degrees, confidence.tails()[1]), np.float64)
 
 
 def _degrees(variances: list[Float], degrees: tuple[Float, Float]) -> Float:
-    """Degrees of freedom of a difference's variance (Welch, Satterthwaite), ≥ 1; 1 where a variance is not known."""
+    """Degrees of freedom of a difference's variance (Welch, Satterthwaite), ≥ 1; 1 if a variance is unknown."""
     whole = variances[0] + variances[1]
     known = (whole > 0) & np.isfinite(whole)
     parts = [np.where(known, v, 1.0) / np.where(known, whole, 1.0) for v in variances]

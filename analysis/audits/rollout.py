@@ -1,10 +1,10 @@
-"""How fast a roll-out goes: when a release, compiler, kernel or platform reached a share of the work (DIGEST G31).
+"""Speed of a roll-out: when a release, compiler, kernel or platform reached a share of the work (DIGEST G31).
 
-Shares of successive times are made to rise only (isotonic regression, weighed by what each is known from), and the times at
-which this curve reaches 10, 50 and 90 % are read off it; so are the times at which the curves through the intervals' ends
-do, which bound them; a level that lies between two times was reached at any time between them, so an interval never ends inside of
-such a gap. Nothing is assumed of the roll-out's shape: many stop for a week at 1 %. Of what disappears, the curve is that
-of the rest. Source: Robertson, Wright, Dykstra, Order Restricted Statistical Inference (1988), §1.2.
+A monotone curve is fitted to the shares over time (isotonic regression, weighted by precision), and the times at which
+it reaches 10, 50 and 90 % are read off. The curves through the intervals' ends give bounds of these times. A level
+between two times was reached at any time between them, so an interval never ends inside such a gap. No shape of the
+roll-out is assumed: many stop for a week at 1 %. For a disappearing value, the curve is that of the rest.
+Source: Robertson, Wright, Dykstra, Order Restricted Statistical Inference (1988), §1.2.
 """
 
 from dataclasses import dataclass
@@ -20,27 +20,29 @@ from analysis.measured import Measured
 
 LEVELS = (0.1, 0.5, 0.9)
 GONE = 0.01
-"""Share at which something that disappears is gone."""
+"""Share below which a disappearing value is gone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rollout:
-    """When one value of a dimension came, in the unit of the times given."""
+    """When one value of a dimension arrived, in the unit of the given times."""
 
     reached: dict[float, Measured]
-    """Time at which each level was reached: the first time, from −∞ on, where it was so from the start; until ∞ where it may yet
-    not be so. Levels not reached are not in it."""
+    """Time at which each level was reached, without levels that were not reached.
+
+    It is the first time, with a lower end of −∞, if the level was reached from the start; the upper end is ∞ if it may
+    not be reached yet."""
     share: Measured
     """At the last time."""
     fell_back: bool
-    """The share is surely less than it once surely was: it was rolled back, in whole or in part.
+    """The share is significantly lower than it significantly was: it was rolled back, in whole or in part.
 
-    Sure for all times together (Bonferroni): by plain intervals every sixth week of a share that never changed had fallen back.
+    Simultaneous for all times (Bonferroni): with plain intervals, a constant share fell back every sixth week.
     """
 
     @property
     def duration(self) -> float | None:
-        """Time from 10 to 90 %; None as long as it has not reached them."""
+        """Time from 10 to 90 %; None unless both are reached."""
         if LEVELS[0] in self.reached and LEVELS[-1] in self.reached:
             return self.reached[LEVELS[-1]].value - self.reached[LEVELS[0]].value
         return None
@@ -55,12 +57,12 @@ def rollout(
     *,
     values: int = 1,
 ) -> Rollout:
-    """When a value came, from its shares 0…1 with 95 % intervals at increasing times; (T,) each.
+    """When a value arrived, from its shares 0…1 with 95 % intervals at increasing times; (T,) each.
 
-    `values`: how many are asked about at once: what is sure is sure for all of them together.
+    `values` is the number of values queried together; significance is simultaneous for all of them.
 
-    Raises InsufficientData below 2 times, Constant where every interval, widened so that all hold together, holds one and the same share, NotANumber, BadShape, and
-    Contradictory where times do not increase or a share lies outside of its interval.
+    Raises InsufficientData below 2 times, Constant if every interval, widened to hold simultaneously, contains one
+    common share, NotANumber, BadShape, and Contradictory if times do not increase or a share lies outside its interval.
     """
     when = numbers("time", time)
     value, low, high = (numbers("share", column, 0, 1) for column in (share, lo, hi))
@@ -96,7 +98,10 @@ def rollout(
 def disappearance(
     time: ArrayLike, share: ArrayLike, lo: ArrayLike, hi: ArrayLike, *, values: int = 1
 ) -> Rollout:
-    """When a value went: `reached` at 0.1, 0.5, 0.9 and 0.99 of the work without it (0.99: gone). Raises like `rollout`."""
+    """When a value left: `reached` at 0.1, 0.5, 0.9 and 0.99 of the work without it (0.99: gone).
+
+    Raises like `rollout`.
+    """
     rest, rest_lo, rest_hi = (1 - numbers("share", column, 0, 1) for column in (share, hi, lo))
     return rollout(time, rest, rest_lo, rest_hi, (*LEVELS, 1 - GONE), values=values)
 
@@ -108,20 +113,19 @@ def _rising(values: Float, certainty: Float) -> Float:
 
 
 def _together(value: Float, low: Float, high: Float, values: int) -> tuple[Float, Float]:
-    """Ends of 95 % intervals moved out so that those of all times and values hold together in 95 of 100 cases (Bonferroni)."""
-    each = 1 - confidence.ERROR / (len(value) * max(values, 1))
-    wider = confidence.normal(each) / confidence.normal()
+    """Ends of 95 % intervals, widened to hold for all times and values at once in 95 of 100 cases (Bonferroni)."""
+    wider = float(special.ndtri(1 - 0.025 / (len(value) * max(values, 1))) / special.ndtri(0.975))
     return np.maximum(value - wider * (value - low), 0.0), np.minimum(value + wider * (high - value), 1.0)
 
 
 def _place(curve: Float, level: float) -> int | None:
-    """The first time at which a rising curve is at a level or above; None: never."""
+    """Index of the first time at which a rising curve is at or above a level; None: never."""
     above = np.flatnonzero(curve >= level)
     return int(above[0]) if len(above) else None
 
 
 def _crossing(time: Float, curve: Float, level: float) -> float | None:
-    """When a rising curve first reaches a level, between two of its times in proportion."""
+    """When a rising curve first reaches a level, interpolated linearly between two times."""
     place = _place(curve, level)
     if place is None:
         return None

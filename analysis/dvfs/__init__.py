@@ -1,1 +1,1 @@
-"""How fast a program is at another clock frequency, from what was seen at one or a few (DIGEST D1-D8)."""
+"""Predicts a program's speed at another clock frequency from measurements at one or a few (DIGEST D1-D8)."""

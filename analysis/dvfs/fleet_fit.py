@@ -1,11 +1,12 @@
-"""The model from a fleet whose machines run at several frequencies: seconds per instruction = A/f + B (beyond DIGEST D1).
+"""Frequency model from machines at several frequencies: seconds per instruction = A/f + B (extends DIGEST D1).
 
-A visit counted an application's instructions, its cycles and its CPU time together: seconds per instruction is CPI(f)/f, f is cycles
-over time. A cycles per instruction are on the chip, B seconds wait. The fit weighs visits by their instructions, so that it gives all
-time back: with one frequency it would be the ratio of sums that CPI is.
+Each visit has an application's instructions, cycles and CPU time: seconds per instruction is CPI(f)/f, and f is cycles
+divided by time. An instruction takes A cycles on the chip and waits B seconds. The fit weights visits by their
+instructions, so that it reproduces the total time: with one frequency it is the ratio of sums that CPI is.
 
-A governor belongs to a machine. Visits of one machine share what else it is like, so the interval is that of leaving out machines one
-by one (the jackknife), or visits, whichever is wider. Where all of a frequency is known from one machine nothing bounds the answer.
+Governors act per machine, and visits of one machine share its other properties. So the interval is the wider of two
+jackknife intervals, over machines and over visits. If a frequency is known from one machine only, the interval is
+unbounded.
 """
 
 from dataclasses import dataclass
@@ -23,10 +24,10 @@ from analysis.input_checks import enough, number, numbers, positives, same_lengt
 from analysis.measured import Measured
 
 LEAST_RANGE = 1.1
-"""Highest over lowest frequency, at least: of less, what is counted badly would pass for an effect."""
+"""Minimum ratio of highest to lowest frequency; in a smaller range, counting errors would look like an effect."""
 _ROUNDING_OF_SHARES = 1e-9
 _FREQUENCIES = (1e6, 1e11)
-"""In Hz; beyond them something was not counted."""
+"""Plausible range in Hz; outside it a counter failed."""
 
 LIMITS = (
     "Machines at different frequencies are taken to do the same work for an instruction: releases and requests may differ between them.",
@@ -34,42 +35,42 @@ LIMITS = (
     "Time that neighbours cost goes with no clock of its own: where all slow down together they press less, and that counts as waiting.",
     "The model is a line in 1/f between and near the frequencies seen; turbo frequencies above them are not predicted.",
 )
-"""What the fit leaves out, to be shown beside every prediction."""
+"""Limitations of the fit, shown with every prediction."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Visits at nearly one frequency."""
+    """Visits at nearly the same frequency."""
 
     hertz: float
-    """Mean, by CPU time."""
+    """Mean, weighted by CPU time."""
     visits: int
     machines: int
     seconds: float
     """Per instruction, as counted."""
     fitted: float
     held_out: float | None
-    """Relative error of what all other steps foretell of this one; None: they are fewer than two."""
+    """Relative error of the prediction of this step by all others; None: fewer than two others."""
     naive: float | None
-    """The same if all time were on the chip: one CPI at any frequency."""
+    """The same if all time were on the chip: a constant CPI."""
 
 
 @dataclass(frozen=True, slots=True)
 class FleetFit:
-    """The fit, and how sure it is."""
+    """The fit with its uncertainty."""
 
     sensitivity: FleetSensitivity
     on_chip_cycles: Measured
-    """A: cycles for each instruction that stay when nothing waits."""
+    """A: cycles per instruction without waiting."""
     waiting_s: Measured
-    """B: seconds that an instruction waits on average."""
+    """B: mean seconds that an instruction waits."""
     machines: int
     steps: tuple[Step, ...]
     """By frequency."""
     clipped: bool
-    """A or B would have been negative, within what chance explains, and is 0."""
+    """A or B was negative within its uncertainty, and is set to 0."""
     load_correlation: float | None
-    """Of frequency and the load of machines, 0…1: near 1 the two can hardly be separated. None: load does not vary."""
+    """Correlation of frequency and machine load, 0…1: near 1 they can hardly be separated. None: load is constant."""
 
 
 def from_frequencies(
@@ -82,12 +83,13 @@ def from_frequencies(
     base_hz: float | None = None,
     load: Float | None = None,
 ) -> FleetFit:
-    """The fit to visits; (V,) each, the last three of the same moments and > 0, `weight` ≥ 0 and finite, `machine` any number of it.
+    """Fit to visits; (V,) each, `seconds`, `cycles` and `instructions` of the same periods and > 0.
 
-    `base_hz`: at which shares and slowdowns are; None: the mean by CPU time. `load`, (V,) or (V, m): how crowded the machine was, such as its
-    utilisation and busy CPUs per socket; a line allows for each.
-    Raises InsufficientData below three visits, Constant where all ran within a tenth of one frequency, NotANumber, BadShape, and
-    Contradictory where A or B is negative by more than chance.
+    `weight` is ≥ 0 and finite, and `machine` is any integer id. `base_hz` is the reference frequency of shares and
+    slowdowns; None: the mean weighted by CPU time. `load`, (V,) or (V, m), is the load of the machine, such as its
+    utilisation and busy CPUs per socket; a linear term models each. Raises InsufficientData below three visits,
+    Constant if all frequencies are within a tenth of each other, NotANumber, BadShape, and Contradictory if A or B is
+    negative beyond its uncertainty.
     """
     time, went, done = (
         positives(what, values)
@@ -118,7 +120,7 @@ def from_frequencies(
         key=lambda each: each.width,
     )
     share = chosen.share
-    # Twice as wide: of applications that never wait one in forty is below 0 by chance with its interval.
+    # Twice the width: for applications that never wait, one in forty intervals is below 0 by chance.
     if 2 * share.hi - share.value < -_ROUNDING_OF_SHARES:
         raise Contradictory(
             "An instruction gets faster by more than the frequency rises: the machines differ in more than their frequency."
@@ -148,13 +150,13 @@ def from_frequencies(
 
 
 def _at_base(share: Measured, ratio: float) -> Measured:
-    """A share of the time at the middle frequency as one at a base `ratio` times as high, where less is on the chip."""
+    """Convert a share of the time at the middle frequency to a base frequency `ratio` times as high."""
     value, lo, hi = (each / (each + (1 - each) / ratio) for each in (share.value, share.lo, share.hi))
     return Measured(value, lo, hi)
 
 
 def _part(terms: Terms, place: int, value: float, scale: float) -> Measured:
-    """A coefficient in its own unit, `value` where it was kept from being negative."""
+    """A coefficient in its own unit; `value` is the one after clipping at 0."""
     found = terms.of(np.eye(2)[place])
     return Measured(value * scale, min(max(found.lo, 0.0), value) * scale, max(found.hi, value) * scale)
 
@@ -162,11 +164,11 @@ def _part(terms: Terms, place: int, value: float, scale: float) -> Measured:
 def _steps(line: Line, step: Int, machine: Int, hertz: Float, time: Float) -> tuple[Step, ...]:
     count = int(step.max()) + 1
     each = line.sums(step, count)
-    # Of a line, its value at the mean of the step; the second column is 1.
+    # The line's value at the mean of each step; the second column is 1.
     at, seen = each.squares[:, 1, :], each.right[:, 1]
     fitted = at @ each.whole().solved()[0] / at[:, 1]
     others = each.others()
-    # One step alone has no line, however its frequencies jitter.
+    # A single step defines no line, however its frequencies scatter.
     model = (at * others.solved()).sum(axis=1) / seen - 1 if count > 2 else np.full(count, np.nan)
     flat = np.divide(
         others.right[:, 1], others.squares[:, 0, 1], out=np.full(count, np.nan), where=others.right[:, 1] > 0
@@ -188,7 +190,7 @@ def _steps(line: Line, step: Int, machine: Int, hertz: Float, time: Float) -> tu
 
 
 def _correlation(line: Line) -> float | None:
-    """The multiple correlation of 1/f and what load there is."""
+    """The multiple correlation of 1/f and the load columns."""
     if line.columns.shape[1] < 3:
         return None
     root = np.sqrt(line.weight)

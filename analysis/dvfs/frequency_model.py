@@ -1,6 +1,6 @@
-"""A run's time at any frequency: T(f) = A/f + B, with A cycles on the chip and B seconds that wait for memory.
+"""A run's time at any frequency: T(f) = A/f + B, with A cycles on the chip and B seconds of waiting for memory.
 
-Whatever way A and B were found, performance relative to a known run is P(f) = T0/T(f) and never reaches T0/B
+However A and B were determined, performance relative to a known run is P(f) = T0/T(f) and never reaches T0/B
 (DIGEST D3, D7). The naive model, P = f/f0, is the case B = 0.
 """
 
@@ -19,15 +19,15 @@ LIMITS = (
     "Memory latency is a mean of the platform; it grows with the load of its memory.",
     "Write-backs, I/O and programs on other cores are not in the model, and turbo frequencies are not predicted.",
 )
-"""What the model leaves out, to be shown beside every prediction (DIGEST D8)."""
+"""Limitations of the model, shown with every prediction (DIGEST D8)."""
 
 
 @dataclass(frozen=True, slots=True)
 class FrequencyModel:
-    """Time on and off the chip of one run, or of all the work of an application."""
+    """Time on and off the chip of one run, or of all work of an application."""
 
     on_chip_cycles: float
-    """A: cycles whose time shrinks as the frequency grows, ≥ 0."""
+    """A: cycles whose time shrinks with rising frequency, ≥ 0."""
     off_chip_s: float
     """B: seconds that do not depend on the frequency, ≥ 0."""
 
@@ -46,7 +46,7 @@ class FrequencyModel:
         return np.asarray(self.time(base_hz) / self.time(hertz))
 
     def slowdown(self, hertz: ArrayLike, base_hz: float) -> Float:
-        """How much longer it takes than at the base frequency, time ratio − 1; below 0 is faster."""
+        """Time relative to the base frequency, time ratio − 1; below 0 is faster."""
         return np.asarray(self.time(hertz) / self.time(base_hz) - 1)
 
     def off_chip_share(self, hertz: float) -> float:
@@ -54,13 +54,13 @@ class FrequencyModel:
         return self.off_chip_s / float(self.time(hertz))
 
     def best_performance(self, base_hz: float) -> float:
-        """What P stays below at any frequency, relative to the base; ∞ for a run that never waits."""
+        """Upper bound of P over all frequencies, relative to the base; ∞ for a run that never waits."""
         return float(self.time(base_hz)) / self.off_chip_s if self.off_chip_s > 0 else inf
 
     def lowest_frequency(self, performance: float, base_hz: float) -> float:
-        """Lowest frequency in Hz that keeps P at the target: f = A/(T0/P − B) (DIGEST D7).
+        """Lowest frequency in Hz with P at the target: f = A/(T0/P − B) (DIGEST D7).
 
-        Raises Unreachable where no frequency does, and Unbounded where nothing is on the chip and any does.
+        Raises Unreachable if no frequency suffices, and Unbounded if nothing is on the chip, so that any does.
         """
         wanted = float(self.time(base_hz)) / positive("target performance", performance)
         if self.on_chip_cycles == 0 and wanted >= self.off_chip_s:

@@ -1,4 +1,4 @@
-"""A line over visits, fitted by weights, and how it moves as clusters of visits are left out one by one (the jackknife).
+"""A weighted line fit over visits, with a jackknife interval over clusters of visits.
 
 Source: Wolter, Introduction to Variance Estimation (2007), chapter 4.
 """
@@ -13,16 +13,16 @@ from analysis.errors import Constant
 from analysis.measured import Measured
 
 ROUNDING = 1e-12
-"""Of a variance, what rounding leaves of none."""
+"""Relative size of a variance that is only rounding."""
 DEGREES = 2.0
-"""Degrees of freedom for each contributing cluster. Simulated: where a tenth of 40 to 60 machines is slow intervals cover 93 to 94 %,
-with 4 as for shares 91 to 93; balanced ones cover 94 to 96."""
+"""Degrees of freedom per contributing cluster. Simulated: if a tenth of 40 to 60 machines is slow, intervals cover
+93 to 94 %; with 4, as for shares, 91 to 93; if balanced, they cover 94 to 96."""
 STEP = 1.05
-"""Frequencies up to this factor above the lowest of them count as one."""
+"""Frequencies up to this factor above the lowest one of a step belong to it."""
 
 
 def steps_of(hertz: Float) -> Int:
-    """The number of each frequency's step, from 0 for the lowest; those up to 5 % above the first of a step are in it."""
+    """The step of each frequency, from 0 for the lowest; a step has frequencies up to 5 % above its first one."""
     ordered = np.sort(hertz)
     first, at = [], 0
     while at < len(ordered):
@@ -33,20 +33,20 @@ def steps_of(hertz: Float) -> Int:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """s = a·g + b (+ c·u …) over visits, with a + b = 1: it goes through the weighted mean, and that is the unit."""
+    """s = a·g + b (+ c·u …) over visits, with a + b = 1: the line passes through the weighted mean, the unit."""
 
     weight: Float
-    """Instructions that each stands for, as a share of all."""
+    """Weighted instructions of each visit as a share of all."""
     columns: Float
-    """Middle frequency over its own, 1 in the mean; 1; and, of what load varies, how far it is from its mean, in its spreads; (V, k)."""
+    """Middle frequency over the visit's, with mean 1; 1; and each varying load, standardised; (V, k)."""
     s: Float
-    """Seconds per instruction over their mean; 1 in the mean."""
+    """Seconds per instruction over their mean; mean 1."""
     middle_hz: float
     unit_s: float
 
     @classmethod
     def of(cls, instructions: Float, hertz: Float, seconds: Float, load: Float | None) -> "Line":
-        """The line of visits; `instructions` with their weights."""
+        """The line of visits; `instructions` are weighted."""
         weight = instructions / instructions.max()
         weight = weight / weight.sum()
         middle = float(1 / (weight @ (1 / hertz)))
@@ -60,7 +60,7 @@ class Line:
         return cls(weight, np.column_stack(columns), seconds / unit, middle, unit)
 
     def sums(self, of: Int, count: int) -> "LineSums":
-        """What a line is solved from, by `of`, 0…count−1."""
+        """The normal equations' sums, by `of`, 0…count−1."""
         terms = range(self.columns.shape[1])
         weighed = self.columns * self.weight[:, None]
         squares = [[sums(of, weighed[:, i] * self.columns[:, j], count) for j in terms] for i in terms]
@@ -70,7 +70,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class LineSums:
-    """Weighted sums of squares of the columns, and of the columns times s, of n lines."""
+    """Weighted sums of products of the columns, and of the columns with s, of n lines."""
 
     squares: Float
     """(n, k, k)."""
@@ -78,7 +78,7 @@ class LineSums:
     """(n, k)."""
 
     def whole(self) -> "LineSums":
-        """The sum of all, as one line."""
+        """The total as one line."""
         return LineSums(self.squares.sum(axis=0, keepdims=True), self.right.sum(axis=0, keepdims=True))
 
     def others(self) -> "LineSums":
@@ -87,7 +87,7 @@ class LineSums:
         return LineSums(whole.squares - self.squares, whole.right - self.right)
 
     def solved(self) -> Float:
-        """The coefficients, (n, k); NaN where a column does not vary apart from the others."""
+        """The coefficients, (n, k); NaN where a column does not vary independently of the others."""
         found = np.full(self.right.shape, np.nan)
         each = np.linalg.eigvalsh(self.squares)
         there = each[:, 0] > ROUNDING * each[:, -1]
@@ -98,23 +98,23 @@ class LineSums:
 
 @dataclass(frozen=True, slots=True)
 class Jackknife:
-    """The line, and how it moves as clusters are left out one by one."""
+    """The line with its jackknife uncertainty."""
 
     terms: Terms
     share: Measured
     contributing: float
-    """Clusters, as many as would say as much if all said the same."""
+    """Effective number of clusters: as many with equal contributions would be equally informative."""
 
     @property
     def width(self) -> float:
-        """Of the share's interval; ∞ where nothing bounds it."""
+        """Width of the share's interval; ∞ if unbounded."""
         return self.share.hi - self.share.lo
 
 
 def jackknife(line: Line, step: Int, cluster: Int) -> Jackknife:
-    """The line with the interval of b as a share of a + b; `step` and `cluster` are numbers of the visits', (V,) each.
+    """Fit the line, with the interval of b as a share of a + b; `step` and `cluster` are ids by visit, (V,) each.
 
-    Raises Constant where hardly an instruction ran at another frequency than the others.
+    Raises Constant if hardly any instruction ran at another frequency than the others.
     """
     different, of = np.unique(cluster, return_inverse=True)
     count = len(different)
@@ -127,7 +127,7 @@ def jackknife(line: Line, step: Int, cluster: Int) -> Jackknife:
         )
     moved = each.others().solved()
     if not (np.isfinite(moved).all() and _steps_stay(step, of.reshape(-1), count)):
-        # One machine in all says something of itself, by its visits; of several, one alone at its frequency says nothing.
+        # A single machine is judged by its visits; of several, one that is alone at its frequency gives no bound.
         nothing = Terms(found[:2], np.zeros((2, 2)), 0)
         width, says = (0.0, np.inf) if count < 2 else (np.inf, 0.0)
         return Jackknife(nothing, Measured(share, share - width, share + width), says)
@@ -141,7 +141,7 @@ def jackknife(line: Line, step: Int, cluster: Int) -> Jackknife:
 
 
 def _steps_stay(step: Int, cluster: Int, clusters: int) -> bool:
-    """Whether two steps or more are left whichever cluster leaves."""
+    """Whether at least two steps remain without any one cluster."""
     steps = int(step.max()) + 1
     here = np.zeros((clusters, steps), np.bool_)
     here[cluster, step] = True

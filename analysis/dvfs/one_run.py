@@ -1,10 +1,11 @@
-"""The model from the counters of one run at one frequency (DIGEST D1, D2).
+"""The frequency model from the counters of one run at one frequency (DIGEST D1, D2).
 
     T(f) = I·r·t_off + I·(1 − r)·CPI_on/f        r = n/I
     CPI_on = (T0 − I·r·t_off) / (I·(1 − r)/f0)
 
-with I instructions retired, n of them loads that missed the last cache, t_off the platform's mean memory latency.
-A fleet's visits are added up the same way (`visit_sums`): what each did on the chip is (T − n·t_off)·f cycles, whatever its f was.
+with I retired instructions, n of them loads that missed the last-level cache, and t_off the platform's mean memory
+latency. `visit_sums` sums a fleet's visits in the same way: each has (T − n·t_off)·f cycles on the chip, whatever its
+f.
 """
 
 from dataclasses import dataclass
@@ -16,13 +17,13 @@ from analysis.input_checks import number, positive
 
 @dataclass(frozen=True, slots=True)
 class OneRun:
-    """What one run's counters say."""
+    """The model and ratios of one run's counters."""
 
     model: FrequencyModel
     miss_share: float
-    """r: misses of the last cache for each instruction, 0…1."""
+    """r: last-level cache misses per instruction, 0…1."""
     cpi_on_chip: float
-    """Cycles for each instruction that stays on the chip."""
+    """Cycles per instruction that stays on the chip."""
 
 
 def from_counters(
@@ -30,8 +31,8 @@ def from_counters(
 ) -> OneRun:
     """The model of a run of `seconds` at `hertz`; `latency_s` is t_off.
 
-    Raises NotANumber, and Contradictory where there are more misses than instructions, or they alone would take longer than the
-    run did: its misses overlap, and the serial model does not hold for it.
+    Raises NotANumber, and Contradictory if there are more misses than instructions, or if the misses alone would take
+    longer than the run: its misses overlap, and the serial model does not hold.
     """
     count = positive("instructions", instructions)
     missed = number("misses of the last cache", misses, 0)

@@ -1,7 +1,7 @@
-"""Times fitted by columns, such as 1/f and 1, with their relative errors alike: a run's time repeats to a share of itself.
+"""Fits times by columns such as 1/f and 1 with equal relative errors, since a time's scatter is proportional to it.
 
-Coefficients of times cannot be negative. Where least squares says so, the nearest answer without is given; whether the data then
-contradict the model is for the caller to say, who knows what the columns mean.
+Coefficients of times cannot be negative. If least squares gives a negative one, the nearest solution without is
+returned; the caller, which interprets the columns, decides whether the data contradict the model.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from analysis import confidence
 from analysis.arrays import Float
 
 _NOISE = 0.02
-"""Runs repeat to about a percent: what is off by more than this is no chance, where nothing else says how well they repeat."""
+"""Runs scatter by about a percent: larger deviations are not chance if there are no other data on repeatability."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,11 +22,11 @@ class RelativeFit:
     value: Float
     """Coefficients ≥ 0; (k,)."""
     free: Float
-    """What they would be if they could be negative; (k,)."""
+    """Unconstrained coefficients; (k,)."""
     inverse: Float
-    """Of the design's square, with which variances grow; (k, k)."""
+    """Inverse of the design's Gram matrix, to which variances are proportional; (k, k)."""
     spread: float
-    """Standard deviation of times around the fit, relative; NaN where none is left over to say."""
+    """Relative standard deviation of times around the fit; NaN without degrees of freedom."""
     df: int
     """n − k."""
     _free_spread: float
@@ -34,27 +34,27 @@ class RelativeFit:
 
     @property
     def clipped(self) -> bool:
-        """A coefficient is 0 because it would have been negative."""
+        """A coefficient was negative and is set to 0."""
         return bool((self.value == 0).any())
 
     def surely_negative(self) -> tuple[int, ...]:
-        """Columns whose coefficient is below 0 by more than chance: with an interval of twice the width."""
+        """Columns with a coefficient below 0 beyond chance: with an interval of twice the width."""
         if self.df < 1:
             return tuple(np.flatnonzero(self.free < 0).tolist()) if self._worst > _NOISE else ()
-        half = 2 * confidence.student(self.df) * self._free_spread * np.sqrt(np.diag(self.inverse))
-        # A coefficient that is 0 comes out of rounding as one a little below.
+        half = 2 * float(special.stdtrit(self.df, 0.975)) * self._free_spread * np.sqrt(np.diag(self.inverse))
+        # Rounding turns a coefficient of 0 into one slightly below.
         least = 1e-9 * np.abs(self.free).max()
         return tuple(np.flatnonzero(self.free + half < -least).tolist())
 
 
 def relative_fit(columns: Float, time: Float) -> RelativeFit:
-    """The fit of times > 0, (n,), by columns of full rank whose numbers are near 1, (n, k) with n ≥ k."""
+    """Fit times > 0, (n,), by columns of full rank with values near 1, (n, k), n ≥ k."""
     from scipy import optimize  # noqa: PLC0415 - 0.35 s and 16 MB that most processes never use
 
     design = columns / time[:, None]
     ones = np.ones(len(time))
     value, _ = optimize.nnls(design, ones)
-    # Of the design and not of its square: with 1e-9 beside 1 the smaller term is dropped as rounding.
+    # The pseudo-inverse is of the design: in its Gram matrix a term of 1e-9 next to 1 would be lost as rounding.
     half = np.linalg.pinv(design)
     free = half @ ones
     left, free_left = ones - design @ value, ones - design @ free

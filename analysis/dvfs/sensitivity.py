@@ -1,7 +1,7 @@
-"""How an application's time depends on the frequency, as a share of it that does not, with an interval.
+"""An application's frequency dependence as the share of its time that is independent of frequency, with an interval.
 
-With s the share of the time at the base frequency f0 that waits for memory, time at f relative to that is (1 − s)·f0/f + s
-(DIGEST D3, D7). It is linear in s, so the ends of the interval of s are those of everything that follows.
+With s the share of the time at the base frequency f0 that waits for memory, relative time at f is (1 − s)·f0/f + s
+(DIGEST D3, D7). It is linear in s, so the ends of the interval of s determine those of all derived quantities.
 """
 
 from dataclasses import dataclass
@@ -15,19 +15,19 @@ from analysis.measured import Measured
 
 @dataclass(frozen=True, slots=True)
 class FleetSensitivity:
-    """How an application's time depends on frequency, from the counters of many visits."""
+    """The frequency dependence of an application's time, from the counters of many visits."""
 
     off_chip_share: Measured
     """Share of its time at `base_hz` that waits for memory, 0…1."""
     base_hz: float
     visits: int
     low_confidence: bool
-    """Too few visits contribute: the interval is wide, and not to be narrowed by belief."""
+    """Too few visits contribute: the interval is wide, and its width is justified."""
 
     def slowdown(self, hertz: float, waiting: float = 1.0) -> Measured:
-        """How much longer the application takes than at the base frequency, time ratio − 1, with its interval.
+        """The application's time relative to the base frequency, time ratio − 1, with its interval.
 
-        `waiting`: how many times as long it waits, as with another memory (`memory.MemoryChange`).
+        `waiting` is the factor of the waiting time, for example with another memory (`memory.MemoryChange`).
         """
         gain = self.base_hz / positive("frequency in Hz", hertz) - 1
         more = positive("factor on the time that waits", waiting) - 1
@@ -36,9 +36,10 @@ class FleetSensitivity:
         return Measured(value, min(value, *ends), max(value, *ends))
 
     def lowest_frequency(self, performance: float, waiting: float = 1.0) -> Measured:
-        """Lowest frequency in Hz that keeps P relative to the base; take `hi` to be safe. ∞ where an end has none.
+        """Lowest frequency in Hz with performance P relative to the base; use `hi` to be safe. ∞ if an end has none.
 
-        Raises Unreachable where the value itself has none, and Unbounded where nothing is on the chip and any frequency keeps P.
+        Raises Unreachable if the value itself has none, and Unbounded if nothing is on the chip, so that any frequency
+        suffices.
         """
         share = self.off_chip_share
         if share.value == 1 and waiting <= 1 / positive("target performance", performance):

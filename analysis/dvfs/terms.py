@@ -1,7 +1,7 @@
-"""Coefficients of a time that is a sum of terms, such as A/f + B, and how sure what follows from them is.
+"""Coefficients of a time that is a sum of terms, such as A/f + B, and intervals of derived quantities.
 
-What follows is a ratio of two sums of the coefficients: a slowdown, a share of the time, the inverse of a frequency. Its interval is
-Fieller's, which says by itself where nothing bounds it.
+Derived quantities are ratios of two linear combinations of the coefficients: a slowdown, a share of the time, the
+inverse of a frequency. Fieller's interval is used, which is unbounded where the data give no bound.
 Source: Fieller, Journal of the Royal Statistical Society B 16 (1954).
 """
 
@@ -24,17 +24,17 @@ class Terms:
     covariance: Float
     """(k, k)."""
     df: float
-    """Degrees of freedom of the covariance; below 1 it says nothing, and every interval is open."""
+    """Degrees of freedom of the covariance; below 1 the covariance is unusable, and every interval is open."""
 
     def of(self, row: ArrayLike) -> Measured:
-        """The sum of the coefficients times these numbers, (k,), with its 95 % interval."""
+        """The linear combination with these factors, (k,), with its 95 % interval."""
         numbers = np.asarray(row, np.float64)
         value = float(numbers @ self.value)
         half = self._t() * float(np.sqrt(max(float(numbers @ self.covariance @ numbers), 0.0)))
         return Measured(value, value - half, value + half) if self.df >= 1 else _open(value)
 
     def ratio(self, over: ArrayLike, under: ArrayLike) -> Measured:
-        """The sum by `over`, (k,), over that by `under`, (k,), which is not 0, with its 95 % interval."""
+        """The combination by `over`, (k,), divided by that by `under`, (k,), which is not 0, with its 95 % interval."""
         above, below = np.asarray(over, np.float64), np.asarray(under, np.float64)
         a, b = float(above @ self.value), float(below @ self.value)
         if self.df < 1:
@@ -44,7 +44,7 @@ class Terms:
             square * float(one @ self.covariance @ other)
             for one, other in ((above, above), (above, below), (below, below))
         )
-        # Ratios r that are not refuted: (b² − bb)·r² − 2·(a·b − ab)·r + a² − aa ≤ 0.
+        # Ratios r that are not rejected: (b² − bb)·r² − 2·(a·b − ab)·r + a² − aa ≤ 0.
         leading, middle, last = b * b - bb, a * b - ab, a * a - aa
         if leading <= 0:
             return _open(a / b)

@@ -1,7 +1,7 @@
-"""What runs that somebody timed at several frequencies say: T = A/f + B, or T = A/f + B + C/f_mem (beyond DIGEST D1).
+"""Frequency model of runs timed at several frequencies: T = A/f + B, or T = A/f + B + C/f_mem (extends DIGEST D1).
 
-A time may be that of a whole run, of a request, or of any other piece of work that is the same at every frequency. Runs at one
-frequency of the memory know A and B; runs at several also know C, and then B depends on neither.
+A time is that of a run, a request, or any other work that is the same at every frequency. Runs at one memory
+frequency determine A and B. Runs at several also determine C; B is then independent of both frequencies.
 """
 
 from dataclasses import dataclass
@@ -22,11 +22,11 @@ LIMITS = (
     "All that does not go with the clock waits alike: memory, disks, networks and other programs are not distinguished.",
     "With as many settings as terms nothing is left over to say how well the model holds; time it at one frequency more.",
 )
-"""What is to be shown beside every prediction."""
+"""Limitations, shown with every prediction."""
 FITTED_MEMORY = (
     "What the memory does is fitted as cycles of its clock; delays that are set in whole cycles follow it in steps, not evenly.",
 )
-"""Beside these where the memory's frequency varied."""
+"""Additional limitations if the memory frequency varied."""
 _WHY_NEGATIVE = (
     "Time rises with the frequency: the runs were not the same work, or did not run at these frequencies.",
     "Time falls by more than the frequency rises: the memory got faster too, or the runs were not the same work.",
@@ -36,7 +36,7 @@ _WHY_NEGATIVE = (
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """Runs at one frequency of the cores, and of the memory where it varies."""
+    """Runs at one core frequency, and at one memory frequency if it varies."""
 
     hertz: float
     memory_hz: float | None
@@ -45,72 +45,73 @@ class Setting:
     """Mean of these runs."""
     fitted: float
     held_out: float | None
-    """Relative error of what all other settings foretell of this one; None: they are too few to foretell anything."""
+    """Relative error of the prediction of this setting by all others; None: too few others."""
     naive: float | None
     """The same if all time were on the chip."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimedRuns:
-    """The fit, and what follows from it. Frequencies in Hz, times in s."""
+    """The fit and predictions from it. Frequencies in Hz, times in s."""
 
     settings: tuple[Setting, ...]
     """By frequency."""
     observations: int
     spread: float
-    """Standard deviation of times around the fit, relative; NaN where none is left over to say, and intervals are open."""
+    """Relative standard deviation of times around the fit; NaN without degrees of freedom; intervals are then open."""
     clipped: bool
-    """A or B (or C) is 0 because it would have been negative, within what chance explains."""
+    """A, B or C was negative within its uncertainty, and is set to 0."""
     memory_hz: float | None
-    """At which all of them ran, where that is known and does not vary."""
+    """The memory frequency of all runs, if known and constant."""
     _terms: Terms
-    """Of scale/f, 1 and memory scale/f_mem, in s; the last only where the memory's frequency varied."""
+    """Coefficients of scale/f, 1 and memory scale/f_mem, in s; the last only if the memory frequency varied."""
     _scale: float
     _memory_scale: float | None
 
     @property
     def knows_memory(self) -> bool:
-        """The memory's frequency varied, so what it does was measured."""
+        """Whether the memory frequency varied, so that its effect was measured."""
         return self._memory_scale is not None
 
     @property
     def on_chip_cycles(self) -> Measured:
-        """A: cycles of the cores."""
+        """A: core cycles."""
         return self._coefficient(0, self._scale)
 
     @property
     def fixed_s(self) -> Measured:
-        """B: seconds that depend on no frequency that varied."""
+        """B: seconds that do not depend on a frequency that varied."""
         return self._coefficient(1, 1.0)
 
     @property
     def memory_cycles(self) -> Measured | None:
-        """C: cycles of the memory."""
+        """C: memory cycles."""
         return None if self._memory_scale is None else self._coefficient(2, self._memory_scale)
 
     def base(self) -> Setting:
-        """The fastest setting: what others are compared with where nobody asks for another."""
+        """The fastest setting, the default base of comparisons."""
         return max(self.settings, key=lambda each: (each.hertz, each.memory_hz or 0.0))
 
     def time(self, hertz: float, memory: MemoryChange | None = None) -> Measured:
-        """Seconds that another run takes, with the interval that holds one such.
+        """Seconds that another run takes, with a prediction interval for one run.
 
-        `memory`: another frequency of it, which the fit knows, or else its assumed effect; None: as measured, or the fastest.
+        `memory` is another memory frequency, with its fitted or else its assumed effect; None: as measured, or the
+        fastest.
         """
         row = self._row(hertz, memory)
         mean = self._terms.of(row)
-        # One run more: its own spread beside that of the mean.
+        # A prediction interval combines the spread of one run with the uncertainty of the mean.
         own = Terms(np.array([mean.value]), np.array([[(self.spread * mean.value) ** 2]]), self._terms.df)
         half = float(np.hypot(mean.hi - mean.value, own.of([1.0]).hi - mean.value))
         return Measured(mean.value, max(mean.value - half, 0.0), mean.value + half)
 
     def slowdown(self, hertz: float, base_hz: float, memory: MemoryChange | None = None) -> Measured:
-        """How much longer the work takes than at the base frequency and the memory of `base`, time ratio − 1."""
+        """Time relative to the base frequency and the memory of `base`, time ratio − 1."""
         found = self._terms.ratio(self._row(hertz, memory), self._row(base_hz, None))
         return Measured(found.value - 1, max(found.lo, 0.0) - 1, found.hi - 1)
 
     def off_chip_share(self, base_hz: float) -> Measured:
-        """Share of the time at the base frequency that does not go with the cores' clock, 0…1."""
+        """Share of the time at the base frequency that does not depend on the core clock, 0…1."""
         row = self._row(base_hz, None)
         waits = row.copy()
         waits[0] = 0.0
@@ -120,9 +121,10 @@ class TimedRuns:
     def lowest_frequency(
         self, performance: float, base_hz: float, memory: MemoryChange | None = None
     ) -> Measured:
-        """Lowest frequency in Hz that keeps P relative to the base: f = A/(T0/P − W), W what waits (DIGEST D7).
+        """Lowest frequency in Hz with performance P relative to the base: f = A/(T0/P − W), W waiting time (DIGEST D7).
 
-        `hi` is ∞ where an end has none. Raises Unreachable where no frequency keeps it, and Unbounded where nothing is on the chip and any does.
+        `hi` is ∞ if the upper end is unbounded. Raises Unreachable if no frequency suffices, and Unbounded if
+        nothing is on the chip, so that any frequency does.
         """
         wanted = self._row(base_hz, None) / positive("target performance", performance)
         waits = self._row(base_hz, memory)
@@ -139,7 +141,7 @@ class TimedRuns:
             )
         on_chip = np.zeros(len(waits))
         on_chip[0] = self._scale
-        # Its inverse: cycles on the chip are better known than what is left of the allowed time.
+        # The ratio is inverted because cycles on the chip are better known than the rest of the allowed time.
         inverse = self._terms.ratio(wanted - waits, on_chip)
         return Measured(1 / inverse.value, 1 / inverse.hi, 1 / inverse.lo if inverse.lo > 0 else np.inf)
 
@@ -156,10 +158,11 @@ class TimedRuns:
 
 
 def from_runs(hertz: ArrayLike, seconds: ArrayLike, memory_hz: ArrayLike | None = None) -> TimedRuns:
-    """The fit to runs, one frequency and one time each, and the memory's frequency where it is known.
+    """Fit to runs, with a frequency and a time each, and the memory frequency if known.
 
-    Raises InsufficientData below two runs, or three where the memory's frequency varies, Constant where a frequency does not vary, or
-    the two only together, NotANumber, BadShape, and Contradictory where A, B or C would be negative by more than chance.
+    Raises InsufficientData below two runs, or three if the memory frequency varies, Constant if a frequency does not
+    vary or the two vary only together, NotANumber, BadShape, and Contradictory if A, B or C is negative beyond its
+    uncertainty.
     """
     core, time = positives("frequency in Hz", hertz), positives("seconds", seconds)
     memory = None if memory_hz is None else positives("memory frequency in Hz", memory_hz)
@@ -172,7 +175,7 @@ def from_runs(hertz: ArrayLike, seconds: ArrayLike, memory_hz: ArrayLike | None 
     fit = _fit(columns, time)
     for column in fit.surely_negative():
         raise Contradictory(_WHY_NEGATIVE[column])
-    # Coefficients rounded to 0 stay there; the covariance is that of the fit which may go below.
+    # Coefficients clipped to 0 stay there; the covariance is that of the unclipped fit.
     spread = fit.spread if fit.df > 0 else 0.0
     return TimedRuns(
         settings=_settings(core, memory if varies else None, time, columns, fit),
@@ -187,7 +190,7 @@ def from_runs(hertz: ArrayLike, seconds: ArrayLike, memory_hz: ArrayLike | None 
 
 
 def _columns(core: Float, memory: Float | None) -> tuple[Float, tuple[float, float]]:
-    """Columns near 1, and what they were divided by."""
+    """Columns scaled to about 1, and their scales."""
     scale = float(core.max())
     columns = [scale / core, np.ones(len(core))]
     if memory is None:
@@ -230,7 +233,7 @@ def _settings(
 def _held_out(
     columns: Float, time: Float, here: "np.ndarray[tuple[int], np.dtype[np.bool_]]"
 ) -> tuple[float | None, float | None]:
-    """Seconds of a setting by all others: by the model, and if all time were on the chip."""
+    """Seconds of a setting predicted by all others: by the model, and if all time were on the chip."""
     others, row = ~here, columns[here][0]
     try:
         enough("runs", int(others.sum()), columns.shape[1])

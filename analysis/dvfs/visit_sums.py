@@ -1,7 +1,7 @@
-"""Sums over the visits of applications from which their dependence on frequency follows (DIGEST D1, D2).
+"""Sums over visits from which the frequency dependence of applications is computed (DIGEST D1, D2).
 
-Visits of one weight that vary together are a cell. Sums of different visits stand one after the other: of ten thousand machines over
-a week they are read in parts, and what a part brought is not kept.
+Visits with the same weight and variance group form a cell. Sums of different visits are concatenated: a week of ten
+thousand machines is read in parts, and each part's raw data is discarded.
 """
 
 from collections.abc import Sequence
@@ -19,18 +19,18 @@ from analysis.measured import Measured
 from analysis.weights import Weights
 
 _LONGEST_S = 1e70
-"""Fourth powers of it can still be added up."""
+"""Its fourth power can still be summed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """Visits of the same weight in the same variance group, as one."""
+    """Visits with the same weight and variance group."""
 
     weight: Float
     """(C,), as in `moments.from_visits`."""
     group: Int
     of: Int
-    """Each visit's cell; (V,)."""
+    """The cell of each visit; (V,)."""
 
 
 def cells_of(weight: Float, group: Int) -> Cells:
@@ -45,25 +45,25 @@ def cells_of(weight: Float, group: Int) -> Cells:
 
 @dataclass(frozen=True, slots=True)
 class VisitSums:
-    """Columns over pairs of an application and a cell, of which several may be of the same."""
+    """Columns over pairs of application and cell; a pair may occur several times."""
 
     application: Int
     cell: Int
     visits: Float
     timed: Float
-    """Visits that saw CPU time."""
+    """Visits with CPU time."""
     missed: Float
-    """Visits that saw misses."""
+    """Visits with misses."""
     seconds: Float
-    """CPU time, as seen; the rest is at the base frequency."""
+    """CPU time as observed; the other columns are at the base frequency."""
     off: Float
-    """Seconds that misses took, as the next three."""
+    """Seconds spent on misses, also in the next three."""
     off2: Float
-    """Σ off², likewise below."""
+    """Σ off²; likewise below."""
     off4: Float
     on_chip: Float
     both: Float
-    """On the chip and off it."""
+    """On the chip plus off it."""
     both2: Float
     off_both: Float
 
@@ -71,12 +71,12 @@ class VisitSums:
         return len(self.application)
 
     def of(self, keep: Bool | Int) -> "VisitSums":
-        """Some of them."""
+        """A subset of the rows."""
         return VisitSums(**{each.name: getattr(self, each.name)[keep] for each in fields(self)})
 
 
 def together(parts: Sequence[VisitSums]) -> VisitSums:
-    """The sums of different visits, at least one of them."""
+    """Concatenate the sums of different visits; at least one part."""
     return VisitSums(
         **{
             each.name: np.concatenate([getattr(part, each.name) for part in parts])
@@ -96,11 +96,11 @@ def sum_up(
     latency_s: ArrayLike,
     base_hz: float,
 ) -> VisitSums:
-    """The sums of pairs of a visit (its place in `cells.of`) and an application (any number ≥ 0), each once; (P,) each.
+    """The sums of unique pairs of a visit (its index in `cells.of`) and an application (an integer ≥ 0); (P,) each.
 
-    `seconds` ≥ 0: its CPU time in the visit; `hertz`: the mean frequency while it ran (cycles ÷ seconds); `latency_s`: of a miss on the
-    visit's platform. Both time and misses may be estimates by samples: in a visit of few samples misses may take longer than the time,
-    as what is asked of the sums is a ratio of them. Raises NotANumber, BadShape.
+    `seconds` ≥ 0 is its CPU time in the visit; `hertz` the mean frequency while it ran (cycles ÷ seconds); `latency_s`
+    the latency of a miss on the visit's platform. Time and misses may be estimates from samples: in a visit with few
+    samples misses may exceed the time, since only ratios of the sums are used. Raises NotANumber, BadShape.
     """
     time, frequency, missed = (
         numbers("CPU seconds", seconds, 0),
@@ -135,10 +135,10 @@ def sum_up(
 
 
 def sensitivity(found: VisitSums, cells: Cells, weights: Weights, base_hz: float) -> FleetSensitivity:
-    """One application's dependence on frequency, by its sums; visits are clusters.
+    """The frequency dependence of one application from its sums; visits are clusters.
 
-    Raises InsufficientData, and Contradictory where the misses of all visits would have taken longer than all the time, or leave no cycles
-    on the chip.
+    Raises InsufficientData, and Contradictory if the misses of all visits take longer than their time or leave no
+    cycles on the chip.
     """
     visits = round(float(found.visits.sum()))
     enough("visits with this application's counters", visits, 2)

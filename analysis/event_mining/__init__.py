@@ -1,4 +1,4 @@
-"""Which hardware events explain a program's speed, out of hundreds that can be counted (DIGEST M1-M8).
+"""Finds the hardware events that explain a program's speed, out of hundreds that can be counted (DIGEST M1-M8).
 
-This package needs scikit-learn, which takes a second to import; whoever answers requests imports it when it is asked for.
+This package needs scikit-learn, which takes a second to import; services import it on first use.
 """

@@ -1,9 +1,9 @@
-"""Gradient-boosted regression trees and what they learned from (DIGEST M4, M5).
+"""Gradient-boosted regression trees and their feature importance (DIGEST M4, M5).
 
-Trees are grown on random halves of the rows and look at a third of the columns at a time: five times as fast as all of
-them, and less misled by one column (Friedman, Computational Statistics & Data Analysis 38 (2002)). No leaf is of fewer than 20 rows: with
-leaves of one row, half of the most important events of a program were ones that have nothing to do with it. The seed
-decides everything that is random.
+Trees are grown on random halves of the rows and consider a third of the columns at a time: five times as fast as with
+all of them, and less misled by a single column (Friedman, Computational Statistics & Data Analysis 38 (2002)). Leaves
+have at least 20 rows: with leaves of one row, half of the most important events of a program were unrelated to it. The
+seed determines all random choices.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from analysis.input_checks import enough, numbers, positives, same_length, varie
 TREES = 150
 _LEAF = 20
 LEAST = 50
-"""Rows to learn from."""
+"""Minimum number of rows to learn from."""
 
 
 class _Predicts(Protocol):
@@ -30,8 +30,9 @@ class Trees:
     """A fitted model."""
 
     importance: Float
-    """Of each column: its splits' improvement of the squared error, summed over a tree and averaged over trees, as shares of
-    all; (E,), 0…1, adding up to 1."""
+    """Importance of each column, (E,), 0…1, adding up to 1.
+
+    It is the improvement of the squared error by the column's splits, summed over a tree and averaged over trees."""
     _regressor: _Predicts
 
     def predict(self, x: Float) -> Float:
@@ -40,9 +41,9 @@ class Trees:
 
 
 def grow(x: Float, y: Float, seed: int) -> Trees:
-    """Trees for y, (N,), by the columns of x, (N, E); least squares.
+    """Grow trees for y, (N,), by the columns of x, (N, E); least squares.
 
-    Raises InsufficientData below 50 rows, Constant where y does not vary, NotANumber, BadShape.
+    Raises InsufficientData below 50 rows, Constant if y does not vary, NotANumber, BadShape.
     """
     rows, response = numbers("values", x), numbers("response", y)
     same_length("Rows and responses", rows, response)
@@ -65,7 +66,10 @@ def grow(x: Float, y: Float, seed: int) -> Trees:
 
 
 def relative_error(measured: Float, predicted: Float) -> float:
-    """Mean of |measured − predicted| / measured, for measured > 0 (DIGEST M4). Raises InsufficientData, NotANumber, BadShape."""
+    """Mean of |measured − predicted| / measured, for measured > 0 (DIGEST M4).
+
+    Raises InsufficientData, NotANumber, BadShape.
+    """
     truth = positives("measured response", measured)
     same_length("Measured and predicted", truth, predicted)
     enough("responses", len(truth), 1)

@@ -1,10 +1,10 @@
-"""Which configuration parameter moves the events that decide a program's time (DIGEST M7).
+"""Finds the configuration parameter that moves the events which determine a program's time (DIGEST M7).
 
-Time is fitted on the top events joined with the parameters. A parameter is coupled to an event as tightly as the event's
-values depend on the parameter's, times what the event matters for the time: the parameter of the tightest pair is the one to tune.
-The paper does not print how it measures dependence. Here it is epsilon squared of Kruskal and Wallis: the share of the variance of
-ranks that lies between settings of the parameter, 0…1, which also sees settings that are best in the middle, or names.
-Where a parameter is not known says nothing of it: such a sample is left out of what depends on this parameter, and no other.
+Time is fitted on the top events joined with the parameters. The coupling of a parameter to an event is the dependence
+of the event's values on the parameter, times the event's importance for the time; the parameter of the tightest pair is
+the one to tune. The paper does not specify its measure of dependence. Here it is epsilon squared of Kruskal and Wallis:
+the share of the variance of ranks between settings of the parameter, 0…1, which also detects settings that are best in
+the middle, and nominal settings. A sample with an unknown parameter is left out for this parameter only.
 Source: Kruskal and Wallis, Journal of the American Statistical Association 47 (1952); Kelley, PNAS 21 (1935).
 """
 
@@ -23,7 +23,7 @@ from analysis.input_checks import enough, numbers, positives
 
 MOST_EVENTS = 10
 _SETTINGS = 6
-"""Settings that numbers of many values are cut into, at equal counts."""
+"""Number of groups that a numeric parameter with many values is cut into, at equal counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,32 +37,32 @@ class Pair:
     dependence: float
     """Share of the variance of the event's ranks between settings, 0…1."""
     significant: bool
-    """At most 5 % of the pairs so marked are false."""
+    """At most 5 % of the marked pairs are false."""
 
 
 @dataclass(frozen=True, slots=True)
 class Coupling:
-    """All pairs, and what the time depends on."""
+    """All pairs, and the importance of events and parameters for the time."""
 
     pairs: tuple[Pair, ...]
     """Tightest first."""
     event_importance: dict[str, float]
     parameter_importance: dict[str, float]
-    """Of the same model, directly: small where a parameter acts through events that are in the model."""
+    """Direct importance in the same model: small if a parameter acts through events in the model."""
     samples: int
 
     @property
     def tune(self) -> str | None:
-        """The parameter of the tightest significant pair; None where none is."""
+        """The parameter of the tightest significant pair; None if there is none."""
         return next((pair.parameter for pair in self.pairs if pair.significant), None)
 
 
 def couple(
     events: Mapping[str, ArrayLike], parameters: Mapping[str, ArrayLike], seconds: ArrayLike, *, seed: int
 ) -> Coupling:
-    """Couplings of 1…10 events with parameters over N samples; parameters are numbers, or codes of names, NaN where not known.
+    """Couplings of 1…10 events with parameters over N samples; parameters are numbers or codes, NaN if unknown.
 
-    Raises InsufficientData below 50 samples, Constant where the time never varies, NotANumber, BadShape.
+    Raises InsufficientData below 50 samples, Constant if the time never varies, NotANumber, BadShape.
     """
     time = positives("execution time", seconds)
     enough("events", len(events), 1)
@@ -91,9 +91,9 @@ def couple(
 
 
 def dependence(values: Float, parameter: Float) -> tuple[float, float]:
-    """Epsilon squared of values between settings of a parameter, 0…1, and the p-value that there is none; (N,) each.
+    """Epsilon squared of values between settings of a parameter, 0…1, and the p-value of independence; (N,) each.
 
-    Over the samples whose parameter is not NaN. 0 and 1 where either does not vary.
+    Over the samples whose parameter is not NaN. 0 and 1 if either does not vary.
     """
     known = ~np.isnan(parameter)
     values, setting = values[known], _settings(parameter[known])
@@ -117,13 +117,13 @@ def _partly_known(what: str, column: ArrayLike) -> Float:
 
 
 def _filled(parameter: Float) -> Float:
-    """With the median where it is not known: trees cannot leave a row out for one column, and this tells them least."""
+    """Replace unknown values by the least informative one, the median: trees cannot skip a row for one column."""
     unknown = np.isnan(parameter)
     return np.where(unknown, np.median(parameter[~unknown]), parameter) if unknown.any() else parameter
 
 
 def _settings(parameter: Float) -> Int:
-    """The setting of each sample, 0, 1, …: its value, or of many values the group of similar ones."""
+    """The setting of each sample, 0, 1, …: its value, or its group of similar values if there are many."""
     distinct, place = np.unique(parameter, return_inverse=True)
     if len(distinct) > _SETTINGS:
         edges = np.quantile(parameter, np.arange(1, _SETTINGS) / _SETTINGS)
@@ -132,7 +132,7 @@ def _settings(parameter: Float) -> Int:
 
 
 def _ranks(values: Float) -> tuple[Float, float]:
-    """Ranks from 1, equal values sharing theirs, and Σ(t³ − t) over groups of t equal values."""
+    """Ranks from 1, averaged over ties, and Σ(t³ − t) over groups of t equal values."""
     _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
     return (last - (counts - 1) / 2)[place], float((counts.astype(np.float64) ** 3 - counts).sum())

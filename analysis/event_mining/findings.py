@@ -1,4 +1,4 @@
-"""What several programs' minings say together: who is dominated by what, and what all have in common (DIGEST M8)."""
+"""Combines the event mining of several programs: dominating events, and events in common (DIGEST M8)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,25 +9,28 @@ from analysis.input_checks import enough, number
 
 TOP = 10
 _DROP = 1.5
-"""An event dominates if the next one has two thirds of its importance or less …"""
+"""An event dominates if the next one has at most two thirds of its importance …"""
 _MOST = 3
 """… and it is one of the first three."""
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """Of all programs."""
+    """Findings over all programs."""
 
     dominating: dict[str, tuple[Ranked, ...]]
-    """The one to three events of each program that stand out; () where importance falls off evenly."""
+    """The one to three dominating events of each program; () if importance falls off evenly."""
     common: tuple[str, ...]
-    """Events among the top of every program and of the mix, most important on average first."""
+    """Events among the top of every program and of the mix, by descending mean importance."""
     own: dict[str, tuple[str, ...]]
-    """Events among the top of one program alone."""
+    """Events among the top of only one program."""
 
 
 def findings(programs: Mapping[str, Mined], mix: Mined | None = None, top: int = TOP) -> Findings:
-    """What stands out, from each program's mining and that of all their runs together. Raises InsufficientData, NotANumber."""
+    """The findings from each program's mining and that of all their runs together.
+
+    Raises InsufficientData, NotANumber.
+    """
     enough("programs", len(programs), 1)
     number("events looked at", top, 1)
     tops = {name: [event.name for event in mined.ranking[:top]] for name, mined in programs.items()}
@@ -49,7 +52,7 @@ def findings(programs: Mapping[str, Mined], mix: Mined | None = None, top: int =
 
 
 def dominating(mined: Mined) -> tuple[Ranked, ...]:
-    """The events before the steepest drop of importance among the first, if it is one."""
+    """The events before the steepest drop of importance among the first, if it is steep enough."""
     ranking = mined.ranking[: _MOST + 1]
     drops = [one.importance / max(following.importance, 1e-12) for one, following in pairwise(ranking)]
     if not drops or max(drops) < _DROP:

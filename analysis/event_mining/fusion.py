@@ -1,8 +1,8 @@
-"""Runs that counted different events, put together as one table (DIGEST M1-M3).
+"""Merges runs that counted different events into one table (DIGEST M1-M3).
 
-A processor counts 4 to 8 events at a time, so each run of a program knows a few of its events, second by second, and its
-instructions per cycle. Runs are stacked into one block matrix with an event's column shared by all runs that counted it and
-zeros elsewhere: 0 also means "not measured". `counted` remembers which is which.
+A processor counts 4 to 8 events at a time, so each run of a program has a few of its events, second by second, and its
+instructions per cycle. The runs are stacked into one block matrix: runs share an event's column if they counted it,
+other entries are zero. 0 also means "not measured"; `counted` distinguishes the two.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from analysis.input_checks import enough, numbers, positives
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of a program, some events counted all along (one counter, one event)."""
+    """One run of a program, with some events counted throughout (one counter per event)."""
 
     events: tuple[str, ...]
     values: Float
@@ -39,19 +39,19 @@ class Fused:
     ipc: Float
     """(N,)."""
     run: Int
-    """Number of each interval's run; (N,)."""
+    """Run number of each interval; (N,)."""
 
     def of(self, kept: Int) -> "Fused":
-        """With some of its events only, by their places."""
+        """A subset of the events, by index."""
         names = tuple(self.events[place] for place in kept.tolist())
         return Fused(names, self.values[:, kept], self.counted[:, kept], self.ipc, self.run)
 
 
 def fuse(runs: Sequence[Run]) -> Fused:
-    """All runs as one table (DIGEST M2).
+    """Merge all runs into one table (DIGEST M2).
 
-    Raises InsufficientData without a run that has intervals and events, NotANumber, and BadShape where a run's columns are not its events or
-    an event is there twice.
+    Raises InsufficientData without a run that has intervals and events, NotANumber, and BadShape if a run's columns do
+    not match its events or an event is duplicated.
     """
     enough("runs", len(runs), 1)
     for run in runs:
@@ -82,9 +82,9 @@ def fuse(runs: Sequence[Run]) -> Fused:
 
 
 def normalised(fused: Fused) -> Fused:
-    """Every event scaled to 0…1 over the whole table; events that are always the same are dropped (DIGEST M3).
+    """Scale every event to 0…1 over the whole table; constant events are dropped (DIGEST M3).
 
-    Raises Constant where no event is left, NotANumber.
+    Raises Constant if no event is left, NotANumber.
     """
     numbers("counts of events", fused.values, 0)
     low, high = fused.values.min(axis=0), fused.values.max(axis=0)

@@ -1,10 +1,10 @@
-"""The most accurate model of a program's IPC, found by leaving out what does not matter (DIGEST M4-M6).
+"""Finds the most accurate model of a program's IPC by eliminating irrelevant events (DIGEST M4-M6).
 
-Starting from all events, the ten least important are dropped and the trees grown again, until few are left; the set with
-the least error is kept. What is held out are whole runs: which events are zero tells which run a row is of, so trees that
-had seen another part of the same run knew its mean IPC, and erred by 6 % where new runs showed 30 %. A fifth of
-the runs chooses the set; another, which nothing was chosen by, says what the error is: the least of twenty
-errors is too small to be quoted. Beside it stands the error of always predicting the mean.
+Starting from all events, the ten least important are dropped and the trees grown again, until few are left; the set
+with the smallest error is kept. Whole runs are held out: the pattern of zero events identifies a row's run, so trees
+trained on another part of the same run knew its mean IPC, and had an error of 6 % where new runs showed 30 %. A fifth
+of the runs selects the set. Another fifth, not used for selection, gives the reported error, since the minimum of
+twenty errors is biased. The error of always predicting the mean is reported for comparison.
 """
 
 from dataclasses import dataclass
@@ -17,18 +17,18 @@ from analysis.event_mining.fusion import Fused, normalised
 from analysis.input_checks import enough, varied
 
 DROPPED = 10
-"""Events that leave at once (DIGEST M6)."""
+"""Events dropped at once (DIGEST M6)."""
 _PARTS = 5
-"""Of the runs: three to learn from, one to choose by, one to judge by."""
+"""Parts of the runs: three to train, one to select, one to judge."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One model on the way."""
+    """One model of the elimination."""
 
     events: int
     error: float
-    """Relative error on the part that chooses."""
+    """Relative error on the selecting part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,9 @@ class Ranked:
 
     name: str
     importance: float
-    """0…1; all of the set add up to 1."""
+    """0…1; the importances of the set add up to 1."""
     counted: float
-    """Share of the intervals in which it was counted: an event that few runs had can hardly be important."""
+    """Share of the intervals in which it was counted: an event of few runs can hardly be important."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Mined:
     ranking: tuple[Ranked, ...]
     """Events of the kept set, most important first."""
     error: float
-    """Relative error on runs that nothing was learned from and nothing chosen by: what a new run will show."""
+    """Relative error on runs used neither for training nor for selection: the expected error on a new run."""
     all_events_error: float
     """The same for the model with all events."""
     baseline_error: float
@@ -61,10 +61,10 @@ class Mined:
 
 
 def mine(fused: Fused, *, seed: int, dropped: int = DROPPED) -> Mined:
-    """The most accurate model; the same seed gives the same.
+    """The most accurate model; deterministic per seed.
 
-    Raises InsufficientData below 5 runs, or where those learned from have fewer than 50 intervals, Constant where IPC or all events never
-    vary, NotANumber.
+    Raises InsufficientData below 5 runs, or if the training runs have fewer than 50 intervals, Constant if IPC or all
+    events are constant, NotANumber.
     """
     table = normalised(fused)
     varied("instructions per cycle", table.ipc)
@@ -103,7 +103,7 @@ def mine(fused: Fused, *, seed: int, dropped: int = DROPPED) -> Mined:
 
 
 def parts(run: Int, seed: int) -> Int:
-    """A number 0…4 for each interval, one for all intervals of a run; as many runs of each, to one."""
+    """A number 0…4 for each interval, equal within a run; the numbers of runs differ by at most one."""
     random = np.random.default_rng(seed)
     numbers, place = np.unique(run, return_inverse=True)
     return np.asarray(random.permutation(np.arange(len(numbers)) % _PARTS)[place], np.int64)
@@ -112,6 +112,6 @@ def parts(run: Int, seed: int) -> Int:
 def _judged(
     table: Fused, kept: Int, judge: "np.ndarray[tuple[int], np.dtype[np.bool_]]", seed: int
 ) -> tuple[Float, float]:
-    """Importance and error of a model that learned from all but the judging part."""
+    """Importance and error of a model trained on everything except the judging part."""
     trees = grow(table.values[~judge][:, kept], table.ipc[~judge], seed)
     return trees.importance, relative_error(table.ipc[judge], trees.predict(table.values[judge][:, kept]))

@@ -1,1 +1,1 @@
-"""How much slower a program runs beside others on one chip, from their pressure on its memory (DIGEST I1-I8)."""
+"""Slowdown of a program by others on the same chip, from their pressure on its memory (DIGEST I1-I8)."""

@@ -1,10 +1,10 @@
-"""Who shares a machine with whom, so that every program keeps its target (DIGEST I7, and the end of G30).
+"""Places programs on machines so that every program keeps its target (DIGEST I7, and the end of G30).
 
-The order of wishes: as few and as small misses of targets as possible, then the least degradation altogether. The search starts
-from programs dealt out by bandwidth and exchanges or moves programs as long as that helps, from several starts; it proves
-nothing optimal. Of many machines each is held against a random few at a time, and exchanges are limited by number, not by
-time, so that the same question has the same answer: the best found until then. A program presses by its mean solo pressure.
-A mix about which a model cannot say anything counts as one that misses its target.
+Objectives in order: as few and as small target misses as possible, then minimum total degradation. The search starts
+from programs distributed by bandwidth, and swaps or moves programs as long as that helps, from several starts;
+optimality is not guaranteed. With many machines each is compared with a random few at a time. Swaps are limited by
+number, not by time, so that the result is deterministic: the best found within the limit. A program's pressure is its
+mean solo pressure. A mix without a prediction counts as a target miss.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,20 +20,20 @@ from analysis.interference.target import Target
 
 _STARTS = 8
 _OTHERS = 16
-"""Machines that each one is held against in one pass."""
+"""Machines that each one is compared with in one pass."""
 LOOKS = 100_000
-"""Exchanges looked at altogether: a few seconds. Without a limit 240 programs took two minutes."""
+"""Total swaps examined: a few seconds. Without a limit 240 programs took two minutes."""
 _UNKNOWN = 10.0
-"""Degradation by which a mix without a prediction misses its target: worse than anything measured."""
+"""Degradation assigned to a mix without a prediction: worse than any measured one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tenant:
-    """One program to be placed."""
+    """A program to be placed."""
 
     target: Target
     most: float
-    """Largest degradation it may suffer; ∞: none is asked for."""
+    """Maximum degradation; ∞: no limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +41,13 @@ class Placement:
     """Programs on machines."""
 
     machines: tuple[tuple[int, ...], ...]
-    """Places in the list of tenants, for each machine."""
+    """Indexes of tenants, for each machine."""
     degradation: tuple[float, ...]
-    """Predicted PD of each tenant, 0 alone on a machine; NaN where no model can say."""
+    """Predicted PD of each tenant, 0 if alone on a machine; NaN without a prediction."""
     unmet: tuple[int, ...]
-    """Tenants whose target this placement, the best one found, does not keep."""
+    """Tenants whose target this placement, the best one found, misses."""
     ended: bool
-    """No exchange that was looked at would better it; False: the search stopped at its limit."""
+    """No examined swap improves the placement; False: the search stopped at its limit."""
 
 
 def place(
@@ -59,10 +59,10 @@ def place(
     seed: int = 0,
     looks: int = LOOKS,
 ) -> Placement:
-    """The best placement found of all tenants on `machines` of `slots` programs each; the same seed gives the same.
+    """The best placement found of all tenants on `machines` with `slots` programs each; deterministic per seed.
 
-    `cautious`: targets are held by the upper end of the prediction's interval. `looks`: exchanges looked at, at most.
-    Raises InsufficientData without tenants, Unreachable where they are more than there is room for, NotANumber.
+    `cautious` applies targets to the upper end of the prediction interval. `looks` is the maximum of swaps examined.
+    Raises InsufficientData without tenants, Unreachable if they exceed the slots, NotANumber.
     """
     enough("programs to place", len(tenants), 1)
     for tenant in tenants:
@@ -101,16 +101,16 @@ class _Search:
     cautious: bool
     random: np.random.Generator
     looks: int
-    """Exchanges that may still be looked at."""
+    """Remaining swaps that may be examined."""
     _known: dict[tuple[int, ...], tuple[float, float]] = field(default_factory=dict)
 
     def cost(self, layout: Layout) -> tuple[float, float]:
-        """Sum of what is above targets, and of degradation."""
+        """Total excess over targets, and total degradation."""
         each = [self._machine(members) for members in layout]
         return sum(one[0] for one in each), sum(one[1] for one in each)
 
     def degradations(self, members: tuple[int, ...]) -> list[float]:
-        """Predicted PD of each program of a machine; NaN where nothing can be said."""
+        """Predicted PD of each program of a machine; NaN without a prediction."""
         if len(members) < 2:
             return [0.0] * len(members)
         owns = [self.tenants[member].target.typical for member in members]
@@ -121,7 +121,7 @@ class _Search:
         return [self._predicted(member, cache, bandwidth) for member in members]
 
     def improved(self, layout: Layout) -> tuple[Layout, bool]:
-        """The layout bettered, and whether no exchange or move of one program looked at makes it better yet."""
+        """The improved layout, and whether no examined swap or move of one program improves it further."""
         better = True
         while better:
             better = False
@@ -141,7 +141,7 @@ class _Search:
         return layout, True
 
     def _pairs(self, machines: int) -> Iterator[tuple[int, int]]:
-        """All pairs of machines, or of many each one with some."""
+        """All pairs of machines or, for many machines, some pairs of each."""
         if machines <= _OTHERS + 1:
             yield from combinations(range(machines), 2)
             return
@@ -174,7 +174,7 @@ class _Search:
     def _predicted(self, member: int, cache: float, bandwidth: float) -> float:
         target = self.tenants[member].target
         try:
-            # A line can end below zero, but no neighbour makes a program faster.
+            # A line can end below zero, but a neighbour never makes a program faster.
             if self.cautious:
                 return max(target.predict(cache, bandwidth).degradation.hi, 0.0)
             return max(target.value(cache, bandwidth), 0.0)
@@ -183,7 +183,7 @@ class _Search:
 
 
 def _dealt(order: list[int], machines: int) -> Layout:
-    """Programs dealt to machines there and back again, so that none gets all the large ones."""
+    """Distribute programs to machines in alternating order, so that none gets all the large ones."""
     layout: list[list[int]] = [[] for _ in range(machines)]
     for position, tenant in enumerate(order):
         around, place = divmod(position, machines)

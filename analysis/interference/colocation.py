@@ -1,9 +1,9 @@
-"""Training mixes from the fleet's own visits: CPI beside others against CPI alone, instead of experiments (DIGEST I1, I2).
+"""Training mixes from the fleet's visits, without experiments: CPI next to others against CPI alone (DIGEST I1, I2).
 
-An application's solo pressure is what its chip's counters show in visits in which it has nearly all of the chip's CPU time, per
-CPU second. In any other visit each application presses by that times the cores it keeps busy. Visits without neighbours are no
-mixes: they say what is degraded from, and train nothing. A visit in which applications of
-unknown pressure have more than a twentieth of the CPU time is left out, and counted: its pressure is not known.
+An application's solo pressure is measured by its chip's counters in visits in which it has nearly all of the chip's CPU
+time, per CPU second. In any other visit its pressure is that times the cores it keeps busy. Visits without neighbours
+are not mixes: they are the reference of degradation and not used for training. A visit in which applications with
+unknown pressure have more than a twentieth of the CPU time has an unknown total; it is left out and counted.
 """
 
 from dataclasses import dataclass
@@ -16,23 +16,23 @@ from analysis.input_checks import enough, numbers, positives
 from analysis.interference.pressure import Pressures, degradation
 
 ALONE = 0.95
-"""Share of a chip's CPU time from which an application has it to itself."""
+"""Share of a chip's CPU time from which an application has the chip to itself."""
 LEAST_ALONE = 8
-"""Such visits that a solo figure needs."""
+"""Minimum of such visits for a solo figure."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chips:
-    """What visits saw of C chips (sockets), and of the P applications on them."""
+    """Observations of C chips (sockets) and of P applications on them."""
 
     seconds: Float
-    """Watched; (C,)."""
+    """Watched seconds; (C,)."""
     lines: Float
-    """Contributions into the shared cache, in millions; (C,)."""
+    """Lines brought into the shared cache, in millions; (C,)."""
     gigabytes: Float
-    """Read from memory and written to it; (C,)."""
+    """Memory traffic, reads and writes; (C,)."""
     chip: Int
-    """Of each application seen; (P,)."""
+    """The chip of each observed application; (P,)."""
     application: Int
     cpu_seconds: Float
     cycles: Float
@@ -58,7 +58,7 @@ class Chips:
 
     @property
     def share(self) -> Float:
-        """Of the chip's CPU time, of each application seen; (P,)."""
+        """Share of the chip's CPU time of each observed application; (P,)."""
         return self.cpu_seconds / sums(self.chip, self.cpu_seconds, len(self.seconds))[self.chip]
 
 
@@ -68,13 +68,16 @@ class Solo:
 
     cpi: float
     lines_per_cpu_s: float
-    """Millions."""
+    """In millions."""
     gigabytes_per_cpu_s: float
     visits: int
 
 
 def alone(chips: Chips, application: int) -> Solo:
-    """An application's figures from the visits in which it had the chip to itself. Raises InsufficientData below 8 of them."""
+    """An application's figures from visits in which it had the chip to itself.
+
+    Raises InsufficientData below 8 of them.
+    """
     seen = np.flatnonzero((chips.application == application) & (chips.share >= ALONE))
     enough("visits in which the application had a chip to itself", len(seen), LEAST_ALONE)
     chip = chips.chip[seen]
@@ -89,25 +92,26 @@ def alone(chips: Chips, application: int) -> Solo:
 
 @dataclass(frozen=True, slots=True)
 class Training:
-    """What `target.fit_target` needs of one target."""
+    """The input of `target.fit_target` for one target."""
 
     own: Pressures
-    """The target's own at its least busy, alone or beside others: no total is less. (Of visits beside others only, it was more
-    than `typical` where the target is busiest beside others.)"""
+    """The target's own pressure at its least busy, alone or next to others: a lower bound of totals.
+
+    From visits next to others alone, it exceeded `typical` where the target is busiest next to others."""
     typical: Pressures
-    """The target's own over all watched seconds of all visits that show it: what it presses by wherever it is placed."""
+    """The target's own mean pressure over all watched seconds of its visits, which it has wherever it is placed."""
     mixes: Pressures
     """Total pressure in each visit with neighbours; (Q,)."""
     degradation: Float
     """(Q,)."""
     left_out: int
-    """Visits of the target beside others whose pressure is not known."""
+    """Visits of the target next to others with unknown pressure."""
 
 
 def training(chips: Chips, target: int, solos: dict[int, Solo]) -> Training:
-    """The target's mixes from all visits that show it beside others whose solo figures are known.
+    """The target's mixes from all visits in which it runs next to others with known solo figures.
 
-    Raises InsufficientData where no visit is left, or the target's own solo figures are not among them.
+    Raises InsufficientData if no visit is left, or if the target's own solo figures are missing.
     """
     enough("solo figures of the target", int(target in solos), 1)
     known = np.isin(chips.application, np.fromiter(solos, np.int64, len(solos)))
@@ -133,7 +137,7 @@ def training(chips: Chips, target: int, solos: dict[int, Solo]) -> Training:
 
 
 def _pressure(chips: Chips, known: Bool, solos: dict[int, Solo], name: str) -> Float:
-    """Of each application seen, per second; 0 where it is not known."""
+    """Pressure of each observed application, per second; 0 if unknown."""
     rate = np.array(
         [
             getattr(solos[application], name) if there else 0.0

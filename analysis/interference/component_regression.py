@@ -1,13 +1,13 @@
-"""One piece of a degradation function: regression on principal components, as the paper does it (DIGEST I4).
+"""One piece of a degradation function: regression on principal components, as in the paper (DIGEST I4).
 
-1. The piece's pressures are standardised; their means and deviations are kept, since predictions need them.
-2. The two pressures go together (correlations around 0.8), which makes plain coefficients wander; their principal components
-   do not correlate.
-3. Degradation is fitted on the components. Components whose coefficient is not significant are removed, one at a time.
-4. Observations whose residual's interval does not hold 0 are removed, and it starts again at 3, until none is.
+1. The piece's pressures are standardised; their means and deviations are kept for predictions.
+2. The two pressures are correlated (around 0.8), which makes plain coefficients unstable; their principal components
+   are uncorrelated.
+3. Degradation is fitted on the components. Components with an insignificant coefficient are removed, one at a time.
+4. Observations whose residual's interval excludes 0 are removed, and step 3 is repeated until there are none.
 
-Step 4 calls one in twenty good observations an outlier each time around, so it is told how many were removed. Where it would
-take more than a quarter of them they do not lie on a plane, and it stops before that.
+Step 4 calls one in twenty good observations an outlier in each iteration, so the number removed is reported. If it
+would remove more than a quarter of them, the observations do not lie on a plane, and the procedure stops before that.
 """
 
 from dataclasses import dataclass
@@ -21,11 +21,11 @@ from analysis.least_squares import Fit, fit
 
 SIGNIFICANCE = 0.05
 LEAST = 8
-"""Observations of a piece."""
+"""Minimum observations of a piece."""
 _MOST_OUTLIERS = 0.25
-"""Share of the observations that may be removed."""
+"""Maximum share of the observations that may be removed."""
 _NO_SPREAD = 1e-9
-"""Share of the variance below which a component is rounding: the two pressures are one and the same."""
+"""Share of the variance below which a component is rounding: the two pressures are then proportional."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,37 +43,37 @@ class Plane:
 
 @dataclass(frozen=True, slots=True)
 class PieceFit:
-    """A fitted piece and how well it holds."""
+    """A fitted piece with its quality."""
 
     plane: Plane
     mean: Float
-    """Of the cache pressure and of the bandwidth over the piece's observations; (2,)."""
+    """Mean cache pressure and bandwidth of the piece's observations; (2,)."""
     sigma: Float
-    """Their standard deviations, 0 where one does not vary; (2,)."""
+    """Their standard deviations, 0 for a constant one; (2,)."""
     explained: Float
     """Share of the pressures' variance in each principal component, descending; (2,)."""
     components: Bool
-    """Those that the function keeps; (2,). None: degradation does not depend on pressure in this piece."""
+    """Which components are kept; (2,). With none, degradation does not depend on pressure in this piece."""
     observations: int
     outliers: int
-    """Of the observations, removed."""
+    """Number of observations removed."""
     low: Float
-    """Smallest pressures seen; (2,)."""
+    """Smallest pressures observed; (2,)."""
     high: Float
     spread: float
-    """Standard deviation of all the observations around the function, outliers too: what another run will show."""
+    """Standard deviation of all observations around the function, outliers included: the scatter of another run."""
     _axes: Float
     """Components as columns over the standardised pressures; (2, 2)."""
     _fit: Fit
 
     @property
     def r2(self) -> float:
-        """Share of the degradation's variance explained, outliers left out; 0…1."""
+        """Share of the degradation's variance explained, without outliers; 0…1."""
         return self._fit.r2
 
     @property
     def f_p(self) -> float:
-        """p-value of the F test of the whole function; 1 where it is a constant."""
+        """p-value of the F test of the whole function; 1 if it is constant."""
         return self._fit.f_p
 
     @property
@@ -89,7 +89,8 @@ class PieceFit:
     def half_width(self, pressure: Float) -> float:
         """Half of the 95 % interval of another observation at these pressures.
 
-        By the spread of all observations: by that of the ones left, intervals held 82 % of other mixes.
+        It uses the spread of all observations: with that of the remaining ones, intervals contained 82 % of other
+        mixes.
         """
         if self._fit.sigma == 0:
             return self._fit.t() * self.spread
@@ -99,14 +100,14 @@ class PieceFit:
         )
 
     def inside(self, pressure: Float) -> bool:
-        """Whether such pressures were seen: else the prediction is an extrapolation."""
+        """Whether the pressures are in the observed range; otherwise the prediction is an extrapolation."""
         return bool(((pressure >= self.low) & (pressure <= self.high)).all())
 
 
 def fit_piece(pressure: Float, degradation: Float) -> PieceFit:
-    """The function of one piece from n mixes: total pressures (n, 2), cache and bandwidth, and the target's PD (n,).
+    """Fit one piece to n mixes: total pressures (n, 2), cache and bandwidth, and the target's PD (n,).
 
-    Raises InsufficientData below 8 mixes, Constant where neither pressure varies, NotANumber, BadShape.
+    Raises InsufficientData below 8 mixes, Constant if neither pressure varies, NotANumber, BadShape.
     """
     x, y = numbers("pressure", pressure, 0), numbers("degradation", degradation)
     same_length("Pressure and degradation", x, y)
@@ -149,7 +150,7 @@ def fit_piece(pressure: Float, degradation: Float) -> PieceFit:
 
 
 def _stepwise(scores: Float, y: Float, usable: Bool) -> tuple[Fit, Bool]:
-    """The fit on those components whose coefficients differ from 0, and which they are."""
+    """The fit on the components with significant coefficients, and these components."""
     components = usable.copy()
     while True:
         found = fit(scores[:, components], y)
@@ -159,5 +160,5 @@ def _stepwise(scores: Float, y: Float, usable: Bool) -> tuple[Fit, Bool]:
 
 
 def _standardised(pressure: Float, mean: Float, sigma: Float) -> Float:
-    """In standard deviations from the mean; 0 for a pressure that did not vary."""
+    """In standard deviations from the mean; 0 for a constant pressure."""
     return np.asarray(np.divide(pressure - mean, sigma, out=np.zeros(np.shape(pressure)), where=sigma > 0))

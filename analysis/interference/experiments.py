@@ -1,10 +1,10 @@
-"""Training mixes from runs that somebody measured: a target's time, CPI or IPC alone, and beside others (DIGEST I1, I2, I8).
+"""Training mixes from measured runs: a target's time, CPI or IPC alone, and next to others (DIGEST I1, I2, I8).
 
-A run alone says how a program presses on a chip, as the paper has it: means over the whole of that run. What presses in a mix is
-the sum over its programs' runs alone, whoever they are; nothing that is counted in the mix itself is needed. Runs of one
-program alone are averaged. What they cannot all be true of is told instead of averaged: runs alone, or beside the same
-others, that differ by more than a half; a program that runs faster beside others than alone in most of its mixes, which is what a
-mistaken metric looks like; one that alone moves more than the memory can.
+A run alone gives a program's pressure on a chip, as in the paper: means over the whole run. The pressure in a mix is
+the sum over its programs' runs alone; no counts of the mix itself are needed. Runs of one program alone are averaged.
+Inconsistent runs are reported and not averaged: runs alone, or next to the same others, that differ by more than a
+half; a program that runs faster next to others than alone in most of its mixes, which suggests a wrong metric; a
+program that alone exceeds the memory's bandwidth.
 """
 
 from collections import defaultdict
@@ -22,15 +22,15 @@ from analysis.interference.colocation import Training
 from analysis.interference.pressure import Pressures, degradation
 
 MOST_APART = 1.5
-"""The largest over the smallest of values that repeat one thing. Runs differ by percents; twice is something else."""
+"""Maximum ratio of values of repeated runs. Repetitions differ by percents; a factor of two is a different thing."""
 _FASTER = -0.05
-"""Median degradation below which it is no noise that a program gains by neighbours."""
+"""Median degradation below which a speed-up by neighbours is not noise."""
 _OVER_PEAK = 1.2
-"""A peak is what a benchmark reached, which another program may pass by a little."""
+"""A peak is measured by a benchmark, which another program may slightly exceed."""
 
 
 class Metric(StrEnum):
-    """What a run's value is."""
+    """The meaning of a run's value."""
 
     TIME = "time"
     """Seconds of the same work."""
@@ -40,30 +40,30 @@ class Metric(StrEnum):
     """Instructions per cycle."""
 
     def slowness(self, value: float) -> float:
-        """The value as one that grows as the program runs slower."""
+        """The value in a form that grows as the program runs slower."""
         return 1 / value if self is Metric.IPC else value
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run of a target on one platform: alone, or beside others."""
+    """One run of a target on one platform: alone, or next to others."""
 
     target: str
     beside: tuple[str, ...] = ()
-    """What else ran on the chip; a name that stands twice ran twice. (): alone."""
+    """Other programs on the chip; a repeated name ran several times. (): alone."""
     metric: Metric | None = None
     """None: only the pressure of a run alone is known."""
     value: float | None = None
     """> 0, in the metric's unit."""
     lines: float | None = None
-    """Of a run alone: millions brought into the shared cache a second, ≥ 0; else None."""
+    """Only for a run alone: millions of lines brought into the shared cache per second, ≥ 0; else None."""
     gigabytes: float | None = None
-    """Of a run alone: GB/s read from memory and written to it, ≥ 0; else None."""
+    """Only for a run alone: GB/s of memory reads and writes, ≥ 0; else None."""
     cores: float | None = None
-    """Of a run alone: that it kept busy, > 0; else None."""
+    """Only for a run alone: busy cores, > 0; else None."""
 
     def __post_init__(self) -> None:
-        """Raises BadShape for figures that such a run does not have, NotANumber for one that cannot be."""
+        """Raise BadShape for figures that such a run cannot have, NotANumber for an impossible one."""
         pressure = (self.lines, self.gigabytes, self.cores)
         if (self.metric is None) != (self.value is None):
             raise BadShape("A value needs its metric, and a metric its value.")
@@ -82,25 +82,25 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """An application as its runs alone show it."""
+    """An application, from its runs alone."""
 
     lines: float
-    """Millions a second, a mean over runs."""
+    """Millions per second, averaged over runs."""
     gigabytes: float
-    """A second, likewise."""
+    """Per second, averaged over runs."""
     cores: float
-    """That it kept busy meanwhile."""
+    """Busy cores meanwhile."""
     metric: Metric | None
     """None: only its pressure is known."""
     slowness: float
-    """Mean time of the work, or cycles per instruction; NaN where only its pressure is known."""
+    """Mean time of the work, or cycles per instruction; NaN if only its pressure is known."""
     runs: int
 
 
 def programs(runs: Iterable[Run]) -> Mapping[str, Program | Contradictory]:
     """Every application that ran alone, by name; or why its runs cannot be of one program.
 
-    They differ by their metric or their cores, or by more than a half in their value.
+    That is so if they differ in metric or cores, or by more than a half in value.
     """
     alone: dict[str, list[Run]] = defaultdict(list)
     for run in runs:
@@ -116,10 +116,10 @@ def programs(runs: Iterable[Run]) -> Mapping[str, Program | Contradictory]:
 
 
 def training(runs: Sequence[Run], target: str, peak: float) -> Training:
-    """The target's mixes, for `target.fit_target`. `peak`: GB/s of the chip's memory.
+    """The target's mixes, for `target.fit_target`. `peak` is the GB/s of the chip's memory.
 
-    Raises InsufficientData without runs beside others, or where the target or a neighbour has no run alone; Constant where all mixes came out
-    the same; Contradictory for what cannot all be true; NotANumber.
+    Raises InsufficientData without runs next to others, or if the target or a neighbour has no run alone; Constant if
+    all mixes are equal; Contradictory for inconsistent values; NotANumber.
     """
     mixes = [run for run in runs if run.beside and run.target == target]
     enough(f"runs of {target} beside others", len(mixes), 1)
@@ -200,7 +200,7 @@ def _check_repeated(mixes: Sequence[Run]) -> None:
 
 
 def _check_apart(which: str, slowness: Float) -> None:
-    """Raises Contradictory where values of the same thing differ too much to be that."""
+    """Raise Contradictory if values of the same thing differ too much."""
     if len(slowness) and slowness.max() > MOST_APART * slowness.min():
         raise Contradictory(
             f"{which} differ by a factor of {slowness.max() / slowness.min():.3g}: they cannot have been of the same work."

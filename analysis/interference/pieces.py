@@ -1,6 +1,7 @@
-"""The three pieces of a degradation function, by the bandwidth that all programs on the chip take together (DIGEST I3).
+"""The three pieces of a degradation function, by the total bandwidth of all programs on the chip (DIGEST I3).
 
-Below a quarter of the memory's peak the cache is what programs contend for, above three quarters the bandwidth, both between.
+Below a quarter of the memory's peak programs contend for the cache, above three quarters for bandwidth, between for
+both.
 """
 
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ NAMES = ("cache-bound", "both", "bandwidth-bound")
 
 @dataclass(frozen=True, slots=True)
 class Cuts:
-    """Bandwidths in GB/s at which one piece ends and the next begins; they belong to the lower piece."""
+    """Bandwidths in GB/s at which one piece ends and the next begins; a boundary belongs to the lower piece."""
 
     low: float
     high: float

@@ -1,8 +1,8 @@
 """Degradation, and the pressure that causes it (DIGEST I1, I2).
 
-Pressure has two parts: how fast a program fills the shared cache (lines in, misses and prefetches, per second) and how much of the
-memory's bandwidth it takes (bytes read and written per second, here in GB/s). Each is a mean over a run that has the chip to
-itself. Of several programs on a chip the pressures add up, whoever they are; the target's own is among them.
+Pressure has two parts: the rate at which a program fills the shared cache (lines in, misses and prefetches, per second)
+and its memory bandwidth (bytes read and written per second, here in GB/s). Each is a mean over a run that has the chip
+to itself. The pressures of all programs on a chip, the target included, add up.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class Pressures:
     """Pressure of n programs or mixes; (n,) each."""
 
     cache: Float
-    """Lines brought into the shared cache, in one unit throughout, such as millions per second; ≥ 0."""
+    """Lines brought into the shared cache, in any consistent unit, such as millions per second; ≥ 0."""
     bandwidth: Float
     """GB/s read and written; ≥ 0."""
 
@@ -31,7 +31,7 @@ class Pressures:
             raise BadShape("Every program has a cache pressure and a bandwidth.")
 
     def of_mixes(self, members: Int) -> "Pressures":
-        """Total pressure of Q mixes of m programs, (Q, m) places in these, the target among them."""
+        """Total pressure of Q mixes of m programs, given as (Q, m) indexes into these, the target included."""
         if members.size and (members.min() < 0 or members.max() >= len(self.cache)):
             raise BadShape("A mix names a program that is not there.")
         return Pressures(self.cache[members].sum(axis=1), self.bandwidth[members].sum(axis=1))

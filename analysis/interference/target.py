@@ -1,7 +1,7 @@
 """A program's degradation at any pressure: piecewise linear in the total pressure on the chip (DIGEST I2-I4).
 
-Beside every prediction stands the plain baseline, the mean degradation of the training mixes, which knows nothing of pressure:
-a model that is not better is of no use.
+Every prediction comes with a baseline, the mean degradation of the training mixes, which is independent of pressure: a
+model that is not better is useless.
 """
 
 from dataclasses import dataclass
@@ -19,31 +19,32 @@ from analysis.measured import Measured
 
 @dataclass(frozen=True, slots=True)
 class Prediction:
-    """A degradation foretold."""
+    """A predicted degradation."""
 
     degradation: Measured
-    """PD, with the interval of a single run of such a mix."""
+    """PD, with the prediction interval of a single run of such a mix."""
     baseline: float
     """Mean PD of the training mixes."""
     piece: int
     """0 cache-bound, 1 both, 2 bandwidth-bound."""
     extrapolated: bool
-    """No training mix of this piece had such pressures."""
+    """The pressures are outside the range of this piece's training mixes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A program whose degradation is known as a function of the total pressure."""
+    """A program with its degradation as a function of the total pressure."""
 
     own: Pressures
-    """Least of its own pressure alone, one entry: no total is below it."""
+    """Minimum of its own pressure alone, one entry: a lower bound of totals."""
     typical: Pressures
-    """What it presses by on average, one entry, the same as `own` where that was measured in one solo run: whoever places
-    programs adds these up. By the least, two programs that took 3.2 GB/s each seemed to take 0.16: a limit of 5 % seemed kept,
-    and they ran 12.8 % longer."""
+    """Its mean pressure, one entry, equal to `own` if that was measured in one solo run; placements add these up.
+
+    With the minimum, two programs that took 3.2 GB/s each counted as 0.16: a limit of 5 % seemed to hold, and they ran
+    12.8 % longer."""
     cuts: Cuts
     pieces: tuple[PieceFit | NotEstimable, ...]
-    """The function of each piece, or why it has none."""
+    """The function of each piece, or the reason why it has none."""
     baseline: float
     baseline_error: float
     """Mean absolute error of the baseline on the training mixes, in points of PD."""
@@ -52,9 +53,9 @@ class Target:
     observations: int
 
     def predict(self, cache: float, bandwidth: float) -> Prediction:
-        """The degradation at a *total* pressure, the target's own among it.
+        """The degradation at a *total* pressure, the target's own included.
 
-        Raises NotANumber where the total is less than the target's own, and the piece's reason where it has no function.
+        Raises NotANumber if the total is less than the target's own, and the piece's reason if it has no function.
         """
         pressure = np.array([cache, bandwidth])
         piece, found = self._piece(pressure)
@@ -84,12 +85,13 @@ class Target:
 def fit_target(
     own: Pressures, mixes: Pressures, degradation: Float, cuts: Cuts, *, typical: Pressures | None = None
 ) -> Target:
-    """The functions of one target from its training mixes: total pressures and its PD in each.
+    """Fit the functions of one target to its training mixes: total pressures and its PD in each.
 
-    `typical`: its mean pressure, where `own` is the least of many visits (`colocation`); None: they are the same.
+    `typical` is its mean pressure, if `own` is the minimum of many visits (`colocation`); None: they are equal.
 
-    A piece below the target's own bandwidth cannot happen and has no function; one with too few mixes has none either. Raises
-    InsufficientData where no piece has one, NotANumber, BadShape, and Contradictory where the typical pressure is less than the least.
+    A piece below the target's own bandwidth is impossible and has no function, and neither has one with too few mixes.
+    Raises InsufficientData if no piece has one, NotANumber, BadShape, and Contradictory if the typical pressure is less
+    than the minimum.
     """
     y = numbers("degradation", degradation)
     same_length("Mixes and degradations", mixes.cache, y)

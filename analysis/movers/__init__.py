@@ -1,1 +1,1 @@
-"""What changed from one day to the next, and what explains it (DIGEST G21)."""
+"""Changes between two selections, such as days, and their explanation (DIGEST G21)."""

@@ -1,10 +1,11 @@
-"""Which dimension explains that a function's share changed: version, compiler, kernel, platform … (DIGEST G21).
+"""Finds the dimension that explains the change of a function's share: version, compiler, kernel, … (DIGEST G21).
 
-Each dimension is asked twice: did its mix change between values of different shares, and did one value change beyond the others
-(`decomposition`)? Shuffling visits between the two selections within strata says how large either gets by chance; Benjamini and
-Hochberg's procedure over all questions keeps false answers below 5 %. Resampling visits says how sure the explained part is.
-Of two that explain as much, a mix comes first: it is how a change comes about, the other only where it was seen. Two values
-that always go together (a release built by a new compiler) cannot be told apart, and the answer names both.
+Each dimension is tested twice: did its mix change between values with different shares, and did one value change beyond
+the others (`decomposition`)? Permuting visits between the two selections within strata gives the distribution by
+chance; Benjamini and Hochberg's procedure over all tests keeps false results below 5 %. Resampling visits gives the
+interval of the explained part. If two explain equal parts, the mix comes first, since it is a cause, while a
+change within only shows a location. Two values that always occur together (a release built by a new compiler) cannot be
+separated, and the result has both.
 """
 
 from collections.abc import Sequence
@@ -26,11 +27,11 @@ from analysis.movers.resampling import ByValue, Visits
 LEAST_VISITS = 8
 _ROUNDING = 1e-12
 _AS_MUCH = 0.1
-"""Explained parts that differ by less than this are alike."""
+"""Explained parts with a smaller difference count as equal."""
 _CAUSE = 0.5
-"""Part of the change that a cause explains at least."""
+"""Minimum explained part of a cause."""
 _TOGETHER = 0.9
-"""Units that two values have in common, of those that either has, from which they cannot be told apart."""
+"""Minimum overlap of two values' units, relative to their union, from which they cannot be separated."""
 
 
 class Kind(StrEnum):
@@ -39,19 +40,19 @@ class Kind(StrEnum):
     MIX = "mix"
     """Its values' parts of the whole changed, and their shares differ: a roll-out, a migration."""
     WITHIN = "within"
-    """The share changed in one value beyond what it did in the others."""
+    """The share changed in one value more than in the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """What one dimension says of the change."""
+    """The explanation of the change by one dimension."""
 
     dimension: str
     kind: Kind
     value: int
-    """Number of the value that did most: that came or went, or that changed. −1: all the rare ones together."""
+    """Number of the value with the largest effect: it came, went or changed. −1: all rare ones together."""
     explained: Measured
-    """Part of the change, 1: all of it; below 0 or above 1 where other changes counteract."""
+    """Part of the change, 1: all of it; below 0 or above 1 if other changes counteract."""
     p: float
     significant: bool
 
@@ -67,16 +68,16 @@ class Attribution:
     explanations: tuple[Explanation, ...]
     """Best first, two for each dimension."""
     cause: Explanation | None
-    """The best significant one, if it explains half of the change or more."""
+    """The best significant explanation, if it explains at least half of the change."""
     inseparable: tuple[Explanation, ...]
-    """Others that explain as much by a value that goes together with the cause's."""
+    """Others that explain as much by a value that occurs together with the cause's."""
     visits: tuple[int, int]
 
 
 def attribute(now: Parts, before: Parts, dimensions: Sequence[str], *, seed: int) -> Attribution:
-    """What explains that the function's share in `now` is not that in `before`; the same seed gives the same.
+    """Explain the change of the function's share from `before` to `now`; deterministic per seed.
 
-    Raises InsufficientData below 8 visits on either side, Constant where nothing changed, NotANumber, BadShape.
+    Raises InsufficientData below 8 visits on either side, Constant if nothing changed, NotANumber, BadShape.
     """
     if now.values.shape[1] != len(dimensions) or before.values.shape[1] != len(dimensions):
         raise BadShape("Parts need a value of each dimension that is named.")
@@ -134,12 +135,12 @@ def attribute(now: Parts, before: Parts, dimensions: Sequence[str], *, seed: int
 
 
 def _effects(change: Change, value: int) -> tuple[Float, Float]:
-    """All of the mix, and one value's change beyond the others'; (n,) each."""
+    """The total mix, and one value's change beyond the others'; (n,) each."""
     return change.mix.sum(axis=1), change.within[:, value]
 
 
 def _by_chance(tables: list[ByValue], visits: Visits, random: np.random.Generator) -> tuple[Float, Float]:
-    """Effects in shuffles, of each dimension, (D, n) each; of values the one that changed most, as it was chosen for that."""
+    """Effects in permutations, of each dimension, (D, n) each; of the value with the largest change, as in the data."""
     mix: list[list[Float]] = []
     within: list[list[Float]] = []
     for weights in visits.shuffled(random):
@@ -172,7 +173,7 @@ def _measured(value: float, resampled: Float) -> Measured:
 
 
 def _worse(one: Explanation) -> tuple[bool, int, bool, float]:
-    """Order of explanations: significant ones first, then by how near to all they explain, a mix before a place."""
+    """Sort key: significant explanations first, then by distance from explaining everything, mix before within."""
     off = abs(1 - one.explained.value)
     return not one.significant, int(off / _AS_MUCH), one.kind is Kind.WITHIN, off
 
@@ -180,7 +181,7 @@ def _worse(one: Explanation) -> tuple[bool, int, bool, float]:
 def _inseparable(
     cause: Explanation, found: list[Explanation], dimensions: Sequence[str], now: Parts, before: Parts
 ) -> tuple[Explanation, ...]:
-    """Significant explanations by values that go together with the cause's."""
+    """Significant explanations by values that occur together with the cause's."""
     return tuple(
         one
         for one in found
@@ -197,7 +198,7 @@ def _inseparable(
 
 
 def _common(now: Parts, before: Parts, one: tuple[int, int], other: tuple[int, int]) -> float:
-    """Units that have both values, of those that have either; (dimension, value) each."""
+    """Units with both values, relative to those with either; (dimension, value) each."""
     both, either = 0.0, 0.0
     for parts in (now, before):
         units = parts.weight[parts.visit] * parts.x

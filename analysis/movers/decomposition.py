@@ -1,14 +1,14 @@
-"""A share's change, taken apart by the values of one dimension.
+"""Decomposes a change of a share by the values of one dimension.
 
-Let m_g be the part of all units that value g has, and s_g the function's share within it, so that S = Σ m_g·s_g. Then (Kitagawa,
-Journal of the American Statistical Association 50 (1955))
+Let m_g be the part of all units that value g has, and s_g the function's share within it, so that S = Σ m_g·s_g. Then
+(Kitagawa, Journal of the American Statistical Association 50 (1955))
 
-    ΔS = Σ Δm_g · mean s_g   mix: values with another share became more or less of the whole (a roll-out)
-       + Σ mean m_g · Δs_g   within: the share changed in them
+    ΔS = Σ Δm_g · mean s_g   mix: values with another share became a larger or smaller part of the whole (a roll-out)
+       + Σ mean m_g · Δs_g   within: the share changed within them
 
-A value that is new or gone is all mix. Of what changed within, a value *explains* as much as it changed more than the others
-did: m_g · (s_g − r·s_g before), r the ratio of the others' shares now and before (a difference of differences). If all
-changed alike, none explains anything.
+A value that is new or gone is all mix. Of the change within, a value *explains* the part by which it changed more than
+the others: m_g · (s_g − r·s_g before), r the ratio of the others' shares now and before (a difference of differences).
+If all changed alike, none explains anything.
 """
 
 from dataclasses import dataclass
@@ -22,12 +22,12 @@ _TINY = float(np.finfo(np.float64).tiny)
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """The change of n pairs of selections (shuffles, resamples) by G values."""
+    """The change in n pairs of selections (permutations, resamples) by G values."""
 
     delta: Float
     """ΔS; (n,)."""
     mix: Float
-    """Each value's part of the mix, relative to the mean share; they add up to the mix; (n, G)."""
+    """Each value's part of the mix, relative to the mean share; these add up to the mix; (n, G)."""
     within: Float
     """Each value's change beyond that of the others, in units of S; (n, G)."""
 
@@ -45,7 +45,7 @@ def decompose(y_now: Float, x_now: Float, y_before: Float, x_before: Float) -> C
     m = (m_now + m_before) / 2
     part_now, part_before = (np.where(both, m * s, 0.0) for s in (s_now, s_before))
     others_now, others_before = (part.sum(axis=1, keepdims=True) - part for part in (part_now, part_before))
-    # Without others, or where these have nothing of the function, there is nothing to hold a change against.
+    # Without others, or if these lack the function, there is no reference for a change.
     ratio = np.divide(others_now, others_before, out=np.ones_like(m), where=others_before > 0)
     alone = both.sum(axis=1, keepdims=True) < 2
     within = np.where(both & ~alone, part_now - ratio * part_before, 0.0)

@@ -1,4 +1,4 @@
-"""What each visit saw of one function, split by what ran there: the input of an attribution."""
+"""Observations of one function by visit and labels: the input of an attribution."""
 
 from dataclasses import dataclass
 
@@ -14,11 +14,11 @@ class Parts:
     """V visits of one selection, in P parts: one for each visit and combination of dimensions' values."""
 
     key: Int
-    """A number for each visit, the same wherever it appears; (V,)."""
+    """A unique id for each visit, the same wherever it appears; (V,)."""
     stratum: Int
     """(V,)."""
     weight: Float
-    """Units of the fleet per unit observed; (V,)."""
+    """Units of the fleet per observed unit; (V,)."""
     visit: Int
     """Visit of each part; (P,)."""
     values: Int
@@ -56,7 +56,7 @@ class Parts:
 
 
 def sum_of_values(now: Parts, before: Parts, dimension: int) -> Float:
-    """Weighted units of everything of each value 0, 1, … of a dimension, each selection's adding up to 1."""
+    """Weighted units of everything for each value 0, 1, … of a dimension, normalised to 1 per selection."""
     count = 1 + max(int(parts.values[:, dimension].max(initial=-1)) for parts in (now, before))
     found = np.zeros(count)
     for parts in (now, before):

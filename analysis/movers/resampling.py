@@ -1,4 +1,4 @@
-"""The two selections' visits weighed as they were, shuffled between the sides, and resampled."""
+"""The visits of two selections with their actual weights, permuted between the sides, and resampled."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,11 +12,12 @@ from analysis.permutation_test import Pool, deals, pool, sides
 from analysis.visit_table import VisitTable
 
 MOST_VALUES = 64
-"""Of a dimension that are looked at one by one: there may be thousands of versions, most of a machine or two."""
+"""Values of a dimension that are examined individually: there may be thousands of versions, most on one or two
+machines."""
 SHUFFLES = 999
 RESAMPLES = 200
 _AT_ONCE = 2_000_000
-"""Visits × shuffles of a block: 16 MB an array."""
+"""Visits × permutations of a block: 16 MB per array."""
 
 Sides = tuple[Float, Float]
 """Weights of all visits, those of `now` first, in `now` and in `before`; (D, n) each."""
@@ -27,13 +28,13 @@ class ByValue:
     """All visits of both selections by the values of one dimension, those of `now` first; (D, G) each."""
 
     value: Int
-    """Number of each value, ascending; (G,). −1 last: all those that are not among the `MOST_VALUES` with most units."""
+    """Number of each value, ascending; (G,). −1 is last: all values beyond the `MOST_VALUES` with most units."""
     y: Float
     x: Float
 
     @classmethod
     def of(cls, now: Parts, before: Parts, dimension: int) -> "ByValue":
-        """By the values that the dimension has in either."""
+        """By the dimension's values in either selection."""
         units = sum_of_values(now, before, dimension)
         kept = np.sort(np.argsort(-units, kind="stable")[:MOST_VALUES])
         column = np.full(len(units), len(kept), np.int64)
@@ -51,17 +52,17 @@ class ByValue:
 
 @dataclass(frozen=True, slots=True)
 class Visits:
-    """Both selections' visits, to be weighed in many ways."""
+    """The visits of both selections, for repeated weighting."""
 
     pool: Pool
     resampled_with: Int
-    """Visits of one number are drawn from each other: of one stratum, on one side or on both. Strata of one visit are joined."""
+    """Resampling group: visits of one stratum, on one side or on both. Strata with one visit are joined."""
     same: Int
-    """The same number for the two halves of a visit of both sides."""
+    """Equal numbers for the two entries of a visit on both sides."""
 
     @classmethod
     def of(cls, now: Parts, before: Parts) -> "Visits":
-        """All of them."""
+        """All visits of both."""
         keys, strata = (
             np.concatenate([getattr(parts, name) for parts in (now, before)]) for name in ("key", "stratum")
         )
@@ -74,19 +75,20 @@ class Visits:
         return cls(pool(_table(now), _table(before)), group, same.astype(np.int64))
 
     def seen(self) -> Sides:
-        """As they were; n = 1."""
+        """The actual weights; n = 1."""
         return sides(self.pool, np.arange(len(self.same))[None, :])
 
     def shuffled(self, random: np.random.Generator, count: int = SHUFFLES) -> Iterator[Sides]:
-        """Dealt anew between the sides, within strata; some at a time."""
+        """Random permutations between the sides, within strata, in blocks."""
         for some in self._blocks(count):
             yield sides(self.pool, deals(self.pool, some, random))
 
     def resampled(self, random: np.random.Generator, count: int = RESAMPLES) -> Iterator[Sides]:
-        """Drawn with replacement, within strata and sides; some at a time.
+        """Draws with replacement, within strata and sides, in blocks.
 
-        Of n visits n − 1 are drawn, each standing for n/(n − 1): drawn n times, strata of two visits vary half as much as they do, and
-        intervals held 83 instead of 95 %. Source: Rao and Wu, Journal of the American Statistical Association 83 (1988), 231-241.
+        Of n visits n − 1 are drawn, each with factor n/(n − 1): with n draws, strata of two visits vary half as much as
+        they should, and intervals contained the truth in 83 and not 95 %. Source: Rao and Wu, Journal of the American
+        Statistical Association 83 (1988), 231-241.
         """
         in_now, in_before = self.seen()
         for some in self._blocks(count):
@@ -106,9 +108,9 @@ class Visits:
 
 
 def _joined(group: Int, member: Int, same: Int) -> Int:
-    """The groups with those of one visit put together, or, where there is but one, with the smallest other group of its side.
+    """Join groups with one visit, or, if there is only one such, with the smallest other group of its side.
 
-    Nothing says how much a visit varies that is alone: resampled by itself it seemed not to vary at all.
+    The variation of a single visit is unknown: resampled by itself it would not vary at all.
     """
     found = group.copy()
     for side in np.unique(member):

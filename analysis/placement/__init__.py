@@ -1,1 +1,1 @@
-"""Which applications should run on which platforms (DIGEST G30)."""
+"""Assignment of applications to platforms (DIGEST G30)."""

@@ -1,13 +1,13 @@
-"""Load assigned to platforms so that it takes the fewest cycles: a linear program over measured CPI (DIGEST G30).
+"""Assigns load to platforms with the fewest cycles: a linear program over measured CPI (DIGEST G30).
 
     minimise   Σ_ij CPI_ij · Load_ij
     subject to Σ_i Load_ij = TotalLoad_j          every application's work is done
-               Σ_j CPI_ij · Load_ij ≤ Capacity_i  no platform does more than it can
+               Σ_j CPI_ij · Load_ij ≤ Capacity_i  no platform exceeds its capacity
 
-Written as changes of the present assignment, what arrives less what leaves, so that pins, floors and shares are bounds, and
-that a cautious plan can price what arrives at the upper end of its CPI and what leaves at the lower end. Not to move
-anything is then always allowed, and no plan is worse than the present assignment if that keeps the constraints.
-Load is in instructions, capacity in cycles, all over one period; CPI is normalised by clock rate by whoever gives it.
+The variables are changes of the present assignment, arriving and leaving load. So pins, floors and shares are
+bounds, and a cautious plan can price arriving load at the upper end of its CPI and leaving load at the lower end. The
+empty change is always allowed, so no plan is worse than the present assignment if that satisfies the constraints.
+Load is in instructions, capacity in cycles, both over one period; callers normalise CPI by clock rate.
 """
 
 from dataclasses import dataclass
@@ -19,29 +19,29 @@ from analysis.errors import BadShape, NotANumber, Unreachable
 from analysis.input_checks import enough, numbers, positives
 
 _INFEASIBLE = 2
-"""The solver's status for constraints that exclude each other."""
+"""The solver's status for infeasible constraints."""
 _SLACK = 1e-9
-"""Relative rounding of the solver."""
+"""Relative rounding error of the solver."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
-    """P platforms and A applications, as they run today."""
+    """P platforms and A applications with their present load."""
 
     cpi: Float
-    """Cycles per instruction; (P, A). NaN where never measured: nothing is moved there."""
+    """Cycles per instruction; (P, A). NaN if never measured: no load is moved there."""
     load: Float
     """Instructions of each application on each platform; (P, A), ≥ 0."""
     capacity: Float | None = None
-    """Cycles each platform can give; (P,). None: what it gives today."""
+    """Available cycles of each platform; (P,). None: the present ones."""
     pinned: Bool | None = None
-    """Applications that stay as they are; (A,)."""
+    """Applications that must not move; (A,)."""
     allowed: Bool | None = None
-    """Where applications may run; (P, A). None: wherever their CPI is known."""
+    """Allowed platforms by application; (P, A). None: wherever CPI is known."""
     floor: Float | None = None
-    """Instructions that must stay or come, such as of a minimum of replicas; (P, A)."""
+    """Minimum instructions, for example of a minimum of replicas; (P, A)."""
     largest_share: Float | None = None
-    """Share of an application that one platform may hold at most, for availability; (A,)."""
+    """Maximum share of an application on one platform, for availability; (A,)."""
 
     def __post_init__(self) -> None:
         numbers("load in instructions", self.load, 0)
@@ -76,7 +76,7 @@ class Fleet:
 
     @property
     def cycles(self) -> float:
-        """What the present assignment costs."""
+        """Cost of the present assignment."""
         return cost(self.cpi, self.load)
 
 
@@ -87,22 +87,22 @@ class Plan:
     load: Float
     """Instructions of each application on each platform; (P, A)."""
     cycles: float
-    """What it costs, by the CPI that was measured."""
+    """Its cost by measured CPI."""
     present: float
-    """What the present assignment costs."""
+    """Cost of the present assignment."""
     certain_saving: float
-    """Cycles saved even if every CPI lies at the worse end of its interval; equals `saving` without intervals."""
+    """Cycles saved even if every CPI is at the worse end of its interval; equals `saving` without intervals."""
     unknown: int
-    """Pairs of a platform and an application whose CPI nobody has measured, and that were left out."""
+    """Pairs of platform and application without measured CPI, which were left out."""
 
     @property
     def saving(self) -> float:
-        """Cycles saved; below 0 where the present assignment breaks a constraint, and keeping it costs."""
+        """Cycles saved; below 0 if the present assignment violates a constraint whose satisfaction costs cycles."""
         return self.present - self.cycles
 
 
 def cost(cpi: Float, load: Float) -> float:
-    """Cycles of an assignment: Σ CPI·Load over what runs anywhere."""
+    """Cycles of an assignment: Σ CPI·Load over all load."""
     there = load > 0
     return float((cpi[there] * load[there]).sum())
 
@@ -110,8 +110,9 @@ def cost(cpi: Float, load: Float) -> float:
 def assign(fleet: Fleet, *, cpi_lo: Float | None = None, cpi_hi: Float | None = None) -> Plan:
     """The assignment with the fewest cycles.
 
-    With `cpi_lo` and `cpi_hi`, (P, A), the plan is cautious: only moves that pay off even at the worse ends. Raises Unreachable
-    where the constraints exclude each other, or load would have to leave where an end of its CPI is not finite.
+    With `cpi_lo` and `cpi_hi`, (P, A), the plan is cautious: only moves that pay off even at the worse ends. Raises
+    Unreachable if the constraints exclude each other, or if load would have to leave where an end of its CPI is
+    infinite.
     """
     if any(end is not None and end.shape != fleet.cpi.shape for end in (cpi_lo, cpi_hi)):
         raise BadShape("Ends of CPI need one entry for each platform and application.")
@@ -122,8 +123,8 @@ def assign(fleet: Fleet, *, cpi_lo: Float | None = None, cpi_hi: Float | None = 
     platform, application = np.nonzero((most_come > 0) | (most_go > 0) | (least_come > 0))
     at = (platform, application)
     n = len(platform)
-    # In shares of each application's load and of each platform's cycles, so that the solver's tolerance is a share of the
-    # smallest application too: in instructions, one of a millionth of the largest lost a tenth of its work.
+    # In shares of each application's load and of each platform's cycles, so that the solver's tolerance is relative to
+    # the smallest application, too: in instructions, one with a millionth of the largest lost a tenth of its work.
     total = fleet.load.sum(axis=0)
     unit = np.where(total > 0, total, 1.0)
     present = np.where(fleet.load > 0, fleet.cpi * fleet.load, 0.0).sum(axis=1)
@@ -144,7 +145,7 @@ def assign(fleet: Fleet, *, cpi_lo: Float | None = None, cpi_hi: Float | None = 
 
     columns, ones = np.arange(2 * n), np.ones(n)
     scale = float(np.abs(cycles).max())
-    found = optimize.linprog(  # type: ignore[call-overload]  # the stubs know no sparse matrices
+    found = optimize.linprog(  # type: ignore[call-overload]  # the stubs lack sparse matrices
         cycles / scale,
         A_ub=sparse.csr_array(
             (cycles / np.tile(room[platform], 2), (np.tile(platform, 2), columns)), shape=(len(room), 2 * n)
@@ -172,7 +173,7 @@ def assign(fleet: Fleet, *, cpi_lo: Float | None = None, cpi_hi: Float | None = 
 
 
 def _bounds(fleet: Fleet, known: Bool) -> tuple[Float, Float, Float, Float]:
-    """Least and most that may arrive, least and most that may leave; (P, A) each."""
+    """Minimum and maximum of arriving load, minimum and maximum of leaving load; (P, A) each."""
     load, total = fleet.load, fleet.load.sum(axis=0)
     allowed = np.ones(load.shape, np.bool_) if fleet.allowed is None else fleet.allowed
     floor = np.zeros(load.shape) if fleet.floor is None else fleet.floor
@@ -183,7 +184,7 @@ def _bounds(fleet: Fleet, known: Bool) -> tuple[Float, Float, Float, Float]:
         raise Unreachable(
             "An application has to leave a platform where its CPI has no finite interval, so the move has no price."
         )
-    # Other load whose CPI has no finite interval stays where it is.
+    # Other load without a finite CPI interval stays in place.
     ceiling = np.where(known, wanted, load)
     least_come, most_come = np.maximum(floor - load, 0.0), np.maximum(ceiling - load, 0.0)
     least_go, most_go = np.maximum(load - ceiling, 0.0), np.where(known, np.maximum(load - floor, 0.0), 0.0)

@@ -1,4 +1,4 @@
-"""What has to move from where to where, and what each move is worth."""
+"""Moves of load between platforms, and the saving of each."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from analysis.placement.affinity import Fleet, Plan
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """Work of one application that changes platforms."""
+    """Load of one application that changes platforms."""
 
     application: int
     source: int
@@ -21,7 +21,7 @@ class Move:
 
 
 def moves(fleet: Fleet, plan: Plan) -> list[Move]:
-    """All moves, most saving first; their savings add up to the plan's.
+    """All moves, largest saving first; their savings add up to the plan's.
 
     An application that leaves and enters several platforms is paired from its worst to its best.
     """
@@ -30,7 +30,7 @@ def moves(fleet: Fleet, plan: Plan) -> list[Move]:
 
 
 def that_matter(found: list[Move], share: float = 0.8) -> list[Move]:
-    """The fewest moves that bring this share, 0…1, of what all that save anything do. Those that make room are not among them."""
+    """The fewest moves with this share, 0…1, of the total saving of all saving moves; others are left out."""
     saving = [move for move in found if move.saving > 0]
     wanted = number("share of the saving", share, 0, 1) * sum(move.saving for move in saving)
     chosen: list[Move] = []

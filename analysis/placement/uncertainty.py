@@ -1,14 +1,15 @@
-"""What a plan will save when CPI is known with an error.
+"""Expected saving of a plan, given the error of CPI.
 
-A plan is chosen because it looks best by measurements, errors included, so it promises too much, as the winner of an auction bids
-too much. How much is seen in fleets whose CPI is known: it is drawn anew with the errors of the measurement and planned for with
-the same caution, and what the plan promises is held against what it is worth. That depends on how much platforms differ, and the
-measured CPI is no such fleet: it differs by the truth and by the errors, and a third of what equal platforms promise for
-nothing was taken for true. So two fleets are tried. In one each application's CPIs are drawn together by the part of
-their spread that errors explain: it corrects the value, and bounds it above. In the other platforms are all equal, where most is
-promised for nothing: it bounds the value below, and the interval is wide rather than wrong.
-Sources: Efron, Journal of the American Statistical Association 78 (1983), 316-331; DerSimonian and Laird, Controlled Clinical
-Trials 7 (1986), 177-188 (the part that errors explain).
+A plan is chosen because it looks best by measurements, errors included, so it promises too much (winner's curse). The
+bias is determined in simulated fleets with known CPI: measurements with errors are drawn from it, planned with the same
+caution, and the plan's promise is compared with its true value. The bias depends on how much platforms differ. The
+measured CPI cannot serve as such a fleet, since its differences contain both truth and errors: a third of the empty
+promises for equal platforms was taken for true. So two fleets are simulated. In one, each application's CPIs are drawn
+together by the part of their spread that errors explain: it corrects the value and gives the upper bound. In the other,
+all platforms are equal, which maximises empty promises: it gives the lower bound, so the interval is rather wide than
+wrong.
+Sources: Efron, Journal of the American Statistical Association 78 (1983), 316-331; DerSimonian and Laird, Controlled
+Clinical Trials 7 (1986), 177-188 (the part that errors explain).
 """
 
 from dataclasses import dataclass, replace
@@ -23,17 +24,17 @@ from analysis.measured import Measured
 from analysis.placement.affinity import Fleet, Plan, assign, cost
 
 LEAST_DRAWS = 40
-"""Of which the outermost two bound a 95 % interval."""
+"""The outermost two bound a 95 % interval."""
 
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """A plan's saving with what is known of CPI."""
+    """A plan's saving, given the uncertainty of CPI."""
 
     saving: Measured
-    """Cycles, optimism taken off; the interval held the truth in 94 to 98 of 100 simulated fleets."""
+    """Cycles, corrected for optimism; the interval contained the truth in 94 to 98 of 100 simulated fleets."""
     optimism: float
-    """Cycles that the plan promises too much on average, because it was chosen by its promise."""
+    """Mean excess of promised cycles, because the plan was chosen by its promise."""
     draws: int
 
 
@@ -47,11 +48,11 @@ def promise(
     cpi_hi: Float | None = None,
     draws: int = 100,
 ) -> Promise:
-    """The saving of a plan by `assign`, CPI having these relative standard errors, (P, A), each ≥ 0.
+    """The saving of a plan from `assign`, where CPI has these relative standard errors, (P, A), each ≥ 0.
 
-    `cpi_lo` and `cpi_hi` are what a cautious plan was made with. Errors are log-normal; every draw is planned for twice. The same
-    seed gives the same answer. Raises InsufficientData below 40 draws, NotANumber where the error of a pair with load, now or in
-    the plan, is not known, BadShape.
+    `cpi_lo` and `cpi_hi` are those of a cautious plan. Errors are log-normal; every draw is planned for twice.
+    Deterministic per seed. Raises InsufficientData below 40 draws, NotANumber if the error of a pair with load, now or
+    in the plan, is unknown, BadShape.
     """
     if relative_error.shape != fleet.cpi.shape:
         raise BadShape("Errors of CPI need one entry for each platform and application.")
@@ -77,14 +78,14 @@ def promise(
 
 
 def _upper(values: Float) -> float:
-    """The upper end of the interval, outwards where it lies between two draws."""
-    return float(np.quantile(values, confidence.tails()[1], method="higher"))
+    """The upper end of a 95 % interval, rounded outwards between two draws."""
+    return float(np.quantile(values, 0.975, method="higher"))
 
 
 def _drawn_together(cpi: Float, sigma: Float, differences: float | None = None) -> Float:
-    """CPI with each application's differences between platforms made as small as the truth's are likely to be.
+    """CPI with each application's differences between platforms shrunk to the likely size of the true ones.
 
-    `differences`: their variance on logarithms; None: what errors do not explain of the variance of all.
+    `differences` is their variance on logarithms; None: the part of the total variance that errors do not explain.
     """
     known = np.isfinite(cpi)
     log = np.log(np.where(known, cpi, 1.0))
@@ -101,7 +102,7 @@ def _drawn_together(cpi: Float, sigma: Float, differences: float | None = None) 
 
 
 def _excess(truth: Fleet, errors: Float, ends: tuple[Float | None, ...]) -> float:
-    """What the plan made by a measurement with these errors promises beyond what it is worth."""
+    """The excess of the promise of a plan, made from a measurement with these errors, over its true value."""
     cpi = truth.cpi * errors
     seen = replace(truth, cpi=cpi, capacity=_capacity(truth, cpi))
     lo, hi = (None if end is None else cpi * end for end in ends)
@@ -110,7 +111,7 @@ def _excess(truth: Fleet, errors: Float, ends: tuple[Float | None, ...]) -> floa
 
 
 def _capacity(fleet: Fleet, cpi: Float) -> Float | None:
-    """Capacity in cycles that leaves as much room beside the present load as there is by the measured CPI."""
+    """Capacity in cycles with the same headroom over the present load as with measured CPI."""
     if fleet.capacity is None:
         return None
     return fleet.capacity + _present(cpi, fleet.load) - _present(fleet.cpi, fleet.load)

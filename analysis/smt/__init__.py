@@ -1,1 +1,1 @@
-"""How busy cores with two hardware threads really are: adjusted processor utilisation (APU), DIGEST A1-A9."""
+"""True load of cores with two hardware threads: adjusted processor utilisation (APU), DIGEST A1-A9."""

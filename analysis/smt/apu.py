@@ -1,11 +1,11 @@
-"""Adjusted processor utilisation: the share of a core's capacity that is used up, which plain utilisation is not.
+"""Adjusted processor utilisation (APU): the used share of a core's capacity, unlike plain utilisation.
 
     APU = (P(alone)·OC/2 + P(overlap)) / max(OC/2, 1)        (DIGEST A4)
     APU ≈ (1 − OC)·U² + OC·U                                  (DIGEST A5: both threads alike, OC ≤ 2)
 
-One thread saturated and the other idle has U = 0.5; with OC = 2.198 the core has nothing left to give, APU = 1.
-APU rises with either thread's utilisation as long as OC ≤ 2. Above, a second busy thread harms, and a core with one
-saturated thread is nearer to its best than one with two.
+With one thread saturated and the other idle U = 0.5; with OC = 2.198 the core has no capacity left, APU = 1.
+APU rises with either thread's utilisation as long as OC ≤ 2. Above, a second busy thread reduces throughput, and a core
+with one saturated thread is nearer to its best than one with two.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ from analysis.smt.states import States
 
 
 def apu(states: States, coefficient: ArrayLike) -> Float:
-    """APU of cores in these states, 0…1; (C,). `coefficient`: OC ≥ 1, one for all or one for each core.
+    """APU of cores in these states, 0…1; (C,). `coefficient` is OC ≥ 1, one for all cores or one per core.
 
     Raises NotANumber, BadShape.
     """
@@ -27,9 +27,10 @@ def apu(states: States, coefficient: ArrayLike) -> Float:
 
 
 def simplified(utilisation: ArrayLike, coefficient: ArrayLike) -> Float:
-    """APU from nothing but mean utilisations 0…1, both threads taken to be alike; 0…1.
+    """APU from mean utilisations 0…1 alone, assuming both threads are alike; 0…1.
 
-    With OC > 2 the formula passes 1, where it is cut. It errs most, by about a fifth, where one thread carries all the load. Raises NotANumber, BadShape.
+    With OC > 2 the formula exceeds 1 and is clipped. Its error is largest, about a fifth, if one thread carries all the
+    load. Raises NotANumber, BadShape.
     """
     u = np.atleast_1d(numbers("utilisation", utilisation, 0, 1))
     oc = _coefficients(coefficient, u)

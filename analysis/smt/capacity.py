@@ -1,9 +1,9 @@
-"""How many requests a service could serve, from a day of its load: a line extended to 100 %.
+"""Forecasts the maximum request rate of a service from a day of its load: a line extrapolated to 100 %.
 
-Load rises with the request rate; where the line reaches 1 nothing is left. Plain utilisation foresees too much, since the
-second half of a core with two threads gives less than the first; APU is what rises evenly (DIGEST A7). The interval of the
-limit is Fieller's, with the spread of a single observation in it. Minutes of a day resemble one another, so that the
-interval is too narrow rather than too wide; give means of at least several minutes.
+Load rises with the request rate; capacity ends where the line reaches 1. Plain utilisation predicts too much, since the
+second half of a core with two threads gives less than the first; APU rises linearly (DIGEST A7). The interval of the
+limit is Fieller's for a single new observation. Minutes of a day are correlated, so the interval is rather too narrow
+than too wide; use means over at least several minutes.
 Source: Draper and Smith, Applied Regression Analysis (1998), §3.2 (inverse regression).
 """
 
@@ -20,38 +20,38 @@ from analysis.least_squares import Fit, fit
 from analysis.measured import Measured
 
 _LEAST = 8
-"""Observations of rate and load."""
+"""Minimum observations of rate and load."""
 _CURVED = 0.01
-"""Below this p-value the points follow a curve rather than the line."""
+"""p-value below which the points follow a curve and not the line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """A line load = intercept + slope · rate, and where it ends."""
+    """A line load = intercept + slope · rate, and its limit."""
 
     intercept: float
     """Load without requests."""
     slope: float
-    """Load for each request per second."""
+    """Load per request per second."""
     limit: Measured
-    """Rate at which the load is full, requests per second, as one new observation would show it."""
+    """Rate of full load, requests per second, for one new observation."""
     r2: float
     observations: int
     reach: float
-    """Largest rate seen, as a share of the limit: the further from 1, the more is extrapolated."""
+    """Largest observed rate as a share of the limit: the smaller, the more is extrapolated."""
     curved: bool
-    """The points bend: a line is the wrong shape, and the limit is not to be trusted."""
+    """The points are curved: the line does not fit, and the limit is unreliable."""
 
     def load(self, rate: float) -> float:
-        """Load at a rate; above 1 it cannot be served."""
+        """Load at a rate; a load above 1 cannot be served."""
         return self.intercept + self.slope * rate
 
 
 def forecast(rate: ArrayLike, load: ArrayLike, full: float = 1.0) -> Capacity:
-    """The forecast from request rates, requests per second, and a load 0…1 (utilisation or APU) at the same times.
+    """Forecast from request rates, requests per second, and a load 0…1 (utilisation or APU) at the same times.
 
-    Raises InsufficientData below 8 observations, Constant where the rate does not vary or load does not rise with it
-    (slope not above 0 at 5 %), NotANumber, BadShape, and Contradictory where the line is full without any request.
+    Raises InsufficientData below 8 observations, Constant if the rate does not vary or load does not rise with it
+    (slope not above 0 at 5 %), NotANumber, BadShape, and Contradictory if the line is full without any request.
     """
     x, y = numbers("request rate", rate, 0), numbers("load", load, 0)
     full = positive("load that is full", full)
@@ -78,21 +78,21 @@ def forecast(rate: ArrayLike, load: ArrayLike, full: float = 1.0) -> Capacity:
 
 
 def _fieller(line: Fit, x: Float, full: float) -> tuple[float, float]:
-    """Rates at which one new observation may be `full`: where the band of predictions crosses it."""
+    """Rates at which one new observation may be `full`: the prediction band's crossings."""
     intercept, slope = (float(value) for value in line.coefficients)
     mean, square = float(x.mean()), float(((x - x.mean()) ** 2).sum())
     share = (line.t() * line.sigma) ** 2
     over = slope**2 - share / square
     if over <= 0:
         return 0.0, np.inf
-    # In d, the distance of the limit from the mean rate: over·d² − 2·slope·gap·d + gap² − share·(1 + 1/n) = 0.
+    # With d the distance of the limit from the mean rate: over·d² − 2·slope·gap·d + gap² − share·(1 + 1/n) = 0.
     gap = full - (intercept + slope * mean)
     root = np.sqrt(max((slope * gap) ** 2 - over * (gap**2 - share * (1 + 1 / len(x))), 0.0))
     return max(0.0, mean + (slope * gap - root) / over), mean + (slope * gap + root) / over
 
 
 def _bends(x: Float, y: Float) -> bool:
-    """Whether a parabola explains what the line does not, at rates as they are spread here."""
+    """Whether a quadratic term is significant at these rates."""
     centred = (x - x.mean()) / x.std()
     if len(np.unique(centred)) < 3:
         return False

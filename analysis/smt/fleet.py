@@ -1,9 +1,9 @@
 """APU of clusters and of applications, from visits (DIGEST A2–A5 over many machines).
 
 A cluster's APU is the used core-time of its machines over all their core-time: a ratio of sums with visits as clusters.
-An application has no cores of its own. It is given the part of each machine's used core-time that its CPU time is of the
-machine's: what all applications of a machine are given adds up to what the machine uses. That is also what a price by use
-would be charged for (DIGEST A9).
+An application has no cores of its own. It is assigned a part of each machine's used core-time in proportion to its part
+of the machine's CPU time, so that all applications of a machine add up to the machine's use. This is also the basis for
+charging by use (DIGEST A9).
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from analysis.weights import Weights
 
 @dataclass(frozen=True, slots=True)
 class ClusterLoad:
-    """A set of machines' load by four measures, each an estimate of one row, 0…1, of core-time."""
+    """Four measures of the load of a set of machines, each an estimate of one row, 0…1, of core-time."""
 
     utilisation: Estimates
     thread_any: Estimates
@@ -65,7 +65,7 @@ class BothWays:
     system_apu: Estimates
     system_overlap: Estimates
     largest_disagreement: float
-    """Of the overlap of one machine, 0…1."""
+    """Largest difference in the overlap of one machine, 0…1."""
     visits: int
 
 
@@ -78,7 +78,10 @@ def of_both(
     system: list[MachineLoad],
     seconds: Float,
 ) -> BothWays:
-    """Both ways of the visits that know both; one entry per visit each. Raises InsufficientData, NotANumber, BadShape."""
+    """Compare both sources in visits with both; one entry per visit each.
+
+    Raises InsufficientData, NotANumber, BadShape.
+    """
     if not len(weight) == len(group) == len(counted) == len(system) == len(seconds):
         raise BadShape("Visits need a weight, a group, two loads and seconds each.")
     enough("visits", len(counted), 1)
@@ -112,7 +115,7 @@ def of_both(
 def _of_core_time(
     weight: Float, group: Int, weights: Weights, *, core_s: Float, measures: Float
 ) -> list[Estimates]:
-    """Shares of core-time that measures (V, K) of visits are of all machines; K of them."""
+    """Estimates of K measures, (V, K) by visit, as shares of the core-time of all machines."""
     visit, row = np.nonzero(measures)
     found = moments.from_visits(
         weight,
@@ -129,13 +132,14 @@ def _of_core_time(
 
 @dataclass(frozen=True, slots=True)
 class ApplicationLoad:
-    """What each of R applications uses up of the fleet's cores."""
+    """The use of the fleet's cores by each of R applications."""
 
     core_seconds: Float
-    """Core-time used up, adjusted; (R,)."""
+    """Adjusted core-time used; (R,)."""
     per_cpu_second: Ratios
-    """Adjusted core-seconds for each CPU-second that accounting shows, 0.5 … 1 where cores have two threads and OC ≤ 2: low where threads
-    share cores well, high where an application has cores to itself."""
+    """Adjusted core-seconds per CPU-second of accounting, 0.5 … 1 if cores have two threads and OC ≤ 2.
+
+    Low where threads share cores well, high where an application has cores to itself."""
 
 
 def of_applications(
@@ -150,10 +154,10 @@ def of_applications(
     cpu_seconds: Float,
     rows: int,
 ) -> ApplicationLoad:
-    """What applications use up, from `cpu_seconds` > 0 for each pair of an application (row) and a visit.
+    """The use by applications, from `cpu_seconds` > 0 for each pair of an application (row) and a visit.
 
-    A visit's applications should bring all of its CPU time, the kernel's too; what they leave out is given to those named.
-    Raises InsufficientData, NotANumber, BadShape.
+    A visit's applications should include all its CPU time, the kernel's, too; any missing part is assigned to the given
+    ones. Raises InsufficientData, NotANumber, BadShape.
     """
     if not len(weight) == len(group) == len(loads) == len(seconds):
         raise BadShape("Visits need a weight, a group, a load and seconds each.")

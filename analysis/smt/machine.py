@@ -1,7 +1,7 @@
-"""A machine's APU from the utilisation of its logical CPUs and which of them share a core, or from counters of its cycles.
+"""A machine's APU from the utilisation of its logical CPUs and the core of each, or from cycle counters.
 
-A core with one thread online has no overlap: its APU is its utilisation. Cores with more than two threads (POWER) are
-refused, as the model knows two.
+A core with one online thread has no overlap: its APU is its utilisation. Cores with more than two threads (POWER) are
+rejected, since the model has two.
 """
 
 from dataclasses import dataclass
@@ -16,23 +16,23 @@ from analysis.smt.apu import apu, simplified
 from analysis.smt.states import SKEW, States, from_sums, from_utilisation
 
 NONE = States(np.zeros(0), np.zeros(0), np.zeros(0))
-"""The states of no core at all."""
+"""States of no cores."""
 
 
 @dataclass(frozen=True, slots=True)
 class MachineLoad:
-    """How busy one machine is, by four measures of the same CPUs, each 0…1."""
+    """Four measures of one machine's load from the same CPUs, each 0…1."""
 
     utilisation: float
     thread_any: float
     apu: float
     simplified: float
-    """APU by mean utilisation of each core alone."""
+    """APU from the mean utilisation of each core alone."""
     overlap: float
     """Share of core-time with both threads busy."""
     cores: int
     sibling_cores: int
-    """Cores with two threads online."""
+    """Cores with two online threads."""
 
     @property
     def states(self) -> States:
@@ -42,7 +42,7 @@ class MachineLoad:
 
 @dataclass(frozen=True, slots=True)
 class CountedLoad:
-    """How busy one machine of cores with two threads is by counters of cycles (DIGEST A2); each 0…1."""
+    """The load of a machine whose cores have two threads, from cycle counters (DIGEST A2); each 0…1."""
 
     utilisation: float
     """Of its threads, by cycles."""
@@ -60,7 +60,7 @@ class CountedLoad:
 def of_counters(
     *, threads: float, either: float, available: float, cores: int, coefficient: float, skew: float = SKEW
 ) -> CountedLoad:
-    """The load of a machine whose cores all have two threads, from cycles added up (`states.from_sums`).
+    """The load of a machine whose cores all have two threads, from summed cycles (`states.from_sums`).
 
     Raises InsufficientData, NotANumber, Contradictory.
     """
@@ -77,10 +77,10 @@ def of_counters(
 
 
 def of_cpus(core: Int, utilisation: ArrayLike, coefficient: float) -> MachineLoad:
-    """The load of a machine from its logical CPUs, (L,) each: the same `core` number for threads of one core.
+    """The load of a machine from its logical CPUs, (L,) each; threads of one core have the same `core` number.
 
-    `coefficient` is the OC of what runs there (`overlap.mixed` for a mix). Cores of different packages need
-    different numbers. Raises InsufficientData, NotANumber, BadShape, and Contradictory for cores of more than two threads.
+    `coefficient` is the OC of the machine's workload (`overlap.mixed` for a mix). Cores of different packages need
+    different numbers. Raises InsufficientData, NotANumber, BadShape, and Contradictory for cores with over two threads.
     """
     u = numbers("utilisation of logical CPUs", utilisation, 0, 1)
     oc = number("overlap coefficient", coefficient, 1)

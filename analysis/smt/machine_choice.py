@@ -1,7 +1,7 @@
-"""Which of two machine types serves the same load for less money (DIGEST A8).
+"""Determines which of two machine types serves the same load for less money (DIGEST A8).
 
-At equal load, one old machine does the work of old load / new load new ones. If that ratio is above the ratio of prices the
-new type is worth its price. Utilisation and APU may say different things; then a stress test has to decide.
+At equal load, one new machine replaces old load / new load old machines. If that ratio is above the ratio of prices,
+the new type is worth its price. Utilisation and APU may disagree; then a stress test has to decide.
 """
 
 from collections.abc import Iterable
@@ -14,12 +14,12 @@ from analysis.measured import Measured, quotient
 
 
 class Advice(StrEnum):
-    """Which machine type costs less for the same work."""
+    """The machine type that costs less for the same work."""
 
     OLD = "old"
     NEW = "new"
     UNCLEAR = "unclear"
-    """The ratio's interval holds the ratio of prices."""
+    """The ratio's interval contains the price ratio."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +29,13 @@ class MachineType:
     price: float
     """In any currency, > 0."""
     utilisation: Measured
-    """0…1, at the load that is compared."""
+    """0…1, at the compared load."""
     apu: Measured
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What two measures say about two types at equal load."""
+    """The results of two measures for two types at equal load."""
 
     price_ratio: float
     """new ÷ old."""
@@ -52,7 +52,7 @@ class Choice:
 
 
 def choose(old: MachineType, new: MachineType) -> Choice:
-    """The comparison at equal load; loads must be above 0. Raises NotANumber."""
+    """Compare two types at equal load; loads must be above 0. Raises NotANumber."""
     price = positive("price of the new type", new.price) / positive("price of the old type", old.price)
     by_utilisation = _ratio(old.utilisation, new.utilisation)
     by_apu = _ratio(old.apu, new.apu)
@@ -62,7 +62,7 @@ def choose(old: MachineType, new: MachineType) -> Choice:
 def screen(
     services: Iterable[tuple[str, MachineType, MachineType]],
 ) -> tuple[list[str], dict[str, NotEstimable]]:
-    """Names of the services to stress-test, of (name, old, new) each; and those of which nothing can be said, and why."""
+    """Names of services that need a stress test, and reasons for those without a result; given as (name, old, new)."""
     wanted: list[str] = []
     unknown: dict[str, NotEstimable] = {}
     for name, old, new in services:
@@ -82,7 +82,7 @@ def _ratio(old: Measured, new: Measured) -> Measured:
 
 
 def advice(ratio: Measured, price: float) -> Advice:
-    """Which type costs less, if one new machine does the work of `ratio` old ones at `price` times the price of one."""
+    """The cheaper type, if one new machine replaces `ratio` old ones at `price` times the price of one."""
     if ratio.lo > price:
         return Advice.NEW
     return Advice.OLD if ratio.hi < price else Advice.UNCLEAR

@@ -1,6 +1,6 @@
-"""Four measures of load beside the truth of a stress test, where each is most wrong (DIGEST A6).
+"""Compares four measures of load with the true load of a stress test, and finds their largest errors (DIGEST A6).
 
-The truth is the request rate as a share of the best one. A measure that is right says 0.5 at half of the best load.
+The true load is the request rate as a share of the best one. A correct measure has 0.5 at half of the best load.
 """
 
 from dataclasses import dataclass
@@ -16,20 +16,20 @@ from analysis.smt.states import States
 
 @dataclass(frozen=True, slots=True)
 class Error:
-    """How far a measure was from the load, over all steps of a test, in points 0…1."""
+    """Deviation of a measure from the load over all steps of a test, as a fraction 0…1."""
 
     largest: float
-    """With its sign: above 0 the measure says more than there is."""
+    """Signed: above 0 the measure is too high."""
     at: float
-    """Load at which it was largest, 0…1."""
+    """Load at the largest error, 0…1."""
     mean: float
-    """Of the absolute errors."""
+    """Mean absolute error."""
 
 
 def errors(load: ArrayLike, states: States, coefficient: float) -> dict[str, Error]:
     """Errors of `utilisation`, `thread_any`, `apu` and `simplified` at each step of a test; states as means over cores.
 
-    `load`: share of the best load, 0…1; steps beyond it are left out, as no measure can say more than 1.
+    `load` is the share of the best load, 0…1; steps beyond 1 are left out, since no measure exceeds 1.
     Raises InsufficientData below 2 steps, Constant, NotANumber, BadShape.
     """
     truth = numbers("load", load, 0)

@@ -1,9 +1,9 @@
-"""The overlap coefficient: how much longer work takes when the core's other thread is busy too (DIGEST A1).
+"""The overlap coefficient: factor of CPU time when the core's other thread is busy, too (DIGEST A1).
 
     OC = CPU time with overlap / CPU time without = Q_single / (Q_both / 2)
 
-1: the threads do not hinder each other; 2: both together do as much as one alone; above 2 the second thread harms. It belongs to the
-workload on a platform and is measured by a stress test on one thread and on both.
+1: the threads do not slow each other down; 2: both together do as much as one alone; above 2 the second thread reduces
+throughput. It belongs to a workload on a platform and is measured by stress tests on one thread and on both.
 """
 
 from dataclasses import dataclass
@@ -20,15 +20,15 @@ from analysis.input_checks import enough, number, positive, positives, same_leng
 NEUTRAL = 2.0
 """The coefficient at which two busy threads do as much as one."""
 _NOISE = 0.02
-"""What a single pair of stress tests may fall below 1 by: throughputs repeat to about a percent."""
+"""Tolerance below 1 for a single pair of stress tests: throughputs scatter by about a percent."""
 
 
 class Effect(StrEnum):
-    """What a second busy thread does to the throughput of a core."""
+    """The effect of a second busy thread on a core's throughput."""
 
     HELPS = "helps"
     NEUTRAL = "neutral"
-    """The interval of the coefficient holds 2."""
+    """The interval of the coefficient contains 2."""
     HARMS = "harms"
 
 
@@ -39,14 +39,14 @@ class Overlap:
     coefficient: float
     """≥ 1."""
     lo: float
-    """95 % interval over repetitions; 1 … ∞ from a single pair, which says nothing of how it would repeat."""
+    """95 % interval over repetitions; 1 … ∞ for a single pair, whose repeatability is unknown."""
     hi: float
     repetitions: int
-    """Of the side that was repeated less."""
+    """Repetitions of the side with fewer."""
 
     @property
     def effect(self) -> Effect:
-        """By the interval; of a single pair by the coefficient itself."""
+        """Determined by the interval; for a single pair by the coefficient."""
         lo, hi = (self.lo, self.hi) if self.repetitions > 1 else (self.coefficient, self.coefficient)
         if hi < NEUTRAL:
             return Effect.HELPS
@@ -54,9 +54,9 @@ class Overlap:
 
 
 def from_times(with_overlap_s: float, without_s: float) -> float:
-    """OC from the CPU time of the same work with the other thread busy and with it idle: 6 blocks for 5 are 1.2.
+    """OC from the CPU time of the same work with the other thread busy and idle: 6 blocks for 5 are 1.2.
 
-    Raises NotANumber, and Contradictory where the work was faster with the other thread busy.
+    Raises NotANumber, and Contradictory if the work was faster with the other thread busy.
     """
     found = positive("CPU time with overlap", with_overlap_s) / positive("CPU time without", without_s)
     return _at_least_one(found, found)
@@ -90,25 +90,25 @@ def from_throughput(single: ArrayLike, both: ArrayLike) -> Overlap:
 
 
 def mixed(coefficients: ArrayLike, cpu_time: ArrayLike) -> float:
-    """OC of a mix: the mean of its applications' coefficients by their CPU time; 1 … largest of them.
+    """OC of a mix: the mean of its applications' coefficients, weighted by CPU time; 1 … largest of them.
 
-    The paper has no rule for mixes; this one is ours: a core's overlap is shared by applications as its time is.
+    The paper has no rule for mixes. This one assumes that applications share a core's overlap like its time.
     Raises InsufficientData, NotANumber, BadShape.
     """
     oc, time = numbers_of(coefficients), np.atleast_1d(positives("CPU time", cpu_time))
     enough("applications of a mix", len(oc), 1)
     same_length("Applications of a mix", oc, time)
-    # Rounding must not take it past them: a mean of ones that was 1 - 2⁻⁵³ is no coefficient, and the visit had no load.
+    # Without the bounds, a mean of ones was rounded to 1 - 2⁻⁵³, an invalid coefficient, and the visit had no load.
     return float(np.clip(oc @ time / time.sum(), oc.min(), oc.max()))
 
 
 def numbers_of(coefficients: ArrayLike) -> Float:
-    """Coefficients that can be, ≥ 1; raises NotANumber."""
+    """Valid coefficients, ≥ 1; raises NotANumber."""
     return np.atleast_1d(np.asarray([number("overlap coefficient", oc, 1) for oc in np.ravel(coefficients)]))
 
 
 def _at_least_one(value: float, most: float) -> float:
-    """The value, or 1 where noise explains that it is less."""
+    """The value, or 1 if noise explains a smaller one."""
     if most < 1:
         raise Contradictory(
             f"An overlap coefficient of {value:.3f} says that a busy neighbour makes work faster: the two stress tests were"

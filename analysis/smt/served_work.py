@@ -1,10 +1,11 @@
-"""Which of two machine types serves requests for less money, by how many each serves at the same load (DIGEST A7, A8).
+"""Compares the cost of two machine types by the requests that each serves at the same load (DIGEST A7, A8).
 
-DIGEST A8 compares loads under equal traffic, which somebody must have arranged. Where the request rate of a machine of each type is
-known, nothing need be equal: a line through rates and loads of each type says at what rate its machines have a given load, and the
-ratio of these two rates is how many old machines a new one replaces. A stress test measures the same ratio, at a load of 1.
-Each rate has Fieller's interval of one new observation (`analysis.smt.capacity`), which is wider than that of the line alone; the
-interval of the ratio is made of both as of independent measurements, since each type has machines of its own.
+DIGEST A8 compares loads under equal traffic, which requires a controlled experiment. If the request rate per machine is
+known for each type, traffic need not be equal: a line through rates and loads of each type gives the rate at a given
+load, and the ratio of the two rates is the number of old machines that a new one replaces. A stress test measures the
+same ratio at a load of 1. Each rate has Fieller's interval of one new observation (`analysis.smt.capacity`), which is
+wider than that of the line alone. The interval of the ratio treats both as independent measurements, since each type
+has its own machines.
 """
 
 from dataclasses import dataclass
@@ -24,15 +25,15 @@ class ServedWork:
     price_ratio: float
     """new ÷ old."""
     old_price: Measured
-    """Price of a machine for each request per second that it serves at this load, in the currency of the prices."""
+    """Price per request per second that a machine serves at this load, in the currency of the prices."""
     new_price: Measured
     advice: Advice
     curved: bool
-    """The points of one type bend: a line is the wrong shape, and a stress test must decide."""
+    """The points of one type are curved: the line does not fit, and a stress test must decide."""
 
 
 def compare(old_price: float, old: Capacity, new_price: float, new: Capacity) -> ServedWork:
-    """The comparison at the load that both forecasts are of; rates are of one machine. Raises NotANumber."""
+    """Compare at the load that both forecasts are for; rates are per machine. Raises NotANumber."""
     prices = positive("price of the old type", old_price), positive("price of the new type", new_price)
     price_ratio = prices[1] / prices[0]
     ratio = quotient(new.limit, old.limit)

@@ -1,7 +1,7 @@
 """The three states of a core with two hardware threads: both busy, one busy, idle; shares of available time.
 
-Two ways lead to them. The hardware counts unhalted cycles of each thread and of the core (DIGEST A2). Where nobody can read
-counters, the utilisations of the two logical CPUs do, if the threads are busy independently of each other (DIGEST A3).
+There are two sources. The hardware counts unhalted cycles of each thread and of the core (DIGEST A2). Without access to
+counters, the utilisations of the two logical CPUs suffice, if the threads are busy independently (DIGEST A3).
 """
 
 from collections.abc import Sequence
@@ -15,12 +15,12 @@ from analysis.errors import BadShape, Contradictory
 from analysis.input_checks import enough, numbers, positives
 
 SKEW = 0.01
-"""Counters of a core are read one after another: they may disagree by this share of the available cycles."""
+"""A core's counters are read one after another, so they may disagree by this share of the available cycles."""
 
 
 @dataclass(frozen=True, slots=True)
 class States:
-    """Shares of available time of some cores, each 0…1; they add up to 1. All (C,)."""
+    """Shares of available time of C cores, each 0…1, adding up to 1. All (C,)."""
 
     overlap: Float
     alone: Float
@@ -29,7 +29,7 @@ class States:
 
     @property
     def utilisation(self) -> Float:
-        """What operating systems say: busy time of both threads over both threads' time; 0…1."""
+        """Utilisation as operating systems define it: busy time of both threads over both threads' time; 0…1."""
         return self.overlap + self.alone / 2
 
     @property
@@ -39,9 +39,9 @@ class States:
 
 
 def from_cycles(thread0: ArrayLike, thread1: ArrayLike, either: ArrayLike, available: ArrayLike) -> States:
-    """States from unhalted cycles of each thread, of either (`thread_any`), and the cycles that were available; (C,).
+    """States from unhalted cycles of each thread, of either (`thread_any`), and the available cycles; (C,).
 
-    Raises NotANumber, InsufficientData, BadShape, and Contradictory where either < one of them, either > their sum or
+    Raises NotANumber, InsufficientData, BadShape, and Contradictory if either < one of them, either > their sum or
     either > available by more than `SKEW` of the available cycles.
     """
     total = np.atleast_1d(positives("available cycles", available))
@@ -68,11 +68,12 @@ def from_cycles(thread0: ArrayLike, thread1: ArrayLike, either: ArrayLike, avail
 
 
 def from_sums(threads: ArrayLike, either: ArrayLike, available: ArrayLike, skew: float = SKEW) -> States:
-    """Mean states over the cores of machines, from unhalted cycles added up: of all threads, and of cores with either busy; (V,).
+    """Mean states over the cores of machines, from sums of unhalted cycles over all threads and over all cores; (V,).
 
-    `available` has those of all cores. States are linear in cycles, and APU in states, so sums over cores lose nothing. Raises
-    NotANumber, InsufficientData, BadShape, and Contradictory where either > threads, either < half of them or either > available by
-    more than `skew` of the available cycles.
+    `either` sums cycles in which any thread of a core was busy, and `available` those of all cores. States are linear
+    in cycles, and APU in states, so sums over cores lose nothing. Raises NotANumber, InsufficientData, BadShape, and
+    Contradictory if either > threads, either < half of them or either > available by more than `skew` of the available
+    cycles.
     """
     total = np.atleast_1d(positives("available cycles", available))
     both, any_ = (
@@ -94,7 +95,7 @@ def from_sums(threads: ArrayLike, either: ArrayLike, available: ArrayLike, skew:
 
 
 def from_utilisation(u0: ArrayLike, u1: ArrayLike) -> States:
-    """States from the utilisations 0…1 of the two logical CPUs of each core, busy independently of each other; (C,).
+    """States from the utilisations 0…1 of the two logical CPUs of each core, assumed to be independent; (C,).
 
     Raises NotANumber, InsufficientData, BadShape.
     """
@@ -105,14 +106,14 @@ def from_utilisation(u0: ArrayLike, u1: ArrayLike) -> States:
 
 
 def joined(parts: Sequence[States]) -> States:
-    """The states of all cores of several; at least one of them."""
+    """The concatenated states of several sets of cores; at least one set."""
     return States(
         *(np.concatenate([getattr(part, name) for part in parts]) for name in ("overlap", "alone", "idle"))
     )
 
 
 def largest_disagreement(hardware: States, system: States) -> float:
-    """Largest difference of the two ways' overlap over the same cores, or machines: what assuming independence costs, 0…1."""
+    """Largest overlap difference of the two sources over the same cores or machines, 0…1: the error of independence."""
     if len(hardware.overlap) != len(system.overlap):
         raise BadShape("Both ways have to speak of the same cores.")
     enough("cores", len(hardware.overlap), 1)

@@ -1,1 +1,1 @@
-"""Raw captures and symbolized profiles of a selection, page by page, for programs elsewhere (DIGEST G19)."""
+"""Raw captures and symbolized profiles of a selection, page by page, for external programs (DIGEST G19)."""

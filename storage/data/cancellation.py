@@ -1,4 +1,4 @@
-"""Ending a stream from another thread: what it waits for and what it asks the database end at once."""
+"""Stops a stream from another thread, including its waits and running statements."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ _AGAIN_S = 0.1
 
 
 class Stop:
-    """A stream's end. Safe to share between threads; once set it stays so."""
+    """The stop signal of a stream. Safe to share between threads; it cannot be reset."""
 
     def __init__(self) -> None:
         self._reading = threading.Condition()
@@ -23,38 +23,38 @@ class Stop:
 
     @property
     def is_set(self) -> bool:
-        """Whether the stream is to end."""
+        """Whether the stream is to stop."""
         return self._set.is_set()
 
     def set(self) -> None:
-        """End it: a statement that runs is cancelled, so that its connection is free again when this returns.
+        """Stop the stream: cancel the running statement and return once its connection is free.
 
-        Waits for the reader, so it is not for a thread that others depend on.
+        Blocks until the reader has stopped, so do not call it in a thread that others depend on.
         """
         self._set.set()
         with self._reading:
             while self._cancel is not None:
                 self._cancelled = True
-                with suppress(psycopg2.Error):  # the connection is gone, and with it the statement
+                with suppress(psycopg2.Error):  # the connection is lost, and so is the statement
                     self._cancel()
-                # Between two statements there is nothing to cancel, and the next one may wait for a lock.
+                # Between two statements there is nothing to cancel, and the next one may block on a lock.
                 self._reading.wait(_AGAIN_S)
 
     def wait(self, seconds: float) -> bool:
-        """Wait, but no longer than until it is set; whether it is."""
+        """Wait for `seconds` or until it is set; return whether it is."""
         return self._set.wait(seconds)
 
     def check(self) -> None:
-        """Raises `Stopped` if it is set."""
+        """Raise `Stopped` if it is set."""
         if self.is_set:
             raise Stopped("The stream was ended.")
 
     @contextmanager
     def cancelling(self, connection: Connection) -> Iterator[None]:
-        """Have what this connection is asked inside be cancelled by `set`.
+        """Let `set` cancel statements of this connection within the block.
 
-        One on which something was cancelled is closed: the server may get to the request only when the next
-        statement runs, which is another's. Raises `Stopped` then, if nothing else is raised.
+        A connection with a cancelled statement is closed: the server may handle the cancel request only when the
+        next statement runs, which may be another stream's. Raises `Stopped` then, unless another error is raised.
         """
         driver = connection.connection.dbapi_connection
         assert driver is not None
@@ -63,7 +63,7 @@ class Stop:
         try:
             yield
         finally:
-            # Before the connection goes back: whoever has it next must not be cancelled.
+            # Before the connection is returned to the pool: its next user must not be cancelled.
             with self._reading:
                 self._cancel = None
                 self._reading.notify_all()

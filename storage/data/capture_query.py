@@ -1,7 +1,7 @@
-"""Which visits' captures a selection means.
+"""Maps a selection to the visits whose captures it contains.
 
-A capture is of a whole machine, whatever ran there. So matchers on the machine and on where it stands choose
-visits; those on processes choose visits that have ingested a profile which satisfies all of them.
+A capture is of a whole machine. So matchers on the machine and its location filter visits. Matchers on processes filter
+visits with an ingested profile that satisfies all of them.
 """
 
 from collections.abc import Callable
@@ -34,14 +34,14 @@ _VALUES: dict[str, Callable[[VisitRow], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class AskedCaptures:
-    """A selection of captures, as it was understood."""
+    """A resolved selection of captures."""
 
     selection: Selection
     campaign_id: int | None
     """None: the standing campaign has not begun."""
 
     def conditions(self, connection: Connection) -> list[ColumnElement[bool]]:
-        """What the database can say of a visit; `passes` says the rest."""
+        """The conditions that the database can evaluate; `passes` evaluates the rest."""
         matchers = self.selection.matchers
         exact = [m for m in matchers if m.label in _COLUMNS and not m.operator.is_pattern]
         others = [label_names.condition(connection, m) for m in matchers if m.label not in _COLUMNS]
@@ -66,7 +66,7 @@ class AskedCaptures:
 
 
 def ask_captures(connection: Connection, selection: Selection) -> AskedCaptures:
-    """Understand a selection. Raises `BadSelection` for what is not of captures, `UnknownCampaign`."""
+    """Resolve a selection. Raises `BadSelection` for parts that do not apply to captures, `UnknownCampaign`."""
     if selection.event != DEFAULT_EVENT or selection.unit or selection.filters_stacks:
         raise BadSelection(
             "A capture holds all events and all functions of its visit.",

@@ -1,4 +1,4 @@
-"""Raw captures in the order of their visits' draws, or as they are archived. Nothing is held while a caller reads."""
+"""Streams raw captures in draw order or archiving order. No resource is held between pages."""
 
 import hashlib
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from storage.schema import capture
 
 
 class Trouble(Enum):
-    """Why a capture is not there."""
+    """Why a capture is unavailable."""
 
     EXPIRED = "It is kept no longer."
     MISSING = "The archive should have it and has not."
@@ -30,7 +30,7 @@ class Trouble(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RawCapture:
-    """A capture as it was archived, or why it is not there."""
+    """A capture as archived, or why it is unavailable."""
 
     place: Place
     visit: VisitRow
@@ -39,10 +39,10 @@ class RawCapture:
 
 
 class CaptureWalker:
-    """Walks for all streams of a process. Safe to share between threads."""
+    """Iterates captures for all streams of a process. Safe to share between threads."""
 
     def __init__(self, source: Source, archive: Archive, *, poll_s: float = POLL_S) -> None:
-        """`poll_s`: between two looks for what has been archived."""
+        """`poll_s`: time between two polls for new captures."""
         self._source = source
         self._archive = archive
         self._poll_s = poll_s
@@ -50,9 +50,9 @@ class CaptureWalker:
     def walk(
         self, asked: AskedCaptures, after: Place, stop: Stop, *, most_bytes: int
     ) -> Iterator[RawCapture | Looking]:
-        """The captures behind a place, by their visits' draws; then it ends.
+        """The captures behind a place in draw order; then it ends.
 
-        One of more than `most_bytes` is `TOO_LARGE`. Raises `storage.errors.ArchiveUnavailable`.
+        A capture over `most_bytes` is `TOO_LARGE`. Raises `storage.errors.ArchiveUnavailable`.
         """
         if asked.campaign_id is None:
             return
@@ -74,11 +74,11 @@ class CaptureWalker:
     def follow(
         self, asked: AskedCaptures, after: Place, stop: Stop, *, most_bytes: int
     ) -> Iterator[RawCapture | Looking]:
-        """The captures that are archived behind a place, in the order in which they are; without an end."""
+        """The captures that are archived behind a place, in archiving order, without an end."""
         place = after
         until: Horizon | None = None
         while True:
-            # In a transaction before that of the rows: its snapshot must see what the writers committed.
+            # In a transaction before the one that reads rows, whose snapshot must include the writers' commits.
             with self._source.reading(stop) as connection:
                 until = until or horizon(connection)
                 ready = settled(connection, until)
@@ -117,7 +117,7 @@ class CaptureWalker:
         return RawCapture(place, row, blob)
 
     def _is_gone(self, row: VisitRow, stop: Stop) -> bool:
-        """Retention deletes the blob, then says so in the row."""
+        """Whether retention deleted the blob; it deletes the blob before it updates the row."""
         with self._source.reading(stop) as connection:
             blob = connection.scalar(select(capture.c.blob).where(capture.c.visit_id == row.id))
         return not blob

@@ -1,11 +1,11 @@
-"""What can go wrong while data is streamed, and who must act.
+"""Errors of data streams, and who must act.
 
 StorageError
-└── Stopped     nobody: the caller went away, or the server ends
+└── Stopped     no action: the client disconnected, or the server shuts down
 """
 
 from storage.errors import StorageError
 
 
 class Stopped(StorageError):
-    """Nobody wants the rest any more."""
+    """The rest of a stream is not wanted any more."""

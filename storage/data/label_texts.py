@@ -1,4 +1,4 @@
-"""The labels of profiles as text: what programs elsewhere group by."""
+"""Text values of profile labels, which external programs group by."""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,18 +8,18 @@ from storage.schema import DIMENSIONS, dim_value, label_set
 from storage.snapshots.copy_binary import among
 
 _MOST = 100_000
-"""Values that are remembered."""
+"""Maximum cached values."""
 
 
 class LabelTexts:
-    """Texts by id. Filled as they are met, emptied when full; of one stream."""
+    """Label texts by id, loaded on demand and cleared when full; one per stream."""
 
     def __init__(self) -> None:
         self._values: dict[int, str] = {}
         self._sets: dict[int, dict[str, str]] = {}
 
     def load(self, connection: Connection, values: Iterable[int], sets: Iterable[int]) -> None:
-        """Have these ids of values and of label sets ready."""
+        """Load these ids of values and label sets."""
         if len(self._values) + len(self._sets) > _MOST:
             self._values, self._sets = {}, {}
         if missing := sorted(set(values) - self._values.keys()):
@@ -34,7 +34,7 @@ class LabelTexts:
             self._sets |= {row.label_set_id: row.labels for row in connection.execute(rows)}
 
     def of(self, values: Sequence[int], label_set_id: int) -> dict[str, str]:
-        """The labels of a profile, those it has, sorted by name; `values` in the order of `DIMENSIONS`."""
+        """The non-empty labels of a profile, sorted by name; `values` in the order of `DIMENSIONS`."""
         texts = (self._values.get(id_, "") for id_ in values)
         labels = {**self._sets.get(label_set_id, {}), **dict(zip(DIMENSIONS, texts, strict=True))}
         return {name: labels[name] for name in sorted(labels) if labels[name]}

@@ -1,4 +1,4 @@
-"""The facts of some visits with the names of their functions, each visit by itself."""
+"""Facts of visits with the names of their functions, each visit separately."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ from storage.schema import DIMENSIONS, capture_segment, chunk, profile
 from storage.snapshots.copy_binary import Rows, among_uuids, read_rows
 
 _MOST_BYTES = 512 << 20
-"""Of the chunks or stacks of one page; a page of the usual size has some hundred kilobytes."""
+"""Limit for the chunks or stacks of one page; a page of the usual size has some hundred kilobytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +38,19 @@ class ProfileFacts:
 
 @dataclass(frozen=True, slots=True)
 class VisitFacts:
-    """What one visit saw of one event."""
+    """The facts of one event in one visit."""
 
     damage: str = ""
-    """Why there are no profiles though there should be."""
+    """Why expected profiles are missing; '' if none are."""
     functions: tuple[FunctionRow, ...] = ()
     stack_functions: Int64 = field(default_factory=lambda: np.zeros(0, np.int64))
-    """Indexes into `functions`, of all stacks, one after the other, leaf first."""
+    """Indexes into `functions` of all stacks, one after the other, leaf first."""
     stack_length: Int64 = field(default_factory=lambda: np.zeros(0, np.int64))
     profiles: tuple[ProfileFacts, ...] = ()
 
 
 def conditions(connection: Connection, asked: Asked) -> list[ColumnElement[bool]]:
-    """What a profile must satisfy, by the ids that values have now."""
+    """The conditions on a profile, as currently valid ids."""
     return [
         profile.c.sample_type_id == asked.kind.id,
         profile.c.stacks == asked.stacks,
@@ -61,7 +61,7 @@ def conditions(connection: Connection, asked: Asked) -> list[ColumnElement[bool]
 def read_sizes(
     connection: Connection, ids: Sequence[UUID], days: Sequence[date], matching: Sequence[ColumnElement[bool]]
 ) -> dict[UUID, int]:
-    """Facts by visit; those without a profile that matches are left out."""
+    """Number of facts by visit; visits without a matching profile are left out."""
     rows = connection.execute(
         select(profile.c.visit_id, func.sum(profile.c.facts))
         .where(profile.c.day.in_(days), among_uuids(profile.c.visit_id, _bytes(ids)), *matching)
@@ -71,7 +71,7 @@ def read_sizes(
 
 
 def read_watched_seconds(connection: Connection, asked: Asked, ids: Sequence[UUID]) -> dict[UUID, float]:
-    """How long visits watched the event at this depth; those that did not are left out."""
+    """Seconds for which each visit sampled the event at this depth; visits that did not are left out."""
     segment = capture_segment.c
     rows = connection.execute(
         select(segment.visit_id, func.sum(segment.seconds))
@@ -87,7 +87,7 @@ def read_watched_seconds(connection: Connection, asked: Asked, ids: Sequence[UUI
 
 
 class FactReader:
-    """Reads facts; keeps texts and names between pages of one stream."""
+    """Reads facts; caches texts and names between the pages of one stream."""
 
     def __init__(self, functions: Functions) -> None:
         """`functions` may be shared with other streams."""
@@ -102,7 +102,7 @@ class FactReader:
         days: Sequence[date],
         matching: Sequence[ColumnElement[bool]],
     ) -> dict[UUID, VisitFacts]:
-        """By visit; those without a profile that matches, and a sample that is kept, are left out."""
+        """Facts by visit; visits without a matching profile or without a sample that passes are left out."""
         if not ids:
             return {}
         p = profile.c
@@ -178,7 +178,7 @@ class _Page:
         self.bounds = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
 
     def _one_by_one(self, rows: Rows, counts: Int64) -> tuple[Int64, Int64]:
-        """What can be read; the rest is 0, and its rows are marked."""
+        """Decode each chunk separately; an unreadable one yields zeros, and its rows are marked."""
         stacks, samples = [], []
         for row in range(len(rows)):
             one = slice(row, row + 1)
@@ -192,7 +192,7 @@ class _Page:
         return np.concatenate(stacks), np.concatenate(samples)
 
     def visits(self) -> list[tuple[UUID, int, int]]:
-        """Each visit and its rows [first, end)."""
+        """Each visit and its range of rows [first, end)."""
         starts = np.flatnonzero(np.concatenate(([True], self._visits[1:] != self._visits[:-1])))
         ends = np.append(starts[1:], len(self._visits))
         ids = [UUID(bytes=id_.ljust(16, b"\0")) for id_ in self._visits[starts].tolist()]
@@ -200,7 +200,7 @@ class _Page:
 
 
 def _summed(stack: Int64, samples: Int64) -> tuple[Int64, Int64]:
-    """Without a stack twice: some are the same once frames are hidden."""
+    """Merge equal stacks, which hidden frames can produce."""
     found, which = np.unique(stack, return_inverse=True)
     return (stack, samples) if len(found) == len(stack) else (found, sum_at(which, samples, len(found)))
 

@@ -1,4 +1,4 @@
-"""What a stream cannot have seen yet: visits that are under way, captures that wait, commits that are to come."""
+"""How complete a stream is: running visits, captures that are not ingested yet, and open transactions."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -8,21 +8,21 @@ from sqlalchemy import Connection, func, select, text
 from storage.schema import Outcome, capture, visit
 
 SETTLED = timedelta(seconds=60)
-"""A draw is in the database before its moment, by hand a moment after; a minute is more than either needs."""
+"""A scheduled visit is inserted before its draw time, a manual one a moment after; a minute covers both."""
 
 
 @dataclass(frozen=True, slots=True)
 class Completeness:
-    """How far back a campaign is as complete as it will be."""
+    """The time until which a campaign's data is final."""
 
     until: datetime
-    """All visits drawn before have ended, and are ingested or never will be."""
+    """All visits drawn before this have ended, and are ingested or never will be."""
     waiting: int
-    """Captures of the time asked for that wait to be ingested."""
+    """Captures of the requested time range that are not ingested yet."""
 
 
 def completeness(connection: Connection, campaign_id: int, start: datetime, end: datetime) -> Completeness:
-    """Of the visits of a campaign drawn in [start, end)."""
+    """Completeness for a campaign's visits drawn in [start, end)."""
     mine = (visit.c.campaign_id == campaign_id, visit.c.drawn_at >= start, visit.c.drawn_at < end)
     open_ = select(func.min(visit.c.drawn_at)).where(*mine, visit.c.outcome == Outcome.DRAWN)
     waits = (capture.c.ingested == 0, capture.c.ingested < capture.c.wanted, capture.c.quarantined.is_(None))
@@ -40,26 +40,26 @@ def completeness(connection: Connection, campaign_id: int, start: datetime, end:
 
 @dataclass(frozen=True, slots=True)
 class Horizon:
-    """A moment, and who might still commit something that carries an earlier one."""
+    """A moment, and the transactions that may still commit rows with an earlier one."""
 
     moment: datetime
     writers: frozenset[str]
-    """Virtual transactions that were writing captures then."""
+    """Virtual transactions that were writing captures at that moment."""
 
 
 def horizon(connection: Connection) -> Horizon:
-    """The present one, for any transaction.
+    """The current horizon, for any transaction.
 
-    Rows get their `ingested_at` or `archived_at` from the clock in a statement that holds the lock on `capture`
-    already. So whoever can still bring an earlier moment than this one holds that lock now, as
-    `CREATE INDEX CONCURRENTLY` finds whom it has to wait for.
+    Rows get their `ingested_at` or `archived_at` from the clock in a statement that already holds the lock on
+    `capture`. So every transaction that can still commit an earlier moment holds that lock now. `CREATE INDEX
+    CONCURRENTLY` finds the transactions to wait for in the same way.
     """
     moment = connection.execute(select(func.clock_timestamp())).scalar_one()
     return Horizon(moment, frozenset(_writers(connection)))
 
 
 def settled(connection: Connection, seen: Horizon) -> bool:
-    """Whether all that carries an earlier moment is committed, or never will be."""
+    """Whether all transactions with earlier moments have committed or aborted."""
     return not seen.writers or seen.writers.isdisjoint(_writers(connection))
 
 

@@ -1,4 +1,4 @@
-"""The stacks of a page as a selection shows them: with present names, some dropped, some without some frames."""
+"""The stacks of a page as a selection shows them: with current names, after its frame filters."""
 
 from dataclasses import dataclass
 
@@ -15,24 +15,24 @@ from storage.query.stacks.stack_tree import Shape, Stacks, built
 from storage.snapshots.stack_reading import read_stacks
 
 _MOST_BYTES = 512 << 20
-"""Of the stacks of one page; one of the usual size has some hundred kilobytes."""
+"""Limit for the stacks of one page; a page of the usual size has some hundred kilobytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShownStacks:
-    """Stacks by the ids they were stored by."""
+    """Shown stacks by stored stack id."""
 
     ids: Int64
     """Ascending."""
     shown: Int64
-    """Which stack each one is shown as; -1: none."""
+    """Index of the shown stack for each id; -1: none."""
     functions: Int64
-    """Outermost first, one stack after the other."""
+    """Functions of all stacks, one stack after the other, outermost first."""
     starts: Int64
     lengths: Int64
 
     def places(self, ids: Int64) -> Int64:
-        """What these ids are shown as. Raises `CorruptChunk` for one that is not in the dictionary."""
+        """Indexes of the shown stacks for these ids. Raises `CorruptChunk` for an id without a stored stack."""
         place = np.searchsorted(self.ids, ids)
         if len(ids) and (
             not len(self.ids) or int(place.max()) == len(self.ids) or (self.ids[place] != ids).any()
@@ -41,7 +41,7 @@ class ShownStacks:
         return self.shown[place]
 
     def leaf_first(self, places: Int64) -> tuple[Int64, Int64]:
-        """Functions of shown stacks, leaf first, and how many each has."""
+        """Functions of shown stacks, leaf first, and the number of functions per stack."""
         lengths = self.lengths[places]
         ends = self.starts[places] + lengths
         within = ranges(np.zeros(len(places), np.int64), lengths)
@@ -49,7 +49,7 @@ class ShownStacks:
 
 
 def read_shown(connection: Connection, ids: Int64, functions: Functions, selection: Selection) -> ShownStacks:
-    """These stacks, those that there are; an id of 0 is none."""
+    """Read these stacks; missing ids are left out, and id 0 means none."""
     wanted = np.unique(ids)
     found, flat, lengths = read_stacks(connection, wanted[wanted > 0], limit=_MOST_BYTES)
     used = np.unique(flat).astype(np.int64)
@@ -64,7 +64,7 @@ def read_shown(connection: Connection, ids: Int64, functions: Functions, selecti
 
 
 def _filtered(stacks: Stacks, functions: Functions, selection: Selection) -> ShownStacks:
-    """As tables and flame graphs filter them."""
+    """Apply the filters of tables and flame graphs."""
     ids = np.sort(stacks.ids)
     shape = built(stacks).shape(ids)
     left = filter_stacks(functions, shape, selection)
@@ -76,7 +76,7 @@ def _filtered(stacks: Stacks, functions: Functions, selection: Selection) -> Sho
 
 
 def _paths(shape: Shape, leaves: Int64) -> tuple[Int64, Int64]:
-    """The functions on the way from the root to each node, one after the other, and how many."""
+    """The functions from the root to each node, one path after the other, and the path lengths."""
     lengths = shape.depth[leaves].astype(np.int64)
     flat = np.empty(int(lengths.sum()), np.int64)
     last = np.cumsum(lengths) - 1

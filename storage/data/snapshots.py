@@ -1,4 +1,4 @@
-"""The database as streams read it: in short snapshots, a few at a time."""
+"""Database access of streams: short snapshots, with bounded concurrency."""
 
 import threading
 from collections.abc import Iterator
@@ -12,14 +12,14 @@ from storage.database import snapshot
 from storage.errors import DatabaseError
 
 AT_ONCE = 4
-"""Pages that are read at the same time; each holds a connection, and the memory of a page."""
+"""Pages read concurrently; each holds a connection and the memory of a page."""
 STATEMENT_S = 30
-"""Longest statement of a stream; past it `DatabaseBusy`."""
+"""Longest statement of a stream; longer ones raise `DatabaseBusy`."""
 _LOOK_S = 0.2
 
 
 class Source:
-    """Snapshots for all streams of a process. Safe to share between threads; the engine stays its owner's."""
+    """Snapshots for all streams of a process. Safe to share between threads; the caller owns the engine."""
 
     def __init__(self, engine: Engine, *, at_once: int = AT_ONCE) -> None:
         self._engine = engine
@@ -27,9 +27,9 @@ class Source:
 
     @contextmanager
     def reading(self, stop: Stop) -> Iterator[Connection]:
-        """One snapshot, whose turn is waited for.
+        """One snapshot, opened when a slot is free.
 
-        Raises `DatabaseError`, and `storage.data.errors.Stopped` instead of what a cancelled statement says.
+        Raises `DatabaseError`; a cancelled statement raises `storage.data.errors.Stopped`.
         """
         stop.check()
         while not self._places.acquire(timeout=_LOOK_S):

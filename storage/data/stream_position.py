@@ -1,4 +1,4 @@
-"""How far a stream has come: the moment and the visit of the last record, in the order of the stream."""
+"""The position in a stream: moment and visit of the last record, in the stream's order."""
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
@@ -11,11 +11,11 @@ from sqlalchemy.sql.elements import ColumnElement
 from storage.schema import capture, visit
 
 _NOBODY = UUID(int=0)
-"""Before every visit of the same moment."""
+"""Sorts before every visit of the same moment."""
 
 
 class Order(Enum):
-    """What a stream goes by; ties go by the visit's id."""
+    """The sort key of a stream; ties are sorted by visit id."""
 
     DRAWN = "drawn"
     INGESTED = "ingested"
@@ -23,7 +23,7 @@ class Order(Enum):
 
     @property
     def moment(self) -> Column[datetime]:
-        """The column that has the moment."""
+        """The column with the moment."""
         if self is Order.DRAWN:
             return visit.c.drawn_at
         return capture.c.ingested_at if self is Order.INGESTED else capture.c.archived_at
@@ -31,27 +31,27 @@ class Order(Enum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Place:
-    """Behind everything up to here."""
+    """The position behind all records up to this moment and visit."""
 
     moment: datetime
     visit_id: UUID = _NOBODY
 
     def before(self, order: Order) -> ColumnElement[bool]:
-        """The condition for rows that come behind."""
+        """The condition for rows behind this position."""
         key = tuple_(order.moment, visit.c.visit_id)
         return key > tuple_(literal(self.moment, order.moment.type), cast(str(self.visit_id), Uuid))
 
 
 def day_of(moment: datetime) -> date:
-    """The UTC day."""
+    """The UTC day of a moment."""
     return moment.astimezone(UTC).date()
 
 
 def midnight(day: date) -> datetime:
-    """When the UTC day begins."""
+    """The beginning of a UTC day."""
     return datetime.combine(day, time(), UTC)
 
 
 def end_of(day: date) -> Place:
-    """Behind the whole day."""
+    """The position behind a whole day."""
     return Place(midnight(day + timedelta(days=1)))

@@ -1,4 +1,4 @@
-"""What a stream was asked for, found out once at its beginning and the same to its end."""
+"""The query of a stream, resolved once at its beginning."""
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -17,19 +17,19 @@ from storage.schema import capture_segment, profile, visit
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A selection of profiles, as it was understood."""
+    """A resolved selection of profiles."""
 
     selection: Selection
     campaign_id: int | None
     """None: the standing campaign has not begun."""
     kind: SampleType
     stacks: bool
-    """Which depth is streamed: samples with stacks, or leaves only where there are no others."""
+    """The depth that is streamed: samples with stacks, or leaf-only samples if there are no stacks."""
     order: Order = Order.DRAWN
 
     @property
     def drawn(self) -> tuple[ColumnElement[bool], ...]:
-        """The conditions for visits of the selection's campaign and time."""
+        """The conditions for visits of the selection's campaign and time range."""
         return (
             visit.c.campaign_id == self.campaign_id,
             visit.c.drawn_at >= self.selection.start,
@@ -38,7 +38,7 @@ class Asked:
 
 
 def ask(connection: Connection, selection: Selection, *, stacks: bool | None = None) -> Asked:
-    """Understand a selection; `stacks` is what an earlier part of the stream found for the depth.
+    """Resolve a selection; `stacks` is the depth that an earlier part of the stream determined.
 
     Raises `BadSelection`, `UnknownCampaign`.
     """
@@ -52,7 +52,7 @@ def ask(connection: Connection, selection: Selection, *, stacks: bool | None = N
 
 
 def ended(selection: Selection, now: datetime) -> Selection:
-    """The selection without the future: what is drawn from now on is no part of a stream that begins now."""
+    """The selection up to now: later draws are not part of a stream that begins now."""
     if selection.end <= now:
         return selection
     if selection.start >= now:
@@ -61,7 +61,7 @@ def ended(selection: Selection, now: datetime) -> Selection:
 
 
 def _depth(connection: Connection, asked: Asked, matching: list[ColumnElement[bool]]) -> bool:
-    """As the query engine decides it: with stacks if any profile that matches has them."""
+    """The depth by the rule of the query engine: with stacks if any matching profile has them."""
     profiles = (
         select(profile.c.stacks)
         .join(visit, visit.c.visit_id == profile.c.visit_id)
@@ -77,7 +77,7 @@ def _depth(connection: Connection, asked: Asked, matching: list[ColumnElement[bo
         return True
     if _exists(connection, profiles):
         return False
-    # Nobody saw anything: visits that watched with stacks count, or those that watched without.
+    # No matching samples: decide by the visits that sampled the event, with stacks or without.
     segments = (
         select(capture_segment.c.stacks)
         .join(visit, visit.c.visit_id == capture_segment.c.visit_id)

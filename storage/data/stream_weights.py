@@ -1,7 +1,7 @@
-"""What the visits of one UTC day stand for, all of it of one snapshot.
+"""Weights of the visits of one UTC day, from one snapshot.
 
-A weight depends on nothing but its own day (docs/numbers.md), so a stream of a month is weighed day by day:
-the sum over its records is what a table of the month says.
+A weight depends only on its own day (docs/numbers.md), so a stream of a month is weighted day by day. The sum over
+its records equals the value in a table of the month.
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class VisitWeight:
-    """Of one visit."""
+    """The weight of one visit."""
 
     weight: float
     utilisation_class: int
@@ -35,22 +35,22 @@ class VisitWeight:
 
 @dataclass(frozen=True, slots=True)
 class DayWeights:
-    """A day of a random design."""
+    """The weights of a day with a random design."""
 
     day: date
     strata: Strata
-    """One row a stratum."""
+    """One row per stratum."""
     weights: Weights
     watched: Watched
-    """The visits that were weighed, by ascending id."""
+    """The weighted visits, by ascending id."""
     weight: Float
     """By visit, like `group`."""
     group: Int64
     number: int
-    """Names these weights, 1…2⁶⁴−1: equal numbers, equal weights of equal visits."""
+    """Identifies these weights, 1…2⁶⁴−1: with equal numbers, equal visits have equal weights."""
 
     def of(self, visit_id: bytes) -> VisitWeight | None:
-        """What a visit stands for; None: it was not weighed."""
+        """The weight of a visit; None: it was not weighted."""
         ids = self.watched.id
         key = np.array([visit_id], "S16")
         place = int(np.searchsorted(ids, key)[0])
@@ -75,7 +75,7 @@ class DayWeights:
 
 
 def read_day(connection: Connection, asked: Asked, day: date) -> DayWeights | None:
-    """The weights of a day's part of the selection; None: nobody was drawn at random, or its facts are gone."""
+    """The weights of a day's part of the selection; None: no visit was drawn at random, or its facts are deleted."""
     selection = asked.selection
     kept = max(selection.start, facts_horizon(connection))
     start, end = max(kept, midnight(day)), min(selection.end, midnight(day + timedelta(days=1)))
@@ -94,7 +94,7 @@ def read_day(connection: Connection, asked: Asked, day: date) -> DayWeights | No
     group = np.full(len(watched), -1, np.int64)
     group[inside] = weights.group[at, klass]
     if asked.kind.gauge:
-        # A level is not accumulated over the time it stands for, which is the whole selection's.
+        # A gauge is not summed over time, so its estimate covers the time of the whole selection.
         whole = read_strata(connection, asked.campaign_id, kept, selection.end)
         weighed_s = 0.0 if whole is None else whole.seconds_of(_ingested(connection, asked, kept, whole))
         weight *= watched.seconds / weighed_s if weighed_s > 0 else 0.0
@@ -102,7 +102,7 @@ def read_day(connection: Connection, asked: Asked, day: date) -> DayWeights | No
 
 
 def _ingested(connection: Connection, asked: Asked, start: datetime, whole: Strata) -> Int64:
-    """The days of the selection, from `start` on, on which a visit watched the event: the others weigh nothing."""
+    """Days of the selection, from `start` on, with a visit that sampled the event; other days have no weight."""
     rows = []
     for number in np.unique(whole.day).tolist():
         begins = _EPOCH + timedelta(days=number)

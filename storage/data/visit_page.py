@@ -1,4 +1,4 @@
-"""What some visits saw of an event, from one snapshot."""
+"""A page of visits with their facts of one event, from one snapshot."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from storage.query.estimation.covered_time import facts_horizon
 from storage.query.estimation.strata import NOT_KNOWN, class_of
 
 MOST_FACTS = 100_000
-"""Of a page, but for a single visit that has more: some ten megabytes while it is made into records."""
+"""Facts per page, unless a single visit has more: some ten megabytes while records are built."""
 
 EXPIRED = "Facts of its day are kept no longer."
 NEVER_INGESTED = "Its day went before it could be ingested."
@@ -25,34 +25,34 @@ _NOTHING = VisitFacts()
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A visit that watched the event, whatever it saw."""
+    """A visit that sampled the event, with or without matching samples."""
 
     place: Place
     visit: VisitRow
     watched_s: float
-    """0: not known."""
+    """0: unknown."""
     facts: VisitFacts
     weight: VisitWeight
     design: int
-    """`DayWeights.number`; 0: there is none."""
+    """`DayWeights.number`; 0: none."""
     expired: str = ""
-    """Why its facts are not there any more."""
+    """Why its facts are unavailable; '' if they are not."""
 
     @property
     def says_something(self) -> bool:
-        """It saw something that matches, or cannot say so any more."""
+        """Whether it has matching facts, damage, or expired facts."""
         return bool(self.facts.profiles or self.facts.damage or self.expired)
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Visits that are one behind the other in a stream."""
+    """Consecutive visits of a stream."""
 
     seen: tuple[Seen, ...]
     place: Place
-    """Behind all of them, and those that watched something else."""
+    """Behind all requested visits of the page, including those that sampled other events."""
     whole: bool
-    """False: the visits that were asked for have too many facts for one page; go on behind `place`."""
+    """False: the requested visits have too many facts for one page; continue behind `place`."""
 
 
 def read_page(
@@ -62,10 +62,10 @@ def read_page(
     rows: Sequence[VisitRow],
     weights: DayWeights | None,
 ) -> Page:
-    """What visits (at least one) that follow each other saw.
+    """Read the facts of consecutive visits (at least one).
 
-    One that is not among those weighed ingested behind the stream: it is left out, so that what is streamed of a
-    day adds up to what its weights say.
+    A visit without a weight was ingested after the stream passed it. It is left out, so that the records of a day add
+    up to the totals of its weights.
     """
     ids, days = [row.id for row in rows], sorted({row.day for row in rows})
     matching = profile_facts.conditions(connection, asked)
@@ -83,10 +83,10 @@ def read_page(
         expired = NEVER_INGESTED if row.capture.expired else EXPIRED if gone else ""
         here = found.get(row.id, _NOTHING)
         if not row.capture.expired and watched is None and (gone or row.id not in sizes):
-            continue  # it did not watch this event
+            continue  # it did not sample this event
         weight = _weight(asked, row, weights)
         if weight is None and not expired and watched is not None:
-            continue  # it ingested behind the stream
+            continue  # it was ingested behind the stream
         if weight is None or expired:
             weight = VisitWeight(0.0, _class(row), -1)
         seen.append(
@@ -104,7 +104,7 @@ def read_page(
 
 
 def _weight(asked: Asked, row: VisitRow, weights: DayWeights | None) -> VisitWeight | None:
-    """None: it should have been weighed and was not."""
+    """The weight of a visit; None: it should have one and has none."""
     if asked.order is not Order.DRAWN:
         return VisitWeight(0.0, _class(row), -1)
     if weights is None:
@@ -120,6 +120,6 @@ def _class(row: VisitRow) -> int:
 
 
 def _fitting(sizes: Sequence[int]) -> int:
-    """How many of them make a page; at least one."""
+    """Number of visits that fit into a page; at least one."""
     together = np.cumsum(sizes)
     return max(1, int(np.searchsorted(together, MOST_FACTS, side="right")))

@@ -1,4 +1,4 @@
-"""Visits that brought a capture, a page at a time."""
+"""Reads visits with a capture, a page at a time."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,19 +15,19 @@ from storage.schema import BY_HAND, capture, machine, stratum, visit
 
 @dataclass(frozen=True, slots=True)
 class CaptureRow:
-    """A visit's capture, as its row has it."""
+    """The row of a visit's capture."""
 
     blob: str
-    """Key in the archive; "" once it was old enough to go."""
+    """Archive key; "" after retention deleted the blob."""
     size: int
     raw_size: int
     sha256: bytes
     archived_at: datetime
     generation: int
-    """That is ingested; 0: none."""
+    """The ingested generation; 0: none."""
     ingested_at: datetime | None
     expired: bool
-    """Its day went before it could be ingested."""
+    """Its day was deleted before it could be ingested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class VisitRow:
     capture: CaptureRow
 
     def place(self, order: Order) -> Place:
-        """Where it stands in a stream."""
+        """Its position in a stream."""
         moment = {
             Order.DRAWN: self.drawn_at,
             Order.INGESTED: self.capture.ingested_at,
@@ -82,13 +82,13 @@ def read_visits(
     *,
     limit: int,
 ) -> list[VisitRow]:
-    """The next visits behind a place that have a capture and satisfy the conditions."""
+    """The next visits behind a position that have a capture and satisfy the conditions."""
     rows = connection.execute(
         select(*_VISIT, *_CAPTURE)
         .join(capture, capture.c.visit_id == visit.c.visit_id)
         .join(machine, machine.c.machine_id == visit.c.machine_id)
         .join(stratum, stratum.c.stratum_id == visit.c.stratum_id)
-        # The plain bound is what the index knows; the pair only settles ties.
+        # The index serves the plain bound; the pair only resolves ties.
         .where(*conditions, order.moment >= after.moment, after.before(order))
         .order_by(order.moment, visit.c.visit_id)
         .limit(limit)

@@ -1,7 +1,7 @@
-"""Going through a selection's visits: one short snapshot a page, nothing held while a caller reads.
+"""Streams a selection's visits: one short snapshot per page, and no resource held between pages.
 
-A page is of one UTC day, so that its visits are weighed by one design. What is yielded carries the place to go on
-behind it; going on from any of them brings the rest, once.
+A page lies within one UTC day, so that one design weights all its visits. Each item carries the position behind it;
+a stream resumed at any of them yields the remaining items, each once.
 """
 
 from collections.abc import Iterator
@@ -25,14 +25,14 @@ from storage.schema import capture, coverage, visit
 
 PAGE_VISITS = 256
 MOST_FUNCTIONS = 300_000
-"""That are remembered between pages: about 100 MB."""
+"""Functions cached between pages: about 100 MB."""
 POLL_S = 1.0
-"""Between two looks for what has been ingested."""
+"""Time between two polls for newly ingested visits."""
 
 
 @dataclass(frozen=True, slots=True)
 class DayOver:
-    """All visits of a day that was drawn at random have been seen."""
+    """The stream has passed all visits of a day with a random design."""
 
     place: Place
     weights: DayWeights
@@ -40,7 +40,7 @@ class DayOver:
 
 @dataclass(frozen=True, slots=True)
 class Looking:
-    """Nothing of a page matched; or, following, nothing new has been ingested."""
+    """No visit of a page matched or, while following, no new visit was ingested."""
 
     place: Place
 
@@ -49,16 +49,16 @@ Item = Seen | DayOver | Looking
 
 
 class Walker:
-    """Walks for all streams of a process. Safe to share between threads."""
+    """Iterates visits for all streams of a process. Safe to share between threads."""
 
     def __init__(self, source: Source, *, poll_s: float = POLL_S) -> None:
-        """`poll_s`: between two looks for what has been ingested."""
+        """`poll_s`: time between two polls for newly ingested visits."""
         self._source = source
         self._poll_s = poll_s
         self._functions = Functions()
 
     def walk(self, asked: Asked, after: Place, stop: Stop) -> Iterator[Item]:
-        """The visits behind a place in the order of their draws, and the end of each day; then it ends."""
+        """The visits behind a position in draw order, and the end of each day; then it ends."""
         if asked.campaign_id is None or asked.kind.id is None:
             return
         reader = FactReader(self._names())
@@ -88,15 +88,15 @@ class Walker:
             yield DayOver(end_of(day), weights)
 
     def follow(self, asked: Asked, after: Place, stop: Stop) -> Iterator[Item]:
-        """The visits that ingest behind a place, in the order in which they do; without an end.
+        """The visits that are ingested behind a position, in ingestion order, without an end.
 
-        One that reprocesses comes again. `Looking` whenever there is nothing for now.
+        A reprocessed visit is yielded again. Yields `Looking` whenever there is nothing new.
         """
         reader = FactReader(self._names())
         place = after
         until: Horizon | None = None
         while True:
-            # In a transaction before that of the rows: its snapshot must see what the writers committed.
+            # In a transaction before the one that reads rows, whose snapshot must include the writers' commits.
             with self._source.reading(stop) as connection:
                 until = until or horizon(connection)
                 ready = settled(connection, until)
@@ -120,7 +120,7 @@ class Walker:
         return self._functions
 
     def _next_day(self, asked: Asked, after: Place, stop: Stop) -> date | None:
-        """The first day, not before a place, with a visit or a draw."""
+        """The first day from a position on with a visit or a draw."""
         end = asked.selection.end
         if after.moment >= end:
             return None

@@ -1,19 +1,18 @@
-"""Dictionary rows that nothing uses any more go: a mark and a sweep, while ingestion goes on.
+"""Mark and sweep of unused dictionary rows, concurrent with ingestion.
 
-Stacks do not saturate: every release brings new functions, and every pod a label set of its own. What
-is no longer in any chunk or cell is only found by reading them all, so that is done, seldom:
+The number of stacks never saturates: every release brings new functions, and every pod its own label set. Only a scan
+of all chunks and cells finds the unused ones, so the sweep runs rarely:
 
-1. **Begin**, alone: the next epoch (`storage.ingest.dictionary_epoch`), `marking` on, and the highest id of every
-   dictionary noted. Whoever ingests from now on looks all his ids up anew. What he finds is noted in
-   `dictionary_touched`; what he inserts has a higher id.
-2. **Mark** what one snapshot taken after that holds (`scan`). Whatever is used later was in it, or was
-   touched, or is new: cells are made of chunks, and chunks by ingestions of this epoch.
-3. **Sweep** stacks that are old, not marked and not touched, in short batches, each alone: first from the hash
-   table, so that no ingestion is given one any more, then their functions. Then functions in none of the stacks
-   left, then the other dictionaries.
-4. **End**: `marking` off, the notes deleted.
+1. **Begin**, exclusively: increment the epoch (`storage.ingest.dictionary_epoch`), turn `marking` on, and record the
+   highest id of every dictionary. Ingestions that start now look up all their ids again. They record the ids that they
+   find in `dictionary_touched`; ids that they insert are higher.
+2. **Mark** the ids in a snapshot taken after that (`scan`). Any id used later is in the snapshot, touched, or
+   new: cells are made from chunks, and chunks by ingestions of this epoch.
+3. **Sweep** stacks that are old, unmarked and untouched, in short exclusive batches: first from the hash table, so that
+   ingestions cannot find them, then their functions. Then sweep functions in no remaining stack, then the
+   other dictionaries.
+4. **End**: turn `marking` off and delete the touched ids.
 
-A sweep that is killed has deleted only what nobody used. The next one begins a new epoch; an old one
-that wakes up again finds its epoch over and deletes nothing. Ids are never given again, so a reader
-that remembers a swept stack is not misled.
+A sweep that is killed has deleted only unused rows. The next sweep begins a new epoch, and a stalled older one finds
+its epoch over and deletes nothing. Ids are never reused, so a reader with a cached, swept stack is not misled.
 """

@@ -1,4 +1,4 @@
-"""Deleting dictionary rows, a few thousand at a time, while nobody looks any up."""
+"""Deletes dictionary rows, a few thousand at a time, while no ingestion looks up ids."""
 
 from collections.abc import Callable
 
@@ -11,23 +11,25 @@ from storage.ingest.copy_in import copy_ints
 from storage.ingest.interning import SWEPT
 
 BATCH = 10_000
-"""Rows a transaction deletes: a fifth of a second in which no ingestion begins."""
+"""Rows deleted per transaction; it blocks new ingestions for a fifth of a second."""
 _LOOK = 1_000_000
-"""Ids that are compared with the marks at a time."""
+"""Ids compared with the marks at a time."""
 _STILL_NAMED = """
     NOT EXISTS (SELECT FROM function a WHERE a.alias_of = d.function_id)
     AND (d.alias_of IS NULL OR NOT EXISTS (
         SELECT FROM "binary" b JOIN capture_binary c ON c.binary_id = b.binary_id WHERE b.key = d.binary_key))
 """
-"""Nor goes what a nameless function is named as while a capture holds its binary: when every stack has come
-to use the name itself, a worker with old symbols may still ingest the nameless one, and must find it named."""
+"""The target of an alias stays, and so does the alias, a nameless function, while a capture holds its binary.
+
+Even when every stack uses the target itself, a worker with old symbols may still ingest the nameless function, which
+must resolve to the target."""
 _NO_BINARYS = """
     NOT EXISTS (SELECT FROM capture_binary c WHERE c.binary_id = d.binary_id)
     AND NOT EXISTS (SELECT FROM debug_file f WHERE f.binary_key = d.key)
     AND NOT EXISTS (SELECT FROM function u WHERE u.binary_key = d.key)
 """
 _ALSO = {"function": _STILL_NAMED, "binary": _NO_BINARYS}
-"""What is looked up at the moment of deletion, besides the notes."""
+"""Conditions checked at deletion, in addition to touched ids."""
 
 
 def delete_unused(
@@ -39,10 +41,9 @@ def delete_unused(
     marks: Marks | None,
     between: Callable[[], None],
 ) -> int:
-    """Delete the rows up to `highest` that are neither marked nor touched; the number of them.
+    """Delete the rows up to `highest` that are neither marked nor touched; return their number.
 
-    Without `marks` every row is in question, and what `_ALSO` says of the dictionary decides. Raises
-    `SweepOvertaken`.
+    Without `marks` every row is a candidate, and the condition in `_ALSO` decides. Raises `SweepOvertaken`.
     """
     deleted = 0
     for first in range(1, highest + 1, _LOOK):

@@ -1,8 +1,7 @@
-"""Deleting stacks: first from the hash table, then their functions.
+"""Deletes stacks: first from the hash table, then their functions.
 
-Of each block of functions, and of each piece of `stack_sealed`, that holds some nobody uses the others are written
-anew. What is no longer in the hash table is never given to an ingestion again; a sweep that ends between the two
-leaves functions that the next one deletes.
+Blocks of functions and pieces of `stack_sealed` with unused stacks are rewritten without these. An ingestion never
+finds a stack that is not in the hash table. If a sweep ends between the two steps, the next one deletes the functions.
 """
 
 import logging
@@ -32,13 +31,13 @@ from storage.schema import stack, stack_block
 
 _log = logging.getLogger(__name__)
 _BLOCKS = 40
-"""Looked at in one transaction: some 10 000 stacks, a fifth of a second in which no ingestion begins."""
+"""Blocks per transaction: some 10 000 stacks; it blocks new ingestions for a fifth of a second."""
 
 
 def forget_unused_stacks(
     engine: Engine, epoch: int, highest: int, *, marks: Marks, between: Callable[[], None]
 ) -> int:
-    """Delete from the hash table the stacks up to `highest` that are neither marked nor touched; their number.
+    """Delete the stacks up to `highest` that are neither marked nor touched from the hash table; return their number.
 
     Raises `SweepOvertaken`.
     """
@@ -57,7 +56,7 @@ def forget_unused_stacks(
 
 
 def _hashed(connection: Connection, piece: Piece) -> tuple[Records, Records]:
-    """What is sealed in a piece of the hash table, and what is not."""
+    """The sealed and the unsealed stacks in a piece of the hash table."""
     fresh = read_fresh(connection, piece)
     return read_sealed(connection, piece), records_of(fresh["hash"].astype(np.uint64), fresh["id"])
 
@@ -75,7 +74,7 @@ def _forget(connection: Connection, piece: Piece, highest: int, marks: Marks) ->
 
 
 def _untouched(connection: Connection, unused: Int64s) -> Int64s:
-    """Those that no ingestion was given since the sweep began."""
+    """The stacks that no ingestion has looked up since the sweep began."""
     touched = connection.scalars(
         text("SELECT id FROM dictionary_touched WHERE dictionary = 'stack' AND id = ANY(:ids)"),
         {"ids": unused.tolist()},
@@ -88,7 +87,7 @@ def delete_unused_stacks(
 ) -> None:
     """Delete the functions of the stacks up to `highest` that are neither marked nor touched.
 
-    Call it after `forget_unused_stacks`. Blocks beside a damaged one stay. Raises `SweepOvertaken`.
+    Call it after `forget_unused_stacks`. Blocks read together with a damaged one stay. Raises `SweepOvertaken`.
     """
     for low in range(0, highest // stack_blocks.SPAN + 1, _BLOCKS):
         try:
@@ -105,7 +104,7 @@ def delete_unused_stacks(
 def _read(
     connection: Connection, low: int
 ) -> tuple[Int64s, np.ndarray[tuple[int], np.dtype[np.int32]], Int64s, list[tuple[int, int]]]:
-    """The stacks of some blocks, and those blocks' keys."""
+    """The stacks of some blocks, and the keys of these blocks."""
     c = stack_block.c
     found = connection.execute(
         select(c.block, c.first_id, c.stacks, c.data).where(c.block >= low, c.block < low + _BLOCKS)
@@ -126,7 +125,7 @@ def _delete(connection: Connection, low: int, highest: int, marks: Marks) -> Non
     c = stack_block.c
     connection.execute(delete_from(stack_block).where(tuple_(c.block, c.first_id).in_(keys)))
     kept = np.flatnonzero(~gone)
-    kept = kept[np.argsort(ids[kept])]  # two blocks of ingestions at the same time may interleave
+    kept = kept[np.argsort(ids[kept])]  # blocks of concurrent ingestions may interleave
     left = stack_blocks.encode(ids[kept], depth[kept], function[runs(first[kept], depth[kept])])
     rows = [(block.block, block.first_id, block.stacks, block.data) for block in left]
     copy_into(connection, stack_block, ("block", "first_id", "stacks", "data"), rows)

@@ -1,7 +1,7 @@
-"""The sweep's side of the dictionaries' epoch: to begin one, to be alone in it, to end marking.
+"""The sweep's operations on the dictionary epoch: begin one, lock it exclusively, end marking.
 
-Ingestions only share the epoch (`storage.ingest.dictionary_epoch`). Whoever wants it alone waits for the ingestions
-under way, and those that would begin wait behind; so he waits briefly, and tries again.
+Ingestions hold the epoch's lock in shared mode (`storage.ingest.dictionary_epoch`). An exclusive lock waits for running
+ingestions and blocks new ones, so the sweep waits only briefly and retries.
 """
 
 import time
@@ -19,26 +19,26 @@ from storage.schema import dictionary_epoch, stack_block
 from storage.stack_blocks import SPAN
 
 _LOCK = 0x666C_6565_7405
-"""Advisory lock of whoever sweeps or seals."""
+"""Advisory lock of sweeps and of sealing."""
 _PATIENCE_MS = 1_000
-"""How long ingestions are held up at most by one that takes longer."""
+"""Maximum wait for a long ingestion, during which others are blocked."""
 _TRIES = 120
 _PAUSE_S = 0.5
-"""Between tries, so that what piled up gets done: together a minute or two of trying."""
+"""Pause between attempts, in which blocked ingestions proceed; all attempts take a minute or two."""
 
 
 @contextmanager
 def the_only_one(engine: Engine) -> Iterator[bool]:
-    """Whether no other sweeps the dictionaries or seals stacks; none begins to before the block ends."""
+    """Whether no other process sweeps or seals; none starts to before the block ends."""
     with engine.begin() as connection:
         yield bool(connection.scalar(text("SELECT pg_try_advisory_xact_lock(:key)"), {"key": _LOCK}))
 
 
 @contextmanager
 def alone(engine: Engine, epoch: int | None = None) -> Iterator[Connection]:
-    """A transaction in which nobody looks an id up or ingests.
+    """A transaction during which no ingestion or id lookup runs.
 
-    Raises `SweepOvertaken` if the epoch is not `epoch` any more, `DatabaseBusy` when ingestions leave no gap.
+    Raises `SweepOvertaken` if the epoch is not `epoch` any more, `DatabaseBusy` if ingestions leave no gap.
     """
     with engine.connect() as connection:
         now = _patiently(connection)
@@ -50,28 +50,28 @@ def alone(engine: Engine, epoch: int | None = None) -> Iterator[Connection]:
 
 
 def begin(engine: Engine) -> tuple[int, dict[str, int]]:
-    """Begin an epoch in which ids in use are noted; its number, and the highest id of every dictionary."""
+    """Begin an epoch in which used ids are recorded; return its number and the highest id of every dictionary."""
     with alone(engine) as connection:
         number = connection.execute(
             update(dictionary_epoch)
             .values(epoch=dictionary_epoch.c.epoch + 1, marking=True)
             .returning(dictionary_epoch.c.epoch)
         ).scalar_one()
-        # Noted in an epoch that is over: whoever relies on it looks up again before he ingests.
+        # These are from an earlier epoch; their ingestions look up their ids again.
         connection.execute(text("TRUNCATE dictionary_touched"))
         highest = {
             name: int(connection.scalar(text(f'SELECT coalesce(max({key}), 0) FROM "{name}"')) or 0)  # noqa: S608 - names of the schema
             for name, (key, *_) in SWEPT.items()
             if name != "stack"
         }
-        # Of stacks there is no index by id: no ingestion is under way, so later ones are noted or above this.
+        # Stacks have no index by id. No ingestion is running, so later ids are recorded or above this bound.
         block = connection.scalar(select(func.max(stack_block.c.block)))
         highest["stack"] = 0 if block is None else (block + 1) * SPAN - 1
     return number, highest
 
 
 def end(engine: Engine, epoch: int, *, swept: bool) -> None:
-    """Note ids no longer. `swept` to the end; otherwise the sweep stays due. Raises `SweepOvertaken`."""
+    """End the recording of ids. `swept`: the sweep completed; otherwise it stays due. Raises `SweepOvertaken`."""
     with alone(engine, epoch) as connection:
         connection.execute(text("TRUNCATE dictionary_touched"))
         when = {"swept_at": text("clock_timestamp()")} if swept else {}
@@ -79,7 +79,7 @@ def end(engine: Engine, epoch: int, *, swept: bool) -> None:
 
 
 def is_due(connection: Connection, now: datetime, every: timedelta) -> bool:
-    """Whether the last sweep is `every` ago, or did not come to its end."""
+    """Whether the last sweep was at least `every` ago, or did not complete."""
     row = connection.execute(select(dictionary_epoch.c.marking, dictionary_epoch.c.swept_at)).one()
     return row.marking or row.swept_at is None or row.swept_at <= now - every
 

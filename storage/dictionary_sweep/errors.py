@@ -1,12 +1,12 @@
-"""What ends a sweep early; both leave everything as it should be.
+"""Errors that end a sweep early; the data stays consistent.
 
 StorageError
 └── DatabaseError
-    └── SweepOvertaken      nobody: another sweep began after this one, and does its work
+    └── SweepOvertaken      no action: a later sweep began and does the work
 """
 
 from storage.errors import DatabaseError
 
 
 class SweepOvertaken(DatabaseError):
-    """Another sweep has begun; what this one marked says nothing about the new epoch."""
+    """A later sweep has begun; the marks of this one are invalid in the new epoch."""

@@ -1,4 +1,4 @@
-"""What the tables use of the dictionaries: everything that holds an id is read once."""
+"""Marks the dictionary ids in use: reads every table with ids once."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,17 +31,17 @@ Blobs = list[bytes]
 
 @dataclass(slots=True)
 class Scanned:
-    """How much was read."""
+    """Amounts read."""
 
     facts: int = 0
     lines: int = 0
     rows: int = 0
     corrupt: int = 0
-    """Blobs that do not decode: nobody can read them, so what they use does not count."""
+    """Blobs that do not decode; their ids are unknown and do not count."""
 
 
 class Scan:
-    """Marks what the tables hold, in the snapshot of its connection. `between` is called after every batch."""
+    """Marks ids in the snapshot of its connection. `between` is called after every batch."""
 
     def __init__(self, connection: Connection, marks: Marks, between: Callable[[], None]) -> None:
         self._connection = connection
@@ -50,7 +50,7 @@ class Scan:
         self.done = Scanned()
 
     def facts(self) -> None:
-        """Mark all but the functions in stacks."""
+        """Mark everything except the functions in stacks."""
         for day in partitions.existing(self._connection):
             mine = (
                 (profile.c.day == day) & (chunk.c.day == day) & (chunk.c.profile_id == profile.c.profile_id)
@@ -69,7 +69,7 @@ class Scan:
         )
 
     def functions(self) -> None:
-        """Mark the functions of all stacks there are, and what functions are named as."""
+        """Mark the functions of all stacks and the targets of their aliases."""
         self._read(
             select(stack_block.c.stacks, stack_block.c.data),
             lambda batch: self._marks.use("function", self._decoded(_of_stacks, batch.blobs, batch.ints(0))),

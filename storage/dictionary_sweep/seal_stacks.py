@@ -1,9 +1,9 @@
-"""Moving new stacks from `stack` into `stack_sealed`, which takes a sixth of the bytes.
+"""Moves new stacks from `stack` to `stack_sealed`, which takes a sixth of the bytes.
 
-All of `stack_sealed` is written anew, a piece of it in each transaction, and vacuumed in between, so that it grows by
-one piece and not to twice its size. A stack is in both tables until all have moved; then `stack` is truncated, alone
-(`storage.dictionary_sweep.epochs`): no ingestion has looked a stack up and not inserted it yet. Killed at any point it
-leaves stacks in both, with the same ids.
+All of `stack_sealed` is rewritten, a piece per transaction with a vacuum in between, so that it grows by one piece
+and does not double. A stack is in both tables until all have moved; then `stack` is truncated, exclusively
+(`storage.dictionary_sweep.epochs`), while no ingestion is between a stack's lookup and its insertion. An interrupted
+run leaves stacks in both tables, with the same ids.
 """
 
 import io
@@ -25,17 +25,17 @@ from storage.ingest.stack_rows import ROW, binary_rows
 from storage.schema import stack, stack_sealed
 
 LEAST = 10_000
-"""New stacks that are worth moving, if they are also one for `_SHARE` of those sealed: each time all are written."""
+"""Minimum of new stacks to move; they must also be 1/`_SHARE` of those sealed, since every run rewrites all."""
 _SHARE = 16
 _ROWS = 400
-"""Of `stack_sealed` in a piece: 45 000 stacks, some 50 ms."""
+"""Rows of `stack_sealed` per piece: 45 000 stacks, some 50 ms."""
 _LOCK_MS = 1000
-"""For the lock of `stack`, on which ingestions wait meanwhile: a dump keeps it for hours."""
+"""Timeout for the lock of `stack`, which blocks ingestions meanwhile: a dump holds it for hours."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A range of hashes, `end` not included; None: to the last."""
+    """A range of hashes without `end`; None: to the last."""
 
     begin: UUID
     end: UUID | None
@@ -44,9 +44,10 @@ class Piece:
 def seal_stacks(
     engine: Engine, *, least: int | None = None, stopping: Callable[[], bool] = lambda: False
 ) -> int:
-    """Move the new stacks if there are at least so many; the number moved.
+    """Move the new stacks if there are at least `least`; return their number.
 
-    None: `LEAST`, and a sixteenth of those sealed. Does nothing while another seals or sweeps. Raises `DatabaseError`.
+    None: `LEAST`, and a sixteenth of those sealed. Does nothing while another process seals or sweeps. Raises
+    `DatabaseError`.
     """
     with the_only_one(engine) as is_mine:
         if not is_mine:
@@ -68,7 +69,7 @@ def seal_stacks(
 
 
 def pieces_of(connection: Connection) -> list[Piece]:
-    """Ranges of all hashes, each with `_ROWS` rows of `stack_sealed`, or as many stacks if none is sealed yet."""
+    """Ranges of all hashes, each with `_ROWS` rows of `stack_sealed`, or as many stacks if none is sealed."""
     cuts = list(connection.scalars(select(stack_sealed.c.low).order_by(stack_sealed.c.low)))[::_ROWS]
     if not cuts:
         fresh = connection.scalar(select(func.count()).select_from(stack)) or 0
@@ -79,7 +80,7 @@ def pieces_of(connection: Connection) -> list[Piece]:
 
 
 def read_fresh(connection: Connection, piece: Piece | None = None) -> npt.NDArray[np.void]:
-    """The rows of `stack` in a piece, None: all; of `storage.ingest.stack_rows.ROW`."""
+    """The rows of `stack` in a piece, None: all; dtype `storage.ingest.stack_rows.ROW`."""
     where = "" if piece is None else f" WHERE hash >= '{piece.begin}'"
     where += "" if piece is None or piece.end is None else f" AND hash < '{piece.end}'"
     buffer = io.BytesIO()
@@ -98,19 +99,19 @@ def read_sealed(connection: Connection, piece: Piece) -> Records:
 
 
 def write_sealed(connection: Connection, piece: Piece, records: Records) -> None:
-    """Write a piece anew, with these records."""
+    """Replace the records of a piece."""
     connection.execute(delete(stack_sealed).where(*within(stack_sealed.c.low, piece)))
     copy_into(connection, stack_sealed, ("low", "data"), sealed_stacks.rows_of(records))
 
 
 def vacuum(engine: Engine) -> None:
-    """Free what a piece was written in before, for the next one."""
+    """Free the space of the previous piece for the next one."""
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.execute(text("VACUUM (SKIP_LOCKED, TRUNCATE FALSE, PARALLEL 0) stack_sealed"))
 
 
 def _seal(connection: Connection, piece: Piece) -> npt.NDArray[np.int32]:
-    """Copy the new stacks of a piece; their ids."""
+    """Copy the new stacks of a piece; return their ids."""
     fresh = read_fresh(connection, piece)
     sealed = read_sealed(connection, piece)
     ids = fresh["id"].astype(np.int32)
@@ -121,7 +122,7 @@ def _seal(connection: Connection, piece: Piece) -> npt.NDArray[np.int32]:
 
 
 def _truncate(engine: Engine, moved: npt.NDArray[np.int32]) -> int:
-    """Leave in `stack` only what has not moved; the number of those that have, 0 where its lock is not to be had."""
+    """Delete moved stacks from `stack`; return their number, 0 if the lock is not available."""
     try:
         with alone(engine) as connection:
             connection.execute(text(f"SET LOCAL lock_timeout = {_LOCK_MS}"))
@@ -139,5 +140,5 @@ def _truncate(engine: Engine, moved: npt.NDArray[np.int32]) -> int:
 
 
 def within(hashes: ColumnElement[UUID], piece: Piece) -> list[ColumnElement[bool]]:
-    """Conditions that a column of hashes is in the piece."""
+    """SQL conditions: a column of hashes is in the piece."""
     return [hashes >= piece.begin, *([] if piece.end is None else [hashes < piece.end])]

@@ -1,7 +1,7 @@
-"""Rows of any number through a window of two megabytes, for those who look at each once.
+"""Streams any number of rows through a buffer of two megabytes, for single-pass readers.
 
-COPY BINARY hands over row by row; they are gathered until a batch is full, and then cut into columns.
-The reader is paced by its consumer: while that works or rests, the server waits.
+COPY BINARY delivers row by row; rows are collected until a batch is full, and then split into columns. The consumer
+sets the pace: while it works or pauses, the server waits.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,14 +16,14 @@ from sqlalchemy.dialects.postgresql import psycopg2
 from storage.database import translated
 
 BATCH_BYTES = 2 << 20
-"""Of chunks: a few million facts, each of which takes some forty bytes while it is decoded."""
+"""Chunks of this size have a few million facts, which take some forty bytes each while they are decoded."""
 _HEADER, _TRAILER = 19, 2
 _DIALECT = psycopg2.dialect()  # type: ignore[no-untyped-call]  # SQLAlchemy leaves its dialects untyped
 Int64: TypeAlias = npt.NDArray[np.int64]
 
 
 class Batch:
-    """Some rows: integer columns by position, and the last column's bytes if it is not an integer."""
+    """A batch of rows: integer columns by position, and the last column's bytes if it is not an integer."""
 
     def __init__(self, heads: npt.NDArray[Any], blobs: list[bytes]) -> None:
         self._heads = heads
@@ -45,9 +45,10 @@ def stream(
     *,
     batch_bytes: int = BATCH_BYTES,
 ) -> None:
-    """Give every row of a statement to `consume`, in batches of about `batch_bytes`.
+    """Pass every row of a statement to `consume`, in batches of about `batch_bytes`.
 
-    Columns are non-null integers; the last may be bytes instead. What `consume` raises ends it. Raises `storage.errors.DatabaseError`.
+    Columns are non-null integers; the last may be bytes. An exception from `consume` ends the stream. Raises
+    `storage.errors.DatabaseError`.
     """
     compiled = statement.compile(dialect=_DIALECT, compile_kwargs={"render_postcompile": True})
     gathering = Gathering([column.type for column in statement.selected_columns], consume, batch_bytes)
@@ -58,7 +59,7 @@ def stream(
 
 
 class Gathering:
-    """The file that COPY writes into: each time a row, the first one behind the header (libpq, PQgetCopyData)."""
+    """The file that COPY writes to: one row per call, the first one behind the header (libpq, PQgetCopyData)."""
 
     def __init__(self, types: Sequence[Any], consume: Callable[[Batch], None], batch_bytes: int) -> None:
         fields = [("fields", ">i2")]
@@ -76,11 +77,11 @@ class Gathering:
         self._size = 0
 
     def write(self, data: bytes) -> int:
-        """Take what the server sent."""
+        """Receive data from the server."""
         row = data
         if not self._begun:
             row, self._begun = data[_HEADER:], True
-        if len(row) > _TRAILER:  # no row is as short as the end
+        if len(row) > _TRAILER:  # every row is longer than the trailer
             self._rows.append(row)
             self._size += len(row)
             if self._size >= self._batch_bytes:
@@ -88,7 +89,7 @@ class Gathering:
         return len(data)
 
     def close(self) -> None:
-        """Hand over what is left."""
+        """Pass on the remaining rows."""
         if self._rows:
             self._hand_over()
 

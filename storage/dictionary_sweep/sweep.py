@@ -1,4 +1,4 @@
-"""One sweep from its beginning to its end."""
+"""Runs one complete sweep."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -15,43 +15,43 @@ from storage.dictionary_sweep.marks import Marks
 from storage.dictionary_sweep.scan import Scan
 
 EVERY = timedelta(days=7)
-"""Unused rows do no harm but their size; a sweep reads everything."""
+"""Unused rows cost only space, while a sweep reads everything."""
 
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """What a sweep did."""
+    """The result of a sweep."""
 
     facts: int
-    """Read, and lines with them."""
+    """Facts and lines read."""
     corrupt: int
     """Blobs that did not decode."""
     scan_s: float
-    """Of reading, rests left out."""
+    """Time of the scan, without pauses."""
     freed: Mapping[str, int]
-    """Rows deleted of each dictionary."""
+    """Deleted rows by dictionary."""
     looked_at: Mapping[str, int]
-    """The highest id of each dictionary when it began."""
+    """The highest id of each dictionary at the beginning."""
 
 
 class _Stop(Exception):
-    """Somebody wants to end."""
+    """The sweep was asked to stop."""
 
 
 def sweep_if_due(
     engine: Engine, now: datetime, *, rest: float = 1.0, stopping: Callable[[], bool] = lambda: False
 ) -> Swept | None:
-    """Sweep if the last one was a week ago or was killed; None: it was not due, or did not come to its end."""
+    """Sweep if the last one was a week ago or was interrupted; None: it was not due, or did not complete."""
     with engine.connect() as connection:
         due = epochs.is_due(connection, now, EVERY)
     return sweep(engine, rest=rest, stopping=stopping) if due else None
 
 
 def sweep(engine: Engine, *, rest: float = 0.0, stopping: Callable[[], bool] = lambda: False) -> Swept | None:
-    """Delete the dictionary rows that nothing uses; None: another sweep is under way, or `stopping`.
+    """Delete unused dictionary rows; None: another sweep is running, or `stopping`.
 
-    Rests `rest` seconds for every second of work, so that nobody else notices it. Raises
-    `DatabaseError`; `SweepOvertaken` among them. Whatever ends it, no row in use is gone.
+    Pauses `rest` seconds per second of work, to limit its load. Raises `DatabaseError`, including `SweepOvertaken`.
+    However it ends, no row in use is deleted.
     """
     with epochs.the_only_one(engine) as is_mine:
         if not is_mine:
@@ -82,7 +82,7 @@ def _sweep(engine: Engine, epoch: int, highest: Mapping[str, int], pace: "_Pace"
     }
     delete_unused_stacks(engine, epoch, highest["stack"], marks=marks, between=pace.between)
     with snapshot(engine) as connection:
-        # Stacks that come later are made of functions that are touched or new.
+        # Later stacks consist of touched or new functions.
         Scan(connection, marks, pace.between).functions()
     for name in ("function", "label_set", "dim_value", "binary"):
         freed[name] = freed_of(name)
@@ -90,7 +90,7 @@ def _sweep(engine: Engine, epoch: int, highest: Mapping[str, int], pace: "_Pace"
 
 
 class _Pace:
-    """Keeps the work to its share of the time, and ends it when asked to."""
+    """Limits the work to its share of the time, and stops it on request."""
 
     def __init__(self, rest: float, stopping: Callable[[], bool]) -> None:
         self._rest = rest

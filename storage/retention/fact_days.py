@@ -1,4 +1,4 @@
-"""Facts go by day, the oldest first, once cells hold them."""
+"""Deletes facts by day, the oldest first, once they are merged into cells."""
 
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -11,27 +11,27 @@ from storage.schema import rollup_queue, rollup_retraction
 
 @dataclass(frozen=True, slots=True)
 class OldDay:
-    """What became of the oldest day of facts."""
+    """The outcome for the oldest day of facts."""
 
     day: date
     dropped: bool
     waiting: int
-    """Entries of the day not merged into cells: why it stays, or what cells will never know of it."""
+    """Queue entries of the day that are not merged into cells: why it stays, or what cells will always lack."""
 
 
 def drop_oldest(connection: Connection, before: date, *, hopeless: date) -> OldDay | None:
     """Drop the oldest day of facts if it is before `before` and merged; None: there is no such day.
 
-    A day with entries in the queue stays, and all later ones with it: ingestion takes a missing day
-    before all others for a dropped one. Before `hopeless` a day goes in any case: a queue that nobody
-    empties must not fill the disk. Raises `DatabaseBusy` when readers or ingestions are in the way.
+    A day with entries in the queue stays, and so do all later days, since ingestion treats a missing day before an
+    existing one as dropped. A day before `hopeless` is dropped in any case, so that a queue that is not processed
+    cannot fill the disk. Raises `DatabaseBusy` if readers or ingestions hold locks.
     """
     day = partitions.oldest(connection)
     if day is None or day >= before:
         return None
     if day >= hopeless and (waiting := _waiting(connection, day)):
         return OldDay(day, dropped=False, waiting=waiting)
-    # From here on nothing is ingested; what was ingested until now is in the queue for all to see.
+    # From here on nothing is ingested, and everything ingested before is visible in the queue.
     partitions.lock(connection)
     waiting = _waiting(connection, day)
     if waiting and day >= hopeless:

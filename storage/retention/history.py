@@ -1,6 +1,6 @@
-"""Cells, what they are weighed with, and the visits behind them go together.
+"""Deletes cells, their coverage and exposure, and visits.
 
-They go in whole buckets of the largest merged cells, so that no cell outlives the coverage of some of its days.
+They are deleted in whole buckets of the coarsest cells, so that no cell outlives the coverage of any of its days.
 """
 
 from datetime import UTC, date, datetime, time, timedelta
@@ -30,14 +30,14 @@ BATCH = 1000
 
 
 def kept_from(day: date) -> date:
-    """The first day of the largest bucket that `day` lies in."""
+    """The first day of the coarsest bucket that contains `day`."""
     return day - timedelta(days=day_number(day) % bucket_days(WEIGHTED_LEVELS[-1]))
 
 
 def drop_cells(connection: Connection, before: date) -> int:
-    """Drop all cells, coverage and exposure of the days before `before`, a bucket's first; the rows dropped.
+    """Drop all cells, coverage and exposure before `before`, the first day of a bucket; return the number of rows.
 
-    Buckets are 64 days long, so this finds something to do only every 64 days.
+    Buckets have 64 days, so there are rows to drop only every 64 days.
     """
     old = [select(table.c.day).where(table.c.day < before).exists() for table in (exposure, coverage)]
     if not connection.scalar(select(or_(*old))):
@@ -67,14 +67,14 @@ def drop_cells(connection: Connection, before: date) -> int:
 
 
 def drop_visits(connection: Connection, before: date, *, limit: int = BATCH) -> int:
-    """Delete up to `limit` visits of one campaign before `before` with all they brought; the number of them.
+    """Delete up to `limit` visits of one campaign before `before` with their data; return their number.
 
-    Call it, each time in a transaction of its own, until it returns 0. A visit whose raw capture
-    could not be deleted stays: without its row nobody would know whose blob that is.
+    Call it until it returns 0, each time in its own transaction. A visit whose raw capture could not be deleted stays,
+    since its row identifies the blob.
     """
     raw = select(capture.c.visit_id).where(capture.c.visit_id == visit.c.visit_id, capture.c.blob != "")
     old = and_(visit.c.day < before, ~raw.exists())
-    # One campaign has its turn: the index of days begins with it.
+    # One campaign per call, since the index of days begins with the campaign.
     for campaign_id in connection.scalars(select(campaign.c.campaign_id)).all():
         ids = connection.scalars(
             select(visit.c.visit_id)

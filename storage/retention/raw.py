@@ -1,4 +1,4 @@
-"""Raw captures go with their day's facts, blob first."""
+"""Deletes raw captures together with their day's facts, the blob first."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -13,11 +13,11 @@ BATCH = 500
 
 @dataclass(frozen=True, slots=True)
 class DroppedCaptures:
-    """Of one batch, or of several."""
+    """Counts of one or several batches."""
 
     captures: int = 0
     never_ingested: int = 0
-    """Of those: nothing of them was ever ingested, and now never will be (`capture.expired`)."""
+    """The captures that were never ingested and can never be (`capture.expired`)."""
 
     def __add__(self, other: "DroppedCaptures") -> "DroppedCaptures":
         return DroppedCaptures(self.captures + other.captures, self.never_ingested + other.never_ingested)
@@ -28,9 +28,9 @@ def drop_captures(
 ) -> DroppedCaptures:
     """Delete up to `limit` raw captures of the days before `before`.
 
-    Their rows stay and say what became of them, but nothing is to be ingested from them any more. Call
-    it, each time in a transaction of its own, until nothing is left. After a crash in between a row
-    names a blob that is gone until the next call; the other way round the blob would stay for good.
+    Their rows stay and record the outcome, but cannot be ingested any more. Call it until nothing is left, each time
+    in its own transaction. After a crash in between, a row names a deleted blob until the next call; in the opposite
+    order the blob would stay for ever.
     """
     old = connection.execute(
         select(capture.c.visit_id, capture.c.blob, capture.c.ingested)

@@ -1,4 +1,4 @@
-"""One round of retention: everything that is too old goes."""
+"""One round of retention: deletes everything that is too old."""
 
 import time
 from collections.abc import Callable
@@ -16,46 +16,46 @@ from storage.retention.raw import DroppedCaptures, drop_captures
 from storage.symbols.symbol_retention import RetainedSymbols, retain_symbols
 
 HOPELESS_DAYS = 14
-"""Facts that nobody merged into cells this long after their time go all the same."""
+"""Facts this old are deleted even if they are not merged into cells."""
 _TRIES = 10
 _PAUSE_S = 0.5
-"""Between tries to find a moment in which nobody reads facts."""
+"""Pause between attempts to lock the facts against readers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Keep:
-    """How many days are kept, today not counted."""
+    """Days of retention, today not counted."""
 
     facts_days: int
     cells_days: int
-    """At least; cells go in buckets of 64 days, and never before facts, however long these are kept back."""
+    """A minimum: cells are deleted in buckets of 64 days, and never before facts, even if these are kept back."""
     symbols_days: int = 90
-    """Debug files and what is built from them, after their last use and their binary's last capture."""
+    """Counts from the last use of a debug file or derived file and from its binary's last capture."""
     fetched_bytes: int = 1 << 30
-    """Of sources that were fetched for readers; retention makes room within them."""
+    """Limit for sources that were fetched for readers; retention frees space within it."""
 
     def facts_horizon(self, today: date) -> date:
         """The first day whose facts and raw captures are kept."""
         return today - timedelta(days=self.facts_days)
 
     def cells_horizon(self, today: date) -> date:
-        """The first day whose cells and visits are kept, if no facts are kept back."""
+        """The first day whose cells and visits are kept, unless facts are kept back."""
         return kept_from(today - timedelta(days=max(self.cells_days, self.facts_days)))
 
 
 @dataclass(frozen=True, slots=True)
 class Retained:
-    """What one round of retention did."""
+    """The result of a retention round."""
 
     facts_horizon: date
     cells_horizon: date
-    """No later than the bucket of the oldest day whose facts are still there."""
+    """At the latest the bucket of the oldest day that still has facts."""
     dropped: tuple[OldDay, ...] = ()
-    """Days whose facts went, ascending."""
+    """Days whose facts were dropped, ascending."""
     kept_back: OldDay | None = None
-    """The day that stays, and all later ones with it, until its visits are merged into cells."""
+    """The first day that stays, with all later ones, until its visits are merged into cells."""
     busy: bool = False
-    """Readers were in the way of a day that should have gone."""
+    """Readers prevented the drop of a day."""
     raw: DroppedCaptures = field(default_factory=DroppedCaptures)
     cells: int = 0
     """Rows of cells, coverage and exposure."""
@@ -71,16 +71,16 @@ def retain(
     *,
     stopping: Callable[[], bool] = lambda: False,
 ) -> Retained:
-    """Drop what is older than `keep` says; between two transactions it ends early if `stopping`.
+    """Delete everything older than `keep` allows; ends early between two transactions if `stopping`.
 
-    Raises `ArchiveError` when raw captures or symbols cannot be deleted, which comes after facts and cells,
-    and `DatabaseError`; done again, it goes on. Several may run at once.
+    Raises `ArchiveError` if raw captures or symbols cannot be deleted, which come after facts and cells, and
+    `DatabaseError`. A repeated call continues. Safe to run concurrently.
     """
     done = _drop_facts(engine, Retained(keep.facts_horizon(today), keep.cells_horizon(today)), stopping)
     with engine.connect() as connection:
         facts = partitions.oldest(connection)
     raw_from = min(done.facts_horizon, facts or done.facts_horizon)
-    # What is merged of a day that was kept back goes into cells, and is weighed by its coverage.
+    # A day that is kept back is still merged into cells, which need its coverage.
     done = replace(done, cells_horizon=min(done.cells_horizon, kept_from(raw_from)))
     if not stopping():
         with engine.begin() as connection:

@@ -1,11 +1,11 @@
-"""Every table of the store, with the meaning of every column.
+"""All tables of the store, with the meaning of every column.
 
-The tables fall into families, a module each: who there is (`fleet`), what was visited (`visits`) and what
-captures brought beside samples (`observations`), the interned `dictionaries`, where `symbols` come from, the
-`facts` (partitioned by UTC day), and what is `merged` from them. Sources: DESIGN §5; DIGEST G1, G2, G10–G14.
+The tables are grouped in modules: machines, strata and campaigns (`fleet`), visits (`visits`) and data of captures
+besides samples (`observations`), the interned `dictionaries`, debug files and their builds (`symbols`), the `facts`
+(partitioned by UTC day), and the `rollups` merged from them. Sources: DESIGN §5; DIGEST G1, G2, G10–G14.
 
-Only migrations create these tables; `storage/migrations` must stay equal to this package (a test
-compares them). Values are raw integers everywhere: weights are applied when a question is asked.
+Only migrations create these tables; `storage/migrations` must stay equal to this package (a test compares them). All
+stored values are raw integers: weights are applied at query time.
 """
 
 from storage.schema.base import database_identity, metadata

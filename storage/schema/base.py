@@ -1,4 +1,4 @@
-"""What all tables share: the names of their constraints, a clock, a column type; and which database they are in."""
+"""Common definitions: constraint names, a clock, a column type, and the table with the database's identity."""
 
 from sqlalchemy import Column, DateTime, Identity, Integer, MetaData, Table, Text, Uuid, func
 

@@ -1,4 +1,4 @@
-"""Interned values: rows that facts refer to by id, and the sweep of those that nothing refers to."""
+"""Interned values that facts refer to by id, and the state of the sweep that deletes unused ones."""
 
 from sqlalchemy import (
     BigInteger,
@@ -92,8 +92,8 @@ function = Table(
     ),
     Index(None, "binary_key", "start", postgresql_where=text("binary_key is not null")),
     Index(None, "alias_of", postgresql_where=text("alias_of is not null")),
-    Index(None, "name", postgresql_using="hash"),  # a C++ name can be longer than a btree row may be
-    # Not a hash index: a header has a hundred thousand functions, and each new one would walk the pages of all.
+    Index(None, "name", postgresql_using="hash"),  # a C++ name can exceed the size of a btree entry
+    # Not a hash index: a header has a hundred thousand functions, so each insert would walk the pages of all of them.
     Index("ix_function_file", text('"left"(file, 256)'), postgresql_where=text("file <> ''")),
 )
 

@@ -18,7 +18,7 @@ from sqlalchemy import (
 from storage.schema.base import metadata
 
 OF_THE_GROUP = ("application", "version", "image", "build_id", "container", "job", "compiler")
-"""Labels of a group of processes that are columns of `profile`; `dim_value.dim` has the same names, as of the next ones."""
+"""Process-group labels with a column in `profile`; `dim_value.dim` uses the names of both groups."""
 OF_THE_MACHINE = ("datacenter", "cluster", "platform", "kernel")
 DIMENSIONS = (*OF_THE_GROUP, *OF_THE_MACHINE)
 _MEANINGS = {
@@ -30,7 +30,7 @@ _MEANINGS = {
 
 
 def profile_columns() -> list[Column[Any]]:
-    """What a profile is keyed and filtered by, and its sums; a replaced one keeps all of it."""
+    """Key, filter and sum columns of a profile; a retracted profile keeps all of them."""
     return [
         Column("campaign_id", SmallInteger, nullable=False),
         Column("stratum_id", Integer, nullable=False),
@@ -90,4 +90,4 @@ line_chunk = Table(
 )
 
 PARTITIONED = (profile, chunk, line_chunk)
-"""Tables with one partition a UTC day, created ahead and dropped whole."""
+"""Tables with one partition per UTC day, created ahead and dropped whole."""

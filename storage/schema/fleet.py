@@ -1,6 +1,7 @@
-"""Who there is: machines, the strata that are drawn from, and the campaigns that draw; and what was measured of machines by hand.
+"""Machines, strata, campaigns, and uploaded measurements of machines.
 
-Benchmarks of platforms (DIGEST A1, D2) and experiments with programs that share a chip (DIGEST I1, I2, I8) are uploaded.
+Measurements are benchmarks of platforms (DIGEST A1, D2) and experiments with programs that share a chip (DIGEST I1, I2,
+I8).
 """
 
 from sqlalchemy import (
@@ -162,7 +163,7 @@ experiment_run = Table(
     Column("cores", Double, comment="of a run alone: that the application kept busy"),
     CheckConstraint("metric in ('time', 'cpi', 'ipc')", name="metric"),
     CheckConstraint("(metric is null) = (value is null)", name="value"),
-    # NaN is greater than infinity here.
+    # In PostgreSQL NaN is greater than infinity.
     CheckConstraint(
         "value > 0 and value < 'infinity' and lines >= 0 and lines < 'infinity'"
         " and gigabytes >= 0 and gigabytes < 'infinity' and cores > 0 and cores < 'infinity'",

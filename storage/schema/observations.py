@@ -1,7 +1,7 @@
-"""What a capture says beside its samples: who was in it, for how long, with which counters, and in which state its machine was.
+"""Data of captures besides samples: binaries, sampled segments, counters, and the state of the machine.
 
-The models of SMT and of frequency read the utilisations of a core's threads from `capture_cpu`, by machine × time: a row's
-machine and hour are its visit's. Source: DIGEST G7.
+The SMT and frequency models read the utilisation of a core's threads from `capture_cpu`, by machine × time; a row's
+machine and hour are those of its visit. Source: DIGEST G7.
 """
 
 from sqlalchemy import (
@@ -39,7 +39,7 @@ capture_binary = Table(
     ),
     Column("unresolved_cpu_ns", BigInteger, nullable=False, server_default="0"),
     Index(None, "visit_id"),
-    Index(None, "day", postgresql_using="brin"),  # rows come in the order of days, and are many
+    Index(None, "day", postgresql_using="brin"),  # many rows, inserted in order of days
     comment="which captures hold which binary, so that an upload finds what to reprocess",
 )
 

@@ -1,4 +1,4 @@
-"""What is merged from the facts, and what waits to be."""
+"""Rollups of the facts, and the queue of facts to merge into them."""
 
 from typing import Any
 
@@ -51,7 +51,7 @@ rollup_retraction = Table(
 
 
 def _cell_key() -> list[Column[Any]]:
-    """What every merged cell is keyed by, whatever its level."""
+    """Key columns of a merged cell of any level."""
     return [
         Column("cube", SmallInteger, primary_key=True, autoincrement=False),
         Column("campaign_id", SmallInteger, primary_key=True, autoincrement=False),

@@ -1,4 +1,4 @@
-"""Where symbols come from, what is built of them, who is asked, and what is reprocessed for them."""
+"""Debug files, their builds, requests for symbols, and reprocessing of captures."""
 
 from sqlalchemy import (
     ARRAY,

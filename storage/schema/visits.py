@@ -1,4 +1,4 @@
-"""What was visited, and what that makes of the weights."""
+"""Visits, captures, and the coverage that determines weights."""
 
 from enum import StrEnum
 
@@ -23,27 +23,27 @@ from sqlalchemy import (
 from storage.schema.base import metadata, now, utc
 
 BY_HAND = -1
-"""Round of a visit that someone asked for: outside every round, so the coverage does not know it."""
+"""Round number of a manually requested visit: it belongs to no round and does not count in the coverage."""
 
 
 class Outcome(StrEnum):
-    """How a visit ended; `DRAWN`: it has not."""
+    """The outcome of a visit; `DRAWN`: it has not ended."""
 
     DRAWN = "drawn"
     ANSWERED = "answered"
-    """A capture was brought back and archived."""
+    """A capture was returned and archived."""
     UNREACHABLE = "unreachable"
     """No connection."""
     REFUSED = "refused"
-    """The gateway said no, with a reason."""
+    """The gateway refused, with a reason."""
     TIMEOUT = "timeout"
     """It did not finish in time."""
     GARBAGE = "garbage"
-    """What came back is not a capture."""
+    """The response is not a capture."""
     FAILED = "failed"
-    """The gateway broke while sampling, or the collector could not archive."""
+    """The gateway failed while sampling, or the collector could not archive."""
     LOST = "lost"
-    """The collector died before it could say; nobody's fault but its own."""
+    """The collector died before it recorded an outcome; not the machine's fault."""
 
 
 visit = Table(
@@ -160,7 +160,7 @@ capture = Table(
     ),
     Index(None, "day"),
     Index(None, "ingested_at"),
-    Index(None, "archived_at", postgresql_using="brin"),  # rows come in that order, and are many
+    Index(None, "archived_at", postgresql_using="brin"),  # many rows, inserted in this order
     Index("ix_capture_kept", "day", postgresql_where=text("blob <> ''")),
     Index(
         "ix_capture_fresh",

@@ -1,1 +1,1 @@
-"""Closed days as Parquet, kept longer than PostgreSQL keeps them, and answers out of them by DuckDB."""
+"""Export of closed days as Parquet, kept longer than PostgreSQL keeps facts, and queries over them with DuckDB."""

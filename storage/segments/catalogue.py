@@ -1,4 +1,4 @@
-"""What events, campaigns and labels the days of a lake have, by name and by id."""
+"""Events, campaigns and labels of a lake's days, by name and by id."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ class _SampleType(NamedTuple):
 
 
 class Catalogue:
-    """Names of one question's days."""
+    """Names in the days of one query."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -34,21 +34,21 @@ class Catalogue:
         return [_SampleType(*row) for row in zip(*map(rows.values, _SampleType._fields), strict=True)]
 
     def sample_type(self, selection: Selection) -> SampleType:
-        """The sample type that a selection means. Raises `BadSelection` for an event that was never sampled."""
+        """The selection's sample type. Raises `BadSelection` for an event that was never sampled."""
         return chosen_type(self._sample_types, selection)
 
     def campaign(self, selection: Selection) -> int | None:
-        """The selection's campaign; None: the standing one, which has not begun. Raises `UnknownCampaign`."""
+        """The selection's campaign; None: the standing campaign, which has not begun. Raises `UnknownCampaign`."""
         rows = self._session.once("SELECT campaign_id, name FROM newest_campaigns")
         known = dict(zip(rows.values("name"), rows.values("campaign_id"), strict=True))
         return known_campaign(known.get(selection.campaign), selection)
 
     def user_labels(self) -> list[str]:
-        """Names of the labels that label sets have, sorted."""
+        """Names of the labels in label sets, sorted."""
         return sorted({name for labels in self._label_sets.values() for name in labels})
 
     def check_label(self, name: str, *, parameter: str = "by", at: int | None = None) -> None:
-        """Raises `BadSelection` for a name that no profile of these days can have."""
+        """Raise `BadSelection` for a label name that no profile of these days can have."""
         if label_names.is_column(name, parameter=parameter, at=at):
             return
         others = self.user_labels()
@@ -58,22 +58,22 @@ class Catalogue:
             raise label_names.unknown_label(name, others, parameter=parameter, at=at)
 
     def choice(self, matcher: Matcher) -> Choice:
-        """The matcher, its text resolved to ids. Raises as `check_label` does."""
+        """The matcher with its text resolved to ids. Raises like `check_label`."""
         self.check_label(matcher.label, parameter=matcher.parameter, at=matcher.at)
         return self.ids_of(matcher)
 
     def ids_of(self, matcher: Matcher) -> Choice:
-        """As `choice`, of a label that these days need not know."""
+        """Like `choice`, for a label that need not occur in these days."""
         ids = label_names.passing(self.all_values(matcher.label).items(), matcher.positive())
         return Choice(label_names.column_of(matcher.label), matcher.operator.negative, ids)
 
     def values_of(self, label: str, ids: Int64) -> list[str]:
-        """What the ids in the label's column mean, in their order."""
+        """The values of these ids of the label's column, in their order."""
         known = self.all_values(label)
         return [known.get(id_, "") for id_ in ids.tolist()]
 
     def all_values(self, label: str) -> Mapping[int, str]:
-        """What all ids of a label mean."""
+        """The values of all ids of a label."""
         if label == MACHINE:
             return self._machines
         if label in DIMENSIONS:
@@ -101,12 +101,12 @@ class Catalogue:
 
 
 def among(column: str, ids: Sequence[int]) -> str:
-    """A condition on a column of whole numbers: one of these."""
+    """A SQL condition: an integer column has one of these values."""
     return f"{column} IN ({', '.join(map(str, ids))})"
 
 
 def chosen(alias: str, choices: Sequence[Choice]) -> str:
-    """The conditions of choices on a table of profiles."""
+    """SQL conditions of choices on a table of profiles."""
     parts = ["true"]
     for choice in choices:
         if not choice.ids:

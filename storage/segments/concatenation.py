@@ -1,6 +1,6 @@
-"""What two stretches of time brought, one after the other, as one: the earlier read from segments, the later from PostgreSQL.
+"""Concatenates the data of two consecutive time ranges: the earlier from segments, the later from PostgreSQL.
 
-Both are of one database, so their ids mean the same; and they meet at a midnight, so no hour and no visit is in both.
+Both belong to one database, so their ids mean the same. They meet at midnight, so no hour and no visit is in both.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,7 +16,10 @@ from storage.query.facts.visit_scan import Facts, Profiles
 
 
 def profiles(parts: Sequence[tuple[Profiles, Facts]]) -> tuple[Profiles, Facts]:
-    """Those with stacks, or all where there are none, as `storage.query.facts.visit_scan.one_depth` has it; and their facts."""
+    """The profiles with stacks, or all if none has stacks, and their facts.
+
+    Follows `storage.query.facts.visit_scan.one_depth`.
+    """
     deep = any(part.stacks for part, _ in parts)
     kept = [(part, facts) for part, facts in parts if part.stacks is deep] or list(parts[:1])
     ids = np.concatenate([part.visits for part, _ in kept])
@@ -41,7 +44,7 @@ def profiles(parts: Sequence[tuple[Profiles, Facts]]) -> tuple[Profiles, Facts]:
 
 
 def strata(earlier: Strata | None, later: Strata | None) -> Strata | None:
-    """The strata of both times; None: the campaign has never drawn anyone."""
+    """The strata of both ranges; None: the campaign has never drawn a visit at random."""
     if earlier is None or later is None:
         return earlier or later
     total = earlier.total_covered_s + later.total_covered_s
@@ -67,7 +70,7 @@ def strata(earlier: Strata | None, later: Strata | None) -> Strata | None:
 
 
 def watched(earlier: Watched, later: Watched) -> Watched:
-    """The visits of both times, by ascending id."""
+    """The visits of both ranges, by ascending id."""
     ids = np.concatenate((earlier.id, later.id))
     order = np.argsort(ids)
     return Watched(
@@ -80,7 +83,7 @@ def watched(earlier: Watched, later: Watched) -> Watched:
 
 
 def visit_times(earlier: VisitTimes, later: VisitTimes) -> VisitTimes:
-    """The visits of both times, by ascending id, and what of them is covered."""
+    """The visits of both ranges, by ascending id, and the covered time."""
     ids = np.concatenate((earlier.id, later.id))
     order = np.argsort(ids)
     return VisitTimes(
@@ -93,7 +96,7 @@ def visit_times(earlier: VisitTimes, later: VisitTimes) -> VisitTimes:
 
 
 def drawn(earlier: DrawnVisits, later: DrawnVisits) -> DrawnVisits:
-    """The visits of both times."""
+    """The visits of both ranges."""
     return DrawnVisits(
         np.concatenate((earlier.id, later.id)),
         np.concatenate((earlier.drawn_at, later.drawn_at)),
@@ -115,7 +118,7 @@ def _covered(earlier: CoveredTime | None, later: CoveredTime | None) -> CoveredT
 
 
 def spans(days: Iterable[date], start: datetime, end: datetime) -> tuple[Span, ...]:
-    """The parts of [start, end) that these UTC days, ascending, have of it; days that follow each other as one."""
+    """The parts of [start, end) in these ascending UTC days; consecutive days are merged."""
     found: list[Span] = []
     for day in days:
         begins = datetime.combine(day, time(), UTC)

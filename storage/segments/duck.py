@@ -1,4 +1,4 @@
-"""An embedded DuckDB whose tables are those of the lake's days, and for tables of names their newest rows (`newest_…`)."""
+"""An embedded DuckDB with the tables of the lake's days; views `newest_…` have the latest row of each named id."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,21 +20,21 @@ from storage.snapshots import query_budget
 from storage.snapshots.copy_binary import TooMuch
 
 _LOOK_S = 0.2
-"""Between looks whether DuckDB is to stop."""
+"""Interval of checks whether DuckDB is to stop."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What an answer may take of the machine."""
+    """Resource limits of a query."""
 
     memory_bytes: int = 4 << 30
-    """Of DuckDB's; what does not fit is put into `spill`."""
+    """DuckDB's memory; the excess goes to `spill`."""
     threads: int = 0
-    """0: one for each CPU."""
+    """0: one per CPU."""
     spill: Path | None = None
-    """Folder for what does not fit into memory; None, or one that cannot be written: it fails."""
+    """Folder for data that exceeds the memory; if None or not writable, such queries fail."""
     timeout_s: float | None = 300.0
-    """None: as long as it takes."""
+    """None: no timeout."""
 
 
 DEFAULT = Limits()
@@ -44,9 +44,9 @@ DEFAULT = Limits()
 def opened(
     lake: Lake, manifests: Sequence[Manifest], limits: Limits, stopping: Callable[[], bool] = lambda: False
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A DuckDB in memory over these days of one database, at least one; it reads nothing else of the disk.
+    """An in-memory DuckDB over these days (at least one) of one database, without access to other files.
 
-    `LakeBusy` is raised in whoever uses it for longer than `limits.timeout_s`, or when `stopping`.
+    The block raises `LakeBusy` after `limits.timeout_s`, or when `stopping`.
     """
     with (
         open_duck(lake, manifests, limits) as connection,
@@ -56,7 +56,7 @@ def opened(
 
 
 def open_duck(lake: Lake, manifests: Sequence[Manifest], limits: Limits) -> duckdb.DuckDBPyConnection:
-    """A DuckDB as `opened` has it, which is its caller's to close, and to interrupt."""
+    """Open a DuckDB like `opened`; the caller closes and interrupts it."""
     connection = duckdb.connect(":memory:")
     try:
         _limit(connection, limits)
@@ -84,7 +84,10 @@ def interrupted(
     timeout_s: float | None,
     stopping: Callable[[], bool] = lambda: False,
 ) -> Iterator[None]:
-    """Interrupts the block's statements after so many seconds or when `stopping`, each anew: an interrupt between two of them is lost."""
+    """Interrupt the block's statements after `timeout_s` or when `stopping`.
+
+    The interrupt is repeated, because one between two statements has no effect.
+    """
     over = Event()
     end = None if timeout_s is None else monotonic() + timeout_s
 
@@ -104,13 +107,13 @@ def interrupted(
 
 
 class DuckStatements:
-    """An open DuckDB as `storage.segments.session.Statements`."""
+    """An open DuckDB, as `storage.segments.session.Statements`."""
 
     def __init__(self, lake: Lake, manifests: Sequence[Manifest], limits: Limits) -> None:
         self._connection = open_duck(lake, manifests, limits)
 
     def table(self, sql: str, given: Sequence[int], tables: Mapping[str, Columns]) -> pa.Table:
-        """The rows of a SELECT, as `Statements.table`."""
+        """The rows of a SELECT, like `Statements.table`."""
         with translated():
             for name, columns in tables.items():
                 self._connection.register(name, pa.table(dict(columns)))
@@ -122,7 +125,7 @@ class DuckStatements:
         return found
 
     def within(self, timeout_s: float | None) -> AbstractContextManager[None]:
-        """Statements in the block are interrupted after so many seconds."""
+        """Interrupt statements in the block after `timeout_s`."""
         return interrupted(self._connection, timeout_s)
 
     def close(self) -> None:
@@ -132,11 +135,11 @@ class DuckStatements:
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Errors of DuckDB inside become the store's."""
+    """Translate DuckDB errors to storage errors."""
     try:
         yield
     except duckdb.InterruptException as error:
-        query_budget.checkpoint()  # the question may be over for reasons of its own
+        query_budget.checkpoint()  # raises if the query was cancelled for another reason
         raise LakeBusy("DuckDB took too long and was stopped.") from error
     except duckdb.OutOfMemoryException as error:
         raise TooMuch(
@@ -154,7 +157,7 @@ def translated() -> Iterator[None]:
 
 
 def table_of(lake: Lake, name: str, manifests: Sequence[Manifest]) -> str:
-    """A SELECT of all rows of a table in these days, with the column `day`, for DuckDB."""
+    """A DuckDB SELECT of all rows of a table in these days, with the column `day`."""
     paths = [lake.path(key) for manifest in manifests for key in manifest.keys(name)]
     files = ", ".join(map(_quoted, paths))
     return (
@@ -179,7 +182,7 @@ def _limit(connection: duckdb.DuckDBPyConnection, limits: Limits) -> None:
 
 
 def _made(folder: Path | None) -> str:
-    """The folder, made where it is missing; empty where there is none, or it is not for us to write."""
+    """The folder, created if missing; "" if there is none or it is not writable."""
     if folder is None:
         return ""
     try:

@@ -1,6 +1,6 @@
-"""Which days are to be exported, which wait for captures to ingest first, and which the lake keeps as they are.
+"""Determines which days are due for export, which wait for ingestion, and which stay as they are in the lake.
 
-It keeps those of which it has more than PostgreSQL.
+A day stays as it is if the lake has more of it than PostgreSQL.
 """
 
 from collections.abc import Mapping
@@ -17,27 +17,27 @@ from storage.segments.location import Lake
 from storage.segments.manifest import Ingested, Manifest
 
 PATIENCE = timedelta(days=5)
-"""Of a day's export with captures that have not ingested, from when the day is closed."""
+"""How long after its closing a day's export waits for captures that are not ingested."""
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """The closed days of PostgreSQL that are not in the lake as PostgreSQL has them."""
+    """The closed days in PostgreSQL whose copy in the lake is missing or outdated."""
 
     due: tuple[date, ...]
-    """Ascending: to be exported."""
+    """Days to export, ascending."""
     kept: Mapping[date, str]
-    """Why the lake's copy is not replaced unless somebody says so; ascending."""
+    """Days whose copy is replaced only on request, with the reason; ascending."""
     not_ingested: Mapping[date, str]
-    """Why days are not exported yet, though they are not in the lake as they are; ascending."""
+    """Days that wait for ingestion, with the reason; ascending."""
 
 
 def look(connection: Connection, lake: Lake, now: datetime, facts_days: int | None = None) -> Waiting:
-    """What is to be done. Raises `LakeUnavailable`, `DatabaseError`.
+    """Determine the days to export. Raises `LakeUnavailable`, `DatabaseError`.
 
-    A day whose captures wait to be ingested waits for them: exported at once it would be exported again as they ingest, and
-    until then miss them. It waits no longer than `PATIENCE`, nor into the last day on which PostgreSQL, which keeps facts
-    for `facts_days` (None: for ever), has it.
+    A day with captures that are not ingested waits for them: an export at once would lack them and would have to be
+    repeated. The wait ends after `PATIENCE`, and before the last day on which PostgreSQL has the facts, which it keeps
+    for `facts_days` (None: for ever).
     """
     names = identity.known(connection)
     due: list[date] = []
@@ -70,7 +70,7 @@ def _patience_ends(day: date, facts_days: int | None) -> datetime:
 
 
 def reason_to_keep(connection: Connection, lake: Lake, day: date) -> str | None:
-    """Why the lake's copy of a day must not be replaced; None: it may be, or there is none. Raises `LakeUnavailable`."""
+    """Why the lake's copy of a day must not be replaced; None: it may be, or is missing. Raises `LakeUnavailable`."""
     there = _known(lake, day)
     if there is None:
         return None
@@ -85,7 +85,7 @@ def _known(lake: Lake, day: date) -> Manifest | None:
 
 
 def _better(there: Manifest, found: Ingested, names: DatabaseIdentity) -> str | None:
-    """A database that was restored from an old dump, or begun anew, has less of a day, or another one's."""
+    """A database that was restored from an old dump or newly created has less of a day, or other data."""
     if any(kept > have for kept, have in zip(astuple(there.ingested), astuple(found), strict=True)):
         return (
             f"The lake has {there.ingested.captures:,} captures of {there.ingested.ended:,} ended visits of {there.day},"

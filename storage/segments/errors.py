@@ -1,19 +1,19 @@
-"""What can go wrong with the lake, and who must act.
+"""Errors of the lake, and who must act.
 
 LakeError
-├── LakeUnavailable    operator: the lake's URL, rights or disk
-├── LakeDamaged        operator: a file of the lake is not what was written; export the day again
-├── LakeDiffers        developer: a day's files do not add up to what PostgreSQL has; they are not used
+├── LakeUnavailable    operator: check the lake's URL, rights and disk
+├── LakeDamaged        operator: a file of the lake is not as written; export the day again
+├── LakeDiffers        developer: a day's files do not add up to PostgreSQL's totals; they are not used
 ├── LakeAhead          operator: PostgreSQL has less of a day than the lake; see `--replace`
-├── LakeBusy           user: DuckDB took too long, or was told to stop
-└── LakeChanged        nobody: a day was exported again under a reader's eyes; ask again
+├── LakeBusy           user: DuckDB took too long or was stopped
+└── LakeChanged        no action: a day was exported again during a query; repeat the query
 """
 
 from storage.errors import StorageError
 
 
 class LakeError(StorageError):
-    """The lake could not do what was asked."""
+    """A lake operation failed."""
 
 
 class LakeUnavailable(LakeError):
@@ -21,20 +21,20 @@ class LakeUnavailable(LakeError):
 
 
 class LakeDamaged(LakeError):
-    """A file of the lake is not what an export wrote."""
+    """A file of the lake is not as an export wrote it."""
 
 
 class LakeDiffers(LakeError):
-    """What was written for a day is not what PostgreSQL has of it."""
+    """The files written for a day differ from PostgreSQL's data."""
 
 
 class LakeAhead(LakeError):
-    """The lake has more of a day than PostgreSQL, or another database's: it is not replaced unasked."""
+    """The lake has more of a day than PostgreSQL, or another database's; it is replaced only on request."""
 
 
 class LakeBusy(LakeError):
-    """DuckDB was interrupted before it had read what it was to read."""
+    """DuckDB was interrupted before the query finished."""
 
 
 class LakeChanged(LakeError):
-    """Files that an answer was being read from are gone: the day has been exported again, or is too old."""
+    """Files of a running query are gone: the day was exported again, or deleted by retention."""

@@ -1,7 +1,7 @@
-"""Export of a day: everything out of one snapshot of PostgreSQL, checked, and then made to count at once.
+"""Exports a day from one PostgreSQL snapshot, verifies the files, and publishes them atomically by a manifest.
 
-A broken-off export leaves files that nobody counts, and is simply begun again. Two exporters of one day
-exclude each other; a day that is dropped under an exporter's eyes is dropped after it.
+An interrupted export leaves unreferenced files and is simply repeated. Concurrent exports of one day exclude each
+other, and retention of the day waits for the export.
 """
 
 import secrets
@@ -35,7 +35,7 @@ from storage.segments.writer import ROWS_A_FILE, TableWriter
 from storage.snapshots.copy_binary import read_fixed
 
 _LOCK = 0x666C6C6B
-"""First key of the advisory locks; the second is the day, since 1970."""
+"""First key of the advisory locks; the second is the day number since 1970."""
 _MAX_BYTES = 1 << 30
 _ROWS_AT_ONCE = 20_000
 _EPOCH = date(1970, 1, 1)
@@ -53,11 +53,12 @@ def export_day(
     replace: bool = False,
     stopping: Callable[[], bool] = lambda: False,
 ) -> Manifest | None:
-    """Put a day into the lake, in place of what it has of it; None: somebody else is doing that.
+    """Export a day to the lake, replacing its copy; None: another process is exporting it.
 
-    `on_facts` gets the number of facts of each batch. With `replace` also in place of a copy that has more than PostgreSQL. `stopping` ends the
-    check of what was written. Raises `DatabaseError` (`PartitionMissing` for a day without facts), `LakeUnavailable`, `LakeAhead`,
-    `LakeBusy` when it is to stop, and `LakeDiffers` when what was written does not add up. The lake then is as it was.
+    `on_facts` receives the number of facts of each batch. With `replace` even a copy that has more than PostgreSQL is
+    replaced. `stopping` ends the verification. Raises `DatabaseError` (`PartitionMissing` for a day without facts),
+    `LakeUnavailable`, `LakeAhead`, `LakeBusy` if stopped, and `LakeDiffers` if the files do not add up. The lake is
+    unchanged then.
     """
     database = identity.ensure(engine)
     stamp = manifest.stamp_of((now or datetime.now(UTC)).astimezone(UTC), secrets.token_hex(4))
@@ -83,7 +84,7 @@ def export_day(
 
 
 def clear(lake: Lake, made: Manifest) -> int:
-    """Delete the files of the day that do not count; their number. For who alone exports the day."""
+    """Delete the day's unreferenced files; return their number. The caller must hold the day's export lock."""
     deleted = 0
     for table in TABLES:
         for key in lake.keys(folder_of(table, made.day)):
@@ -95,12 +96,12 @@ def clear(lake: Lake, made: Manifest) -> int:
 
 @contextmanager
 def _undone(lake: Lake, day: date, stamp: str) -> Iterator[None]:
-    """Whatever fails inside, the files of this export go again. Where that fails too, the next export deletes them."""
+    """Delete this export's files if the block fails. If the deletion fails, too, the next export repeats it."""
     try:
         yield
     except BaseException as error:
         with suppress(LakeError):
-            # The answer to a put may be lost, and the manifest be there.
+            # A put may succeed although its response is lost, so the manifest may exist.
             if not _counts(lake, day, stamp):
                 _discard(lake, day, stamp)
         if isinstance(error, pa.ArrowException):
@@ -125,7 +126,7 @@ def _discard(lake: Lake, day: date, stamp: str) -> None:
 
 
 class _Day:
-    """One export."""
+    """One export of a day."""
 
     def __init__(  # noqa: PLR0917 - what an export is of
         self, connection: Connection, lake: Lake, day: date, database: str, stamp: str, rows_a_file: int
@@ -140,7 +141,7 @@ class _Day:
 
     def write(self, on_facts: Callable[[int], None]) -> Manifest:
         connection, day, open_table = self._connection, self._day, self._writers.__getitem__
-        # First, and put at once: a lake that cannot be written is not to be noticed after millions of facts.
+        # Small tables come first and are put at once: an unwritable lake fails before millions of facts are read.
         for name in export_dictionaries.write_small(connection, open_table):
             self._writers[name].close()
         ids, machines = self._write_visits()
@@ -171,7 +172,7 @@ class _Day:
         )
 
     def _write_visits(self) -> tuple[Ids, Int64]:
-        """The ids of the day's visits, whose places are their numbers, and their machines."""
+        """The ids of the day's visits and their machines; a visit's number is its index."""
         v, table = visit.c, self._writers["visits"]
         columns = (
             v.visit_id, v.hour, v.campaign_id, v.round, v.machine_id, v.stratum_id, v.population, v.drawn,
@@ -229,7 +230,7 @@ class _Day:
         self._writers["coverage"].add([*whole, rows.floats("seconds")])
 
     def _weights(self, ids: Ids) -> Weights:
-        """What each visit stands for when this day alone is asked about."""
+        """The weight of each visit for a query of this day alone."""
         c = profile.c
         start = datetime.combine(self._day, time(), UTC)
         kinds = self._connection.execute(

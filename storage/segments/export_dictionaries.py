@@ -1,4 +1,4 @@
-"""What a day's facts refer to by number, written beside them: only what is used, and all of that."""
+"""Exports the dictionary rows that a day's facts refer to, and no others."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +17,7 @@ from storage.snapshots.stack_reading import read_stacks
 
 Ints = npt.NDArray[np.integer]
 Open = Callable[[str], TableWriter]
-"""The writer of a table, which is closed later."""
+"""Opens the writer of a table; it is closed later."""
 
 _STACKS_AT_ONCE = 200_000
 _IDS_AT_ONCE = 20_000
@@ -25,13 +25,13 @@ _STACK_BYTES = 1 << 30
 
 
 class Used:
-    """A set of ids, a byte for each that was ever given away up to the largest."""
+    """A set of ids: one byte for each id up to the largest."""
 
     def __init__(self) -> None:
         self._marks = np.zeros(1024, np.bool_)
 
     def add(self, ids: Ints) -> None:
-        """Note these ids, 0 (none) aside."""
+        """Add these ids, except 0 (none)."""
         top = int(ids.max(initial=0))
         if top >= len(self._marks):
             self._marks = np.concatenate((self._marks, np.zeros(max(top + 1, len(self._marks)), np.bool_)))
@@ -44,20 +44,20 @@ class Used:
         return np.flatnonzero(self._marks)
 
     def batches(self, size: int) -> Iterator[npt.NDArray[np.int64]]:
-        """The ids, ascending, some at a time."""
+        """The ids, ascending, in batches."""
         ids = self.ids
         for first in range(0, len(ids), size):
             yield ids[first : first + size]
 
 
 def write_stacks(connection: Connection, open_table: Open, used: Used) -> None:
-    """The stacks and their functions. Raises `CorruptChunk` where one is not there, `LakeUnavailable`."""
+    """Write the stacks and their functions. Raises `CorruptChunk` if one is missing, `LakeUnavailable`."""
     table, functions = open_table("stacks"), Used()
     for ids in used.batches(_STACKS_AT_ONCE):
         found, frames, lengths = read_stacks(connection, ids, limit=_STACK_BYTES)
         if len(found) < len(ids):
             raise CorruptChunk(f"{len(ids) - len(found)} stacks of the samples are not in the dictionary")
-        # A stack may stand in two blocks while one of them is rewritten.
+        # While a block is rewritten, its stacks may be in two blocks.
         order = np.argsort(found, kind="stable")
         ends = np.cumsum(lengths)
         starts = (ends - lengths)[order]
@@ -72,7 +72,7 @@ def write_stacks(connection: Connection, open_table: Open, used: Used) -> None:
 
 
 def _write_functions(connection: Connection, table: TableWriter, used: Used) -> None:
-    """The functions, and those that are to be taken for them."""
+    """Write the functions and the targets of their aliases."""
     c = function.c
     columns = (
         c.function_id, c.kind, c.name, c.raw_name, c.file, c.binary_name, c.start_line, c.status, c.binary_key,
@@ -94,7 +94,7 @@ def _write_functions(connection: Connection, table: TableWriter, used: Used) -> 
 
 
 def write_values(connection: Connection, table: TableWriter, used: Used) -> None:
-    """What the ids in the label columns of profiles mean."""
+    """Write the values of the ids in the label columns of profiles."""
     c = dim_value.c
     for ids in used.batches(_IDS_AT_ONCE):
         rows = connection.execute(
@@ -104,7 +104,7 @@ def write_values(connection: Connection, table: TableWriter, used: Used) -> None
 
 
 def write_label_sets(connection: Connection, table: TableWriter, used: Used) -> None:
-    """Label sets, as JSON."""
+    """Write the label sets, as JSON."""
     c = label_set.c
     for ids in used.batches(_IDS_AT_ONCE):
         rows = connection.execute(
@@ -116,7 +116,7 @@ def write_label_sets(connection: Connection, table: TableWriter, used: Used) -> 
 
 
 def write_machines(connection: Connection, table: TableWriter, used: Used) -> None:
-    """The names of machines."""
+    """Write the machine names."""
     c = machine.c
     for ids in used.batches(_IDS_AT_ONCE):
         rows = connection.execute(
@@ -126,7 +126,7 @@ def write_machines(connection: Connection, table: TableWriter, used: Used) -> No
 
 
 def write_small(connection: Connection, open_table: Open) -> list[str]:
-    """Strata, campaigns and sample types, whole: they are few. The names of their tables."""
+    """Write all strata, campaigns and sample types, which are small tables; return the table names."""
     tables: tuple[tuple[str, tuple[Column[Any], ...]], ...] = (
         ("strata", (stratum.c.stratum_id, stratum.c.datacenter, stratum.c.platform, stratum.c.thinning)),
         ("campaigns", (campaign.c.campaign_id, campaign.c.name)),
@@ -142,5 +142,5 @@ def write_small(connection: Connection, open_table: Open) -> list[str]:
 
 
 def columns_of(rows: Sequence[Sequence[Any]], width: int) -> list[list[Any]]:
-    """The columns of rows."""
+    """Transpose rows into columns."""
     return [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(width)]

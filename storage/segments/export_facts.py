@@ -1,4 +1,4 @@
-"""A day's profiles and samples, streamed out of PostgreSQL in the order that readers want: by event, application."""
+"""Streams a day's profiles and samples from PostgreSQL, sorted for readers by event and application."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from storage.segments.writer import TableWriter
 
 Int64 = npt.NDArray[np.int64]
 Weights = Mapping[tuple[int, int, bool], npt.NDArray[np.float64]]
-"""Of each visit by its number, by campaign, sample type and whether there are stacks."""
+"""Weight by visit number, for each campaign, sample type and whether there are stacks."""
 
 DIMENSIONS = (
     "application", "version", "image", "build_id", "container", "job", "compiler",
@@ -26,18 +26,18 @@ DIMENSIONS = (
 )  # fmt: skip
 """Columns of `profile` that refer to `dim_value`."""
 _NAMED = ("application", "version", "datacenter", "cluster", "platform", "kernel")
-"""Those that `samples` has by name, in its order."""
+"""The columns that `samples` has by name, in its order."""
 _OWN = (
     "profile_id", "generation", "campaign_id", "stratum_id", "hour", "sample_type_id", "stacks", "segment",
     "machine_id", *DIMENSIONS, "label_set_id", "facts", "samples", "period",
 )  # fmt: skip
 _BATCH_BYTES = 1 << 20
-"""Of profiles with their chunks: some 300 000 facts, a row group."""
+"""Size of a batch of profiles with their chunks: some 300 000 facts, one row group."""
 
 
 @dataclass(slots=True)
 class Met:
-    """What the facts refer to."""
+    """Ids that the facts refer to."""
 
     stacks: Used = field(default_factory=Used)
     values: Used = field(default_factory=Used)
@@ -54,10 +54,11 @@ def write_facts(
     *,
     on_facts: Callable[[int], None],
 ) -> Met:
-    """Write all profiles and facts of a day; what they refer to.
+    """Write all profiles and facts of a day; return the ids that they refer to.
 
-    Visits are numbered by ascending id. PostgreSQL sorts, on its disk where it must; here a batch at a time is in memory. `on_facts`
-    gets the facts of each batch; what it raises ends the export. Raises `CorruptChunk`, `DatabaseError`, `LakeUnavailable`.
+    Visits are numbered by ascending id. PostgreSQL sorts, on disk if necessary, and only one batch at a time is in
+    memory here. `on_facts` receives the number of facts of each batch; an exception from it aborts the export. Raises
+    `CorruptChunk`, `DatabaseError`, `LakeUnavailable`.
     """
     rows = _Rows(connection, profiles, samples, weights, on_facts)
     number = (
@@ -91,7 +92,7 @@ def write_facts(
 
 
 class _Rows:
-    """Turns batches of profiles into row groups."""
+    """Converts batches of profiles to row groups."""
 
     def __init__(
         self,
@@ -164,7 +165,7 @@ def _names(connection: Connection, id_: Any, name: Any, *conditions: Any) -> dic
 
 
 def _named(names: Mapping[int, str], ids: Int64, facts: Int64) -> "pa.DictionaryArray[Any, Any]":
-    """The name of each fact: those of the batch alone are its dictionary."""
+    """The name of each fact, dictionary-encoded with the names of this batch."""
     used, which = np.unique(ids, return_inverse=True)
     words = pa.array([names.get(id_, "") for id_ in used.tolist()], pa.string())
     places = np.repeat(which.astype(np.int32), facts)

@@ -1,4 +1,4 @@
-"""Which days are closed, and what PostgreSQL has of them: whether the lake's copy is of the same."""
+"""Closed days, and PostgreSQL's ingestion counts of them, which show whether the lake's copy is up to date."""
 
 from datetime import UTC, date, datetime, time, timedelta
 
@@ -10,16 +10,16 @@ from storage.schema import campaign, capture, profile, sample_type, visit
 from storage.segments.manifest import Ingested, TypeTotals
 
 CLOSED_AFTER = timedelta(hours=48)
-"""From a day's end on; what ingests later still has the day exported again."""
+"""From the day's end; captures that are ingested later cause another export."""
 
 
 def closed(connection: Connection, now: datetime) -> list[date]:
-    """The days that are over for 48 hours and whose facts are there, ascending."""
+    """The days that ended at least 48 hours ago and have facts, ascending."""
     return [day for day in partitions.existing(connection) if closed_at(day) <= now]
 
 
 def ingested(connection: Connection, day: date) -> Ingested:
-    """What there is of a day; its two counts are those of one moment in a snapshot only."""
+    """The ingestion counts of a day; call it in a snapshot, so that they are of one moment."""
     captures, generations = connection.execute(
         select(func.count(), func.coalesce(func.sum(capture.c.ingested), 0)).where(
             capture.c.day == day, capture.c.ingested > 0
@@ -32,7 +32,7 @@ def ingested(connection: Connection, day: date) -> Ingested:
 
 
 def waiting(connection: Connection) -> dict[date, int]:
-    """Captures of each day that are to be ingested for the first time, as its index counts them."""
+    """By day, captures that wait for their first ingestion; served by the index."""
     rows = connection.execute(
         select(capture.c.day, func.count())
         .where(
@@ -44,18 +44,18 @@ def waiting(connection: Connection) -> dict[date, int]:
 
 
 def closed_at(day: date) -> datetime:
-    """When it is over for 48 hours."""
+    """48 hours after the day's end."""
     return datetime.combine(day, time(), UTC) + timedelta(days=1) + CLOSED_AFTER
 
 
 def of_day(connection: Connection, day: date) -> tuple[ColumnElement[bool], ...]:
-    """Conditions on `visit`, in words that its index knows: it begins with the campaign."""
+    """Conditions on `visit` in a form that its index serves, which begins with the campaign."""
     campaigns = connection.scalars(select(campaign.c.campaign_id)).all()
     return visit.c.day == day, visit.c.campaign_id.in_(campaigns)
 
 
 def totals(connection: Connection, day: date) -> tuple[TypeTotals, ...]:
-    """What there is of each event of each campaign, ascending."""
+    """The totals of each event of each campaign, ascending."""
     c = profile.c
     rows = connection.execute(
         select(

@@ -1,4 +1,4 @@
-"""Answers out of the lake: the same questions as PostgreSQL's engine takes, the same answers."""
+"""Query engine over the lake: same questions and answers as the PostgreSQL engine."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,41 +19,45 @@ from storage.segments.segment_reading import SegmentReading
 
 _Answer = TypeVar("_Answer")
 _TRIES = 3
-"""Of an answer whose files are replaced while it is made."""
+"""Attempts of a query whose files are replaced while it runs."""
 _RUNS_TOLD = 6
 
 
 @dataclass(frozen=True, slots=True)
 class LakeAnswer(Generic[_Answer]):
-    """An answer, and which days of its selections it knows nothing of."""
+    """An answer, the days it was read from, and the missing days."""
 
     answer: _Answer
     days: tuple[date, ...]
-    """That it was read from, ascending."""
+    """Days it was read from, ascending."""
     missing: tuple[date, ...]
-    """Days of the selections that the lake does not have, between its first and its last; they are not covered."""
+    """Days of the selections that are missing within the lake's range; they are not covered."""
     first: date
-    """Of the whole lake."""
+    """First day of the lake."""
     last: date
 
 
 class LakeEngine:
-    """Answers selections out of a lake; each answer is of the files that counted when it began.
+    """Answers selections from a lake; each answer uses the files that were current when it began.
 
-    Between answers it remembers stacks and functions. Safe to share between threads.
+    Caches stacks and functions between queries. Safe to share between threads.
     """
 
     def __init__(
         self, lake: Lake, limits: Limits = DEFAULT, open_engine: OpenEngine = DuckStatements
     ) -> None:
-        """`limits` bound the engine that `open_engine` opens; what is made of its rows takes as much memory as with PostgreSQL."""
+        """`limits` apply to the engine that `open_engine` opens.
+
+        Processing its rows takes as much memory as with PostgreSQL.
+        """
         self._lake = lake
         self._known = KnownDays(lake, limits, open_engine)
 
     def ask(self, question: Question[_Answer]) -> LakeAnswer[_Answer]:
-        """The question's answer. Raises `BadSelection` also where the lake has none of its days, `UnknownCampaign`, `LakeError`.
+        """Answer the question.
 
-        A day that is exported again meanwhile is read again, from the new files.
+        If a day is exported again meanwhile, the query is repeated with the new files. Raises `BadSelection`, also if
+        the lake has none of the selected days, `UnknownCampaign`, `LakeError`.
         """
         for tried in range(_TRIES):
             try:
@@ -64,7 +68,7 @@ class LakeEngine:
         raise AssertionError("the last try raises")
 
     def close(self) -> None:
-        """Close the engine that waits for the next question; a later question opens a new one."""
+        """Close the idle engine; a later query opens a new one."""
         self._known.close()
 
     def _ask(self, question: Question[_Answer]) -> LakeAnswer[_Answer]:
@@ -90,7 +94,7 @@ class LakeEngine:
 
 
 def _check_database(known: Sequence[Manifest]) -> None:
-    """Raises `BadSelection` for days of several databases, whose ids mean different things."""
+    """Raise `BadSelection` for days of several databases, whose ids mean different things."""
     runs = [list(days) for _, days in groupby(known, key=lambda found: found.database)]
     if len({found.database for found in known}) > 1:
         spelled = [f"{run[0].day} to {run[-1].day}" if len(run) > 1 else str(run[0].day) for run in runs]
@@ -103,7 +107,7 @@ def _check_database(known: Sequence[Manifest]) -> None:
 
 
 def _days_of(selection: Selection) -> tuple[date, date]:
-    """First and last UTC day that a selection has a moment of."""
+    """First and last UTC day of a selection."""
     last = selection.end.astimezone(UTC) - timedelta(microseconds=1)
     return selection.start.astimezone(UTC).date(), last.date()
 

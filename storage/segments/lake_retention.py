@@ -1,4 +1,4 @@
-"""Retention of the lake: whole days, the oldest first, each forgotten before its files go."""
+"""Retention of the lake: deletes whole days, the oldest first, each manifest before its files."""
 
 import re
 from datetime import date
@@ -11,9 +11,9 @@ _KEY = re.compile(r"\w+/day=(\d{4}-\d\d-\d\d)/.*", re.DOTALL)
 
 
 def retain(lake: Lake, before: date) -> list[date]:
-    """Delete all days before this one, and what broken-off exports left of such; those that counted, ascending.
+    """Delete all days before this one, including files of interrupted exports; return the exported days, ascending.
 
-    Raises `LakeUnavailable`; done again, it goes on.
+    Raises `LakeUnavailable`; a repeated call continues the deletion.
     """
     old = [day for day in manifest.days(lake) if day < before]
     for day in old:

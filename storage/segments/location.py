@@ -1,7 +1,7 @@
-"""Where the lake lies: a folder, or whatever fsspec reaches.
+"""Access to the lake's files, in a folder or any storage that fsspec supports.
 
-A file is there whole or not at all, and never changes: a later export of the same day has files of other
-names (`storage.segments.manifest` says which count).
+Files appear atomically and never change: a later export of the same day writes files with other names
+(`storage.segments.manifest` lists the current ones).
 """
 
 import hashlib
@@ -21,13 +21,13 @@ from storage.segments.errors import LakeBusy, LakeDamaged, LakeUnavailable
 _LONGEST_MANIFEST = 16 << 20
 _LARGEST_FILE = 1 << 40
 _UNREADABLE = frozenset("*?[]{}\\'\"\0\n\r")
-"""DuckDB and Spark take the first ones in a path for a pattern, and know no way to write them otherwise."""
+"""DuckDB and Spark interpret the first of these as patterns in a path, and have no syntax to escape them."""
 
 
 class Lake:
-    """Files by key below a URL: `/path`, `file:///path`, `s3://bucket/prefix` …; opens nothing until it is used.
+    """Files by key below a URL: `/path`, `file:///path`, `s3://bucket/prefix` …; nothing is opened before first use.
 
-    Raises `LakeUnavailable` for a URL that readers of Parquet would misread, and for every failure below.
+    Raises `LakeUnavailable` for a URL that Parquet readers would misread, and for every failure below.
     """
 
     def __init__(self, url: str) -> None:
@@ -43,24 +43,24 @@ class Lake:
 
     @property
     def root(self) -> str:
-        """The folder, absolute, or the URL without its last slash."""
+        """The absolute folder, or the URL without a trailing slash."""
         return self._root
 
     def path(self, key: str) -> str:
-        """Where readers of Parquet find a file."""
+        """A file's path for Parquet readers."""
         return f"{self._root}/{key}"
 
     def file_system(self) -> Any | None:
-        """Fsspec's file system for readers that do not know the URL's scheme; None: it is a folder."""
+        """Fsspec's file system for readers that do not support the URL's scheme; None: a local folder."""
         return None if self.local else fsspec.core.url_to_fs(self._root)[0]
 
     def put(self, key: str, data: bytes | memoryview) -> None:
-        """Write a file; once this returns it survives a power cut."""
+        """Write a file; it survives a power failure once this returns."""
         with self._errors():
             self._store.put(key, [bytes(data)])
 
     def text(self, key: str) -> str | None:
-        """A small text file; None: it is not there. Raises `LakeDamaged` for bytes that are no text."""
+        """A small text file; None: missing. Raises `LakeDamaged` if it is not text."""
         try:
             with self._errors():
                 return b"".join(self._store.chunks(key, _LONGEST_MANIFEST)).decode()
@@ -70,7 +70,7 @@ class Lake:
             raise LakeDamaged(f"{self.path(key)} is no text.") from error
 
     def digest(self, key: str, stopping: Callable[[], bool] = lambda: False) -> tuple[int, str] | None:
-        """A file's bytes and their SHA-256 in hex, by reading it; None: it is not there. Raises `LakeBusy` when it is to stop."""
+        """Size and hex SHA-256 of a file, read in full; None: missing. Raises `LakeBusy` if stopped."""
         size, digest = 0, hashlib.sha256()
         try:
             with self._errors():
@@ -84,7 +84,7 @@ class Lake:
         return size, digest.hexdigest()
 
     def keys(self, prefix: str) -> list[str]:
-        """Every file below a folder, in order."""
+        """All files below a folder, sorted."""
         with self._errors():
             try:
                 return sorted(key for key, _ in self._store.keys(prefix))
@@ -92,7 +92,7 @@ class Lake:
                 return []
 
     def delete(self, key: str) -> None:
-        """Remove a file if it is there."""
+        """Delete a file if it exists."""
         with self._errors():
             self._store.delete(key)
 
@@ -107,5 +107,5 @@ class Lake:
 
 
 def folder_of(table: str, day: date) -> str:
-    """The folder of a table's files of a day, as Hive, Spark and DuckDB read a partition."""
+    """The folder of a table's files of a day, in the partition layout of Hive, Spark and DuckDB."""
     return f"{table}/day={day.isoformat()}"

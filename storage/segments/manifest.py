@@ -1,8 +1,7 @@
-"""What of the lake counts: a small file for each day, written after all the day's files, that names them.
+"""Manifests: a small file per day that lists the day's current files and is written after them.
 
-A reader takes the files that manifests name and no others, so what a broken-off export left is not there, and a
-day is replaced in the moment its manifest is. Files below the folders of tables that no manifest names
-are deleted by the next export.
+Readers use only files in manifests, so files of an interrupted export are invisible, and replacing the manifest
+replaces the day atomically. The next export deletes unreferenced files in the tables' folders.
 """
 
 import json
@@ -18,7 +17,7 @@ from storage.segments.tables import TABLES
 
 FORMAT = 3
 _BEFORE_COVERED = 2
-"""Days of this format say nothing of the time that rounds covered: their hours count whole."""
+"""Manifests of this format have no covered time: the hours of their days count in full."""
 _DAY_US = 86_400_000_000
 _MOST_CAMPAIGNS = 2**15 - 1
 _KEY = re.compile(r"manifests/day=(\d{4}-\d\d-\d\d)\.json")
@@ -28,31 +27,31 @@ _FILE = re.compile(r"[0-9]{8}T[0-9]{12}Z-[0-9a-f]{8}-[0-9]{5}\.parquet")
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file of a table; `name` is that within the folder of its table and day."""
+    """A file of a table; `name` is relative to the folder of its table and day."""
 
     name: str
     rows: int
     bytes: int
     sha256: str
-    """Of its bytes, in hex."""
+    """Hex digest of its bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """What PostgreSQL had of a day: another value, and the day is to be exported again."""
+    """PostgreSQL's counts for a day; if they change, the day is exported again."""
 
     captures: int
-    """Ingested at least once."""
+    """Captures that were ingested at least once."""
     generations: int
-    """Sum over the captures: ingestion one again adds one."""
+    """Sum over the captures; each reprocessing adds one."""
     visits: int
-    """Drawn."""
+    """Visits drawn."""
     ended: int
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class TypeTotals:
-    """What a day has of one event of one campaign."""
+    """Totals of one event of one campaign on a day."""
 
     campaign: str
     event: str
@@ -65,35 +64,35 @@ class TypeTotals:
 
 
 Covered = tuple[int, int]
-"""Beginning and end of a run of rounds, µs since 1970 UTC."""
+"""Begin and end of a run of rounds, µs since 1970 UTC."""
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """A day as it was exported."""
+    """An exported day."""
 
     day: date
     database: str
-    """Whose ids it has (`storage.identity`): those of days of another database mean something else."""
+    """The database that its ids belong to (`storage.identity`); another database's ids have other meanings."""
     stamp: str
-    """Begins the names of its files; later exports have greater ones."""
+    """Prefix of its file names; it increases with each export."""
     ingested: Ingested
     totals: tuple[TypeTotals, ...]
     """Ascending."""
     tables: Mapping[str, tuple[File, ...]]
     begun: Mapping[int, int]
-    """The hour of the first draw ever of each campaign (id), as PostgreSQL knew it."""
+    """By campaign id, the hour of its first draw ever, as of the export."""
     covered: Mapping[int, tuple[Covered, ...]] | None
-    """When the rounds of each campaign (id) were, of the day; None: the day was exported before runs were recorded."""
+    """By campaign id, the day's runs of rounds; None: the day was exported before runs were recorded."""
 
     @property
     def facts(self) -> int:
-        """Rows of `samples`."""
+        """Number of rows of `samples`."""
         return sum(file.rows for file in self.tables["samples"])
 
     @property
     def bytes(self) -> int:
-        """Of all its files."""
+        """Total size of its files."""
         return sum(file.bytes for files in self.tables.values() for file in files)
 
     def keys(self, table: str) -> list[str]:
@@ -102,7 +101,7 @@ class Manifest:
 
 
 def key_of(day: date) -> str:
-    """Where a day's manifest lies."""
+    """The key of a day's manifest."""
     return f"manifests/day={day.isoformat()}.json"
 
 
@@ -113,13 +112,13 @@ def read(lake: Lake, day: date) -> Manifest | None:
 
 
 def days(lake: Lake) -> list[date]:
-    """The days that the lake has, ascending. Raises `LakeUnavailable`."""
+    """The days in the lake, ascending. Raises `LakeUnavailable`."""
     found = (_KEY.fullmatch(key) for key in lake.keys("manifests"))
     return sorted(date.fromisoformat(match[1]) for match in found if match)
 
 
 def write(lake: Lake, manifest: Manifest) -> None:
-    """Make these the day's files. Raises `LakeUnavailable`."""
+    """Publish the manifest: its files become the day's. Raises `LakeUnavailable`."""
     lake.put(key_of(manifest.day), render(manifest).encode())
 
 
@@ -140,7 +139,7 @@ def render(manifest: Manifest) -> str:
 
 
 def parse(text: str, day: date) -> Manifest:
-    """The manifest that this is. Raises `LakeDamaged` for anything an export cannot have written."""
+    """Parse a manifest. Raises `LakeDamaged` for anything that an export cannot have written."""
     try:
         document = json.loads(text)
         _check_format(document["format"], day)
@@ -186,7 +185,7 @@ def _covered(document: Mapping[str, Any], day: date) -> Mapping[int, tuple[Cover
 
 def _file(entry: Any) -> File:
     file = File(**entry)
-    # The name goes into SQL and paths: somebody may have written a manifest who must not read our disk.
+    # Names go into SQL and paths, so a forged manifest must not be able to read other files.
     if not isinstance(file.name, str) or not _FILE.fullmatch(file.name):
         raise ValueError(f"{file.name!r} is no name of a file")
     if not isinstance(file.rows, int) or not isinstance(file.bytes, int):

@@ -1,6 +1,6 @@
-"""Functions and stacks of a set of days, loaded as questions meet them and kept between questions.
+"""Functions and stacks of a set of days, loaded on demand and cached between queries.
 
-Files never change, so names are final: those of the newest of the days. Another set of days has a dictionary of its own.
+Files never change, so the names of a set of days are final: those of its newest day. Each set has its own dictionary.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from storage.segments.session import Session
 from storage.snapshots import query_budget
 
 _NODE_BYTES = 80
-"""Of a node of the tree while totals of a selection are made."""
+"""Bytes per tree node while totals of a selection are computed."""
 _STACKS = "SELECT stack_id, any_value(functions) AS functions FROM stacks WHERE stack_id IN (SELECT id FROM wanted) GROUP BY stack_id"
 _FUNCTIONS = """
 SELECT function_id, name, file, binary_name, status, kind, coalesce(alias_of, 0) AS alias_of, binary_key FROM newest_functions
@@ -38,32 +38,32 @@ class _Function(NamedTuple):
 
 
 class StoredNames:
-    """The stacks and functions of one question's days, as they are stored; a `storage.query.samples.ArchivedNames`."""
+    """Reads stored stacks and functions of one query's days; a `storage.query.samples.ArchivedNames`."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
     def stacks(self, ids: Int64) -> Stacks:
-        """Those of these stacks that the files have."""
+        """These stacks; ids without a stored stack are left out."""
         found, frames, lengths = self._session.lists(_STACKS, wanted={"id": ids})
         return Stacks(found.astype(np.int64), frames, lengths)
 
     def functions(self, ids: Int64) -> list[_Function]:
-        """Rows of those of these functions that the files have."""
+        """Rows of these functions; ids without a stored function are left out."""
         rows = self._session.rows(_FUNCTIONS, wanted={"id": ids})
         return [_Function(*row) for row in zip(*map(rows.values, _Function._fields), strict=True)]
 
 
 class Dictionary:
-    """The stacks of some days as one prefix tree, and their functions. Safe to share between threads."""
+    """The stacks of a set of days as one prefix tree, and their functions. Safe to share between threads."""
 
     def __init__(self) -> None:
-        """Nothing is loaded yet."""
+        """Start empty."""
         self.functions = Functions()
         self._tree = StackTree()
 
     def shape(self, session: Session, stacks: Int64) -> Shape:
-        """The part of the tree that these stacks use. Raises `CorruptChunk` for one that no file has."""
+        """The part of the tree that these stacks use. Raises `CorruptChunk` for a stack that no file has."""
         used, which = distinct(stacks)
         query_budget.checkpoint()
         shape = self._tree.covering(used, lambda ids: self._stacks(session, ids)).shape(used)
@@ -88,7 +88,7 @@ class Dictionary:
 
 
 def definitions(session: Session, ids: Int64) -> Mapping[int, Definition]:
-    """Names in symbol tables and first lines, by function, of those functions that the files have."""
+    """Symbol-table names and first lines by function; functions that no file has are left out."""
     rows = session.rows(
         "SELECT function_id, raw_name, start_line FROM newest_functions WHERE function_id IN (SELECT id FROM wanted)",
         wanted={"id": ids},

@@ -1,4 +1,4 @@
-"""Some days of a lake as one question after the other reads them: their files never change, so what was learnt of them stays."""
+"""Caches engines and dictionaries per set of days between queries; valid for ever, since files never change."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,14 +14,17 @@ from storage.segments.session import Session, Statements
 from storage.snapshots.copy_binary import Rows
 
 OpenEngine = Callable[[Lake, Sequence[Manifest], Limits], Statements]
-"""Opens an engine over the files of some days, at least one, of one database."""
+"""Opens an engine over the files of some days (at least one) of one database."""
 DUCKDB, SPARK = "duckdb", "spark://"
 _SETS_OF_DAYS = 4
-"""Sets of days whose stacks and functions are kept between answers."""
+"""Sets of days whose stacks and functions are cached between queries."""
 
 
 def engine_of(url: str) -> OpenEngine:
-    """The engine at a URL: `duckdb`, in this process, or `spark://…` as `storage.segments.spark` says. Raises `LakeUnavailable`."""
+    """The engine at a URL: `duckdb`, in this process, or `spark://…`, see `storage.segments.spark`.
+
+    Raises `LakeUnavailable`.
+    """
     if url == DUCKDB:
         return DuckStatements
     if not url.startswith(SPARK):
@@ -38,12 +41,12 @@ def engine_of(url: str) -> OpenEngine:
 
 
 class Days:
-    """The files of some days of one database. Safe to share between threads."""
+    """The files of a set of days of one database. Safe to share between threads."""
 
     def __init__(
         self, lake: Lake, manifests: Sequence[Manifest], limits: Limits, open_engine: OpenEngine
     ) -> None:
-        """Nothing is opened yet."""
+        """No engine is opened yet."""
         self.manifests = tuple(manifests)
         self.dictionary = Dictionary()
         self._lake = lake
@@ -55,7 +58,7 @@ class Days:
 
     @contextmanager
     def session(self) -> Iterator[Session]:
-        """An engine of the block's own, with all of `limits`: the one that an earlier block left, or a new one."""
+        """An engine for the block alone, with all of `limits`: the idle one or a new one."""
         statements = self._swapped(None) or self._open_engine(self._lake, self.manifests, self._limits)
         try:
             with statements.within(self._limits.timeout_s):
@@ -67,19 +70,22 @@ class Days:
             other.close()
 
     def close(self) -> None:
-        """Close the engine that waits for the next block; a later block opens a new one."""
+        """Close the idle engine; a later block opens a new one."""
         if (idle := self._swapped(None)) is not None:
             idle.close()
 
     def _swapped(self, statements: Statements | None) -> Statements | None:
-        """The engine that has been waiting for the next block, in whose place `statements` are put."""
+        """Store `statements` as the idle engine; return the previous one."""
         with self._lock:
             idle, self._idle = self._idle, statements
         return idle
 
 
 class KnownDays:
-    """The sets of days asked about last: their stacks and functions, and of the last one an open engine. Safe to share between threads."""
+    """The most recently queried sets of days, with stacks and functions; the last one also has an open engine.
+
+    Safe to share between threads.
+    """
 
     def __init__(self, lake: Lake, limits: Limits, open_engine: OpenEngine) -> None:
         self._lake = lake
@@ -89,7 +95,7 @@ class KnownDays:
         self._known: dict[tuple[str, ...], Days] = {}
 
     def of(self, manifests: Sequence[Manifest]) -> Days:
-        """The days of exactly these files."""
+        """The set of days of exactly these files."""
         key = tuple(manifest.stamp for manifest in manifests)
         with self._lock:
             found = self._known.pop(key, None) or Days(self._lake, manifests, self._limits, self._open_engine)
@@ -101,7 +107,7 @@ class KnownDays:
         return found
 
     def close(self) -> None:
-        """Close the engine that waits for the next question; a later question opens a new one."""
+        """Close the idle engine; a later query opens a new one."""
         with self._lock:
             for days in self._known.values():
                 days.close()

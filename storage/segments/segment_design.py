@@ -1,4 +1,4 @@
-"""The design behind a selection of a lake's days: strata, covered time, and the visits that ingested."""
+"""The sampling design of a selection of a lake's days: strata, covered time, and the ingested visits."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -53,12 +53,12 @@ _FIRST_VISIT = f"SELECT min(epoch_us(v.drawn_at)) AS first FROM visits v WHERE v
 
 
 def microseconds(moment: datetime) -> int:
-    """Since 1970 UTC."""
+    """Microseconds since 1970 UTC."""
     return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
 def in_part(ids: Ids, parts: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Which visits are of so many of the `WHOLE` parts; as `storage.query.facts.visit_scan.in_part`."""
+    """Which visits are in the first `parts` of the `WHOLE` parts; like `storage.query.facts.visit_scan.in_part`."""
     found: np.ndarray[tuple[int], np.dtype[np.bool_]] = (
         np.ascontiguousarray(ids).view(np.uint8).reshape(-1, 16)[:, 15] < parts
     )
@@ -66,9 +66,9 @@ def in_part(ids: Ids, parts: int) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
 
 
 class Designs:
-    """The designs of one question's selections, as `storage.query.estimation` reads them out of PostgreSQL.
+    """The designs of one query's selections, as `storage.query.estimation` reads them from PostgreSQL.
 
-    A lake has whole days that are closed: nothing of them waits to be ingested, and of a day there is everything or nothing.
+    The lake has only whole, closed days: no capture of them waits for ingestion, and a day is complete or missing.
     """
 
     def __init__(self, session: Session, manifests: Sequence[Manifest]) -> None:
@@ -78,7 +78,7 @@ class Designs:
         self.covered = cache(self._covered)
 
     def draws(self, campaign_id: int) -> bool:
-        """Whether the campaign had ever drawn anyone at random when the days were exported."""
+        """Whether the campaign had drawn any visit at random by the time of the export."""
         return any(campaign_id in manifest.begun for manifest in self._manifests)
 
     def design(
@@ -90,7 +90,7 @@ class Designs:
         stacks: bool | None,
         parts: int = WHOLE,
     ) -> tuple[Design, VisitWeights | None]:
-        """As `storage.query.estimation.sampling_design.read_design`, of so many of the `WHOLE` parts of the visits."""
+        """Like `storage.query.estimation.sampling_design.read_design`, for `parts` of the `WHOLE` parts of visits."""
         strata = None
         if campaign_id is not None:
             strata = self.strata(campaign_id, selection.start, selection.end)
@@ -109,13 +109,13 @@ class Designs:
         stacks: bool | None,
         parts: int = WHOLE,
     ) -> Watched:
-        """As `storage.query.estimation.sampling_design.read_watched`, of so many of the `WHOLE` parts of the visits."""
+        """Like `storage.query.estimation.sampling_design.read_watched`, for `parts` of the `WHOLE` parts of visits."""
         given = [*_given(campaign_id, selection.start, selection.end), kind.id]
         watched = watched_of(self._session.rows(_WATCHED, given), stacks=stacks)
         return watched.of(in_part(watched.id, parts)) if parts < WHOLE else watched
 
     def visit_times(self, selection: Selection, campaign_id: int | None) -> VisitTimes:
-        """As `storage.query.estimation.visit_times.read_visit_times`."""
+        """Like `storage.query.estimation.visit_times.read_visit_times`."""
         if campaign_id is None:
             none = np.zeros(0, np.bool_)
             return VisitTimes(np.zeros(0, "S16"), np.zeros(0), none, none, None)
@@ -131,7 +131,7 @@ class Designs:
         )
 
     def drawn(self, campaign_id: int, start: datetime, end: datetime) -> DrawnVisits:
-        """As `storage.query.estimation.visit_times.read_drawn`."""
+        """Like `storage.query.estimation.visit_times.read_drawn`."""
         rows = self._session.rows(f"{_VISITS} AND {_AT_RANDOM}", _given(campaign_id, start, end))
         return DrawnVisits(
             rows.uuids("visit_id"),
@@ -169,13 +169,13 @@ class Designs:
         return self._session.rows(_COVERAGE, given)
 
     def _runs(self, campaign_id: int) -> Float:
-        """(beginning, end) of the runs of the campaign's rounds, seconds since 1970; (runs, 2)."""
+        """(begin, end) of the runs of the campaign's rounds, seconds since 1970; (runs, 2)."""
         found: list[tuple[float, float]] = []
         for manifest in self._manifests:
             if manifest.covered is not None:
                 found += [(low / 1e6, high / 1e6) for low, high in manifest.covered.get(campaign_id, ())]
             elif campaign_id in manifest.begun:
-                # Runs were not recorded: the campaign's first hour began with its first visit.
+                # Days without recorded runs: the campaign's first hour began with its first visit.
                 hour = manifest.begun[campaign_id]
                 first = float(self._session.rows(_FIRST_VISIT, [campaign_id, hour]).floats("first")[0])
                 if not isnan(first):

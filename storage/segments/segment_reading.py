@@ -1,4 +1,4 @@
-"""The reading of a lake's days: sums and samples out of Parquet files by DuckDB, weighed by the store's own code."""
+"""Reads sums and samples of a lake's days from Parquet with DuckDB; weights come from the same code as PostgreSQL's."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -36,12 +36,12 @@ _Found = TypeVar("_Found")
 
 
 class SegmentReading:
-    """Some days of one database, as a `storage.query.reading.Reading`."""
+    """A set of days of one database, as a `storage.query.reading.Reading`."""
 
     cells = None
 
     def __init__(self, session: Session, manifests: Sequence[Manifest], dictionary: Dictionary) -> None:
-        """`session` has the days of the manifests, and so has `dictionary`."""
+        """`session` and `dictionary` are of the days of the manifests."""
         self._session = session
         self._dictionary = dictionary
         self._catalogue = Catalogue(session)
@@ -49,11 +49,11 @@ class SegmentReading:
 
     @property
     def functions(self) -> Functions:
-        """What the functions of the samples read here are called."""
+        """The functions of the samples read here."""
         return self._dictionary.functions
 
     def sample_type(self, selection: Selection) -> SampleType:
-        """The sample type that a selection means. Raises `BadSelection` for an event that was never sampled."""
+        """The selection's sample type. Raises `BadSelection` for an event that was never sampled."""
         return self._catalogue.sample_type(selection)
 
     def samples(
@@ -62,13 +62,16 @@ class SegmentReading:
         labels: tuple[str, ...] = (),
         frame: str | None = None,
     ) -> Samples:
-        """The selection's samples, summed by stack for rows of labels alone. Raises `BadSelection`, `UnknownCampaign`, `LakeError`."""
+        """The selection's samples, summed by stack if rows are of labels alone.
+
+        Raises `BadSelection`, `UnknownCampaign`, `LakeError`.
+        """
         if frame is None and labels:
             return self.by_visit(selection, labels)
         return self.visits(selection, labels)
 
     def by_visit(self, selection: Selection, labels: tuple[str, ...] = ()) -> Samples:
-        """The selection's samples: summed by labels and stack, unless some stacks are left out."""
+        """The selection's samples, summed by labels and stack, or by visit if some stacks are filtered out."""
         if selection.filters_stacks:
             return self.visits(selection, labels)
         return self._within_limits(selection, labels, self._by_stack)
@@ -78,7 +81,7 @@ class SegmentReading:
         selection: Selection,
         make: Make[FunctionSamples, _Found],  # noqa: ARG002 - as `Reading`
     ) -> _Found | Samples:
-        """The selection's samples by stack, of which rows of functions are made."""
+        """The selection's samples by stack, from which rows of functions are computed."""
         return self.visits(selection)
 
     def applications_of(
@@ -86,11 +89,11 @@ class SegmentReading:
         selection: Selection,
         make: Make[ApplicationSamples, _Found],  # noqa: ARG002 - as `Reading`
     ) -> _Found | Samples:
-        """The selection's samples summed by application and stack."""
+        """The selection's samples, summed by application and stack."""
         return self.by_visit(selection, APPLICATION.keys)
 
     def visits(self, selection: Selection, labels: tuple[str, ...] = ()) -> Samples:
-        """The selection's samples visit by visit, with the ids of these labels."""
+        """The selection's samples by visit, with the ids of these labels."""
         return self._within_limits(selection, labels, self._one_by_one)
 
     def _within_limits(
@@ -99,7 +102,7 @@ class SegmentReading:
         labels: tuple[str, ...],
         read: Callable[[Selection, SampleType, tuple[str, ...], Selected, int], Samples],
     ) -> Samples:
-        """What is read of the selection; of more than is read for one answer a random part of the visits, as out of PostgreSQL."""
+        """Read the selection; beyond the limit of one answer, a random part of the visits, as from PostgreSQL."""
         kind, campaign_id = self.sample_type(selection), self._catalogue.campaign(selection)
         selected = self._selected(selection, kind, labels)
         try:
@@ -164,7 +167,7 @@ class SegmentReading:
         )
 
     def _visits(self, selection: Selection, kind: SampleType, selected: Selected, parts: int) -> Visits:
-        """The selection's visits with what each saw of it."""
+        """The selection's visits with their totals."""
         profiles, campaign_id = selected.profiles, self._catalogue.campaign(selection)
         design, weights = self._designs.design(
             selection, campaign_id, kind, stacks=profiles.stacks, parts=parts
@@ -177,28 +180,28 @@ class SegmentReading:
         return zero_count_bound_by_visits(visits, selection, lambda event: self.event_visits(event, kind))
 
     def lined(self, selection: Selection, labels: tuple[str, ...] = ()) -> LinedSamples:  # noqa: ARG002 - as `Reading`
-        """Raises `BadSelection`: there are no source lines."""
+        """Raise `BadSelection`: the lake has no source lines."""
         refuse_frames(selection)
         raise BadSelection("A lake keeps no source lines.", hint="Ask the database, or go by function.")
 
     def profiles(
         self, selection: Selection, kind: SampleType, labels: tuple[str, ...]
     ) -> tuple[Profiles, VisitWeights | None]:
-        """The selection's profiles without their samples, and what their visits weigh; None: they were not drawn at random."""
+        """The selection's profiles without samples, and the visits' weights; None: they were not drawn at random."""
         profiles = self._selected(selection, kind, labels).profiles
         campaign_id = self._catalogue.campaign(selection)
         _, weights = self._designs.design(selection, campaign_id, kind, stacks=profiles.stacks)
         return profiles, weights
 
     def event_visits(self, event: Selection, kind: SampleType) -> Visits | None:
-        """All visits with what each saw of an event; None: they were not drawn at random."""
+        """All visits with their totals of an event; None: they were not drawn at random."""
         profiles = self._selected(event, kind, ()).profiles
         campaign_id = self._catalogue.campaign(event)
         design, weights = self._designs.design(event, campaign_id, kind, stacks=profiles.stacks)
         return None if weights is None else visits_of_event(profiles, design, weights)
 
     def visit_times(self, selection: Selection) -> VisitTimes:
-        """When the visits of the selection's time and campaign were drawn, and which of its time is covered."""
+        """Draw times of the visits in the selection's time range and campaign, and the covered time."""
         return self._designs.visit_times(selection, self._catalogue.campaign(selection))
 
     def drawn(self, selection: Selection, start: datetime, end: datetime) -> DrawnVisits:
@@ -208,25 +211,25 @@ class SegmentReading:
         return self._designs.drawn(campaign_id, start, end)
 
     def builds(self, selection: Selection, profiles: Profiles, names: Iterable[str]) -> Builds:  # noqa: ARG002 - as `Reading`
-        """Raises `BadSelection`: only source lines are of builds, and there are none."""
+        """Raise `BadSelection`: builds are only needed for source lines, which the lake does not have."""
         raise BadSelection("A lake keeps no source lines.", hint="Ask the database, or go by function.")
 
     def contents(self, keys: Sequence[str], paths: Iterable[str]) -> Mapping[tuple[str, str], bytes]:  # noqa: ARG002 - as `Reading`
-        """None: sources are not exported."""
+        """Empty: sources are not exported."""
         return {}
 
     def label_values(self, label: str, ids: Int64) -> Sequence[str]:
-        """What the stored ids of a label mean, in their order."""
+        """The values of a label's stored ids, in their order."""
         return self._catalogue.values_of(label, ids)
 
     def user_labels(self) -> Sequence[str]:
-        """Names of the labels that label sets have, sorted."""
+        """Names of the labels in label sets, sorted."""
         return self._catalogue.user_labels()
 
     def definitions(self, ids: Int64) -> Mapping[int, Definition]:
-        """Names in symbol tables and first lines, by function, of those functions that are there."""
+        """Symbol-table names and first lines by function; missing functions are left out."""
         return definitions(self._session, ids)
 
     def build_ids(self, names: Sequence[str]) -> Mapping[str, str]:  # noqa: ARG002 - as `Reading`
-        """None: binaries are not exported."""
+        """Empty: binaries are not exported."""
         return {}

@@ -1,4 +1,4 @@
-"""A selection's profiles and samples out of the files of its days, one by one."""
+"""Reads a selection's profiles and samples from the files of its days, without aggregation."""
 
 from dataclasses import dataclass
 
@@ -31,11 +31,11 @@ SELECT a.place, s.stack_id, s.samples FROM samples s JOIN wanted a ON s.day = a.
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """The profiles of a selection, and where their samples are."""
+    """A selection's profiles, and the location of their samples."""
 
     profiles: Profiles
     keys: Columns
-    """`day` and `profile` of each in the files, and `place`, its number here."""
+    """`day` and `profile` of each in the files, and `place`, its index here."""
 
 
 def read_profiles(  # noqa: PLR0917 - what a selection is
@@ -47,7 +47,10 @@ def read_profiles(  # noqa: PLR0917 - what a selection is
     labels: tuple[str, ...],
     parts: int = WHOLE,
 ) -> Selected:
-    """The profiles of a selection, its matchers being `choices`, with the ids of these labels; of so many `WHOLE` parts of the visits."""
+    """A selection's profiles, filtered by `choices`, with the ids of these labels.
+
+    Reads `parts` of the `WHOLE` parts of the visits.
+    """
     columns = sorted({label_names.column_of(label) for label in labels} - set(_OWN))
     names = ("visit_id", "day", "profile", *_OWN, *columns)
     if campaign_id is None or kind.id is None:
@@ -73,11 +76,11 @@ def read_profiles(  # noqa: PLR0917 - what a selection is
 
 
 def read_facts(session: Session, selected: Selected) -> Facts:
-    """The samples of profiles. Raises `TooMuch` when they are too many to read for one answer."""
+    """The samples of profiles. Raises `TooMuch` if they exceed the limit of one answer."""
     check_size(selected.profiles.facts)
     rows = session.rows(_FACTS, wanted=selected.keys)
     found = tuple(rows.ints(name) for name in ("place", "stack_id", "samples"))
-    if (np.diff(found[0]) < 0).any():  # as a rule files are read in their order, which is that of profiles
+    if (np.diff(found[0]) < 0).any():  # files are usually read in order, which is that of profiles
         order = sorting(found[0])
         found = tuple(column[order] for column in found)
     return _facts(selected.profiles, *found)

@@ -1,4 +1,4 @@
-"""Statements of one question, by whatever engine runs them over the files, and their rows as columns."""
+"""SQL statements of one query, independent of the engine, with rows as numpy columns."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -12,35 +12,41 @@ from storage.snapshots import query_budget
 from storage.snapshots.copy_binary import Rows, TooMuch
 
 Columns = Mapping[str, Any]
-"""Arrays that Arrow takes, by name."""
+"""Arrow-compatible arrays by name."""
 
 
 class Statements(Protocol):
-    """An engine over the files of some days: tables of `storage.segments.tables` and their views, in SQL of DuckDB's dialect."""
+    """An engine over the files of some days.
+
+    It has the tables and views of `storage.segments.tables` and accepts DuckDB's SQL dialect.
+    """
 
     def table(self, sql: str, given: Sequence[int], tables: Mapping[str, Columns]) -> pa.Table:
-        """The rows of a SELECT with `?` for each of `given`; `tables` are there by name while it runs. Raises `LakeError`, `TooMuch`."""
+        """The rows of a SELECT with a `?` for each of `given`; `tables` exist by name while it runs.
+
+        Raises `LakeError`, `TooMuch`.
+        """
         ...
 
     def within(self, timeout_s: float | None) -> AbstractContextManager[None]:
-        """Statements in the block raise `LakeBusy` after so many seconds."""
+        """Statements in the block raise `LakeBusy` after `timeout_s`."""
         ...
 
     def close(self) -> None:
-        """Give back what it holds."""
+        """Release all resources."""
         ...
 
 
 class Session:
-    """Statements of a question; what they raise are the store's errors."""
+    """The statements of a query; all errors are storage errors."""
 
     def __init__(self, statements: Statements, learnt: dict[str, Rows] | None = None) -> None:
-        """`learnt` has the rows of statements that `once` has run before over the same files."""
+        """`learnt` caches the rows of `once` for the same files."""
         self._statements = statements
         self._learnt = {} if learnt is None else learnt
 
     def once(self, sql: str) -> Rows:
-        """As `rows`, of a small table; run once for all questions of the same files, which never change."""
+        """Like `rows`, for a small table; run once for all queries of the same files, which never change."""
         if sql not in self._learnt:
             self._learnt[sql] = self.rows(sql)
         return self._learnt[sql]
@@ -48,7 +54,10 @@ class Session:
     def rows(
         self, sql: str, given: Sequence[Any] = (), *, limit: int | None = None, **tables: Columns
     ) -> Rows:
-        """The rows of a SELECT; `tables` are there by name while it runs. Raises `TooMuch` past `limit` bytes, and as `Statements.table` does."""
+        """The rows of a SELECT; `tables` exist by name while it runs.
+
+        Raises `TooMuch` beyond `limit` bytes, and like `Statements.table`.
+        """
         found = self._table(sql, given, tables)
         if limit is not None and found.nbytes > limit:
             raise TooMuch(
@@ -58,7 +67,7 @@ class Session:
         return Rows(found.num_rows, {name: _numpy(found.column(name)) for name in found.column_names})
 
     def lists(self, sql: str, **tables: Columns) -> tuple[Int64, Int32, Int64]:
-        """(keys, values one list after the other, lengths) of a SELECT of keys and lists of numbers; raises as `rows` does."""
+        """(keys, concatenated values, lengths) of a SELECT of keys and lists of numbers; raises like `rows`."""
         found = self._table(sql, (), tables)
         lists = _whole(found.column(1))
         lengths = np.diff(lists.offsets.to_numpy().astype(np.int64))
@@ -80,7 +89,7 @@ def _whole(column: "pa.ChunkedArray[Any]") -> Any:
 
 
 def _numpy(column: "pa.ChunkedArray[Any]") -> np.ndarray[Any, Any]:
-    """The column as numpy has it; bytes are those of UUIDs, 16 each, and a text is an object."""
+    """The column as a numpy array; bytes are UUIDs of 16 bytes, and texts are objects."""
     whole = _whole(column)
     if pa.types.is_binary(column.type) or pa.types.is_fixed_size_binary(column.type):
         if not len(whole):
@@ -92,5 +101,5 @@ def _numpy(column: "pa.ChunkedArray[Any]") -> np.ndarray[Any, Any]:
 
 
 def first_line(error: BaseException) -> str:
-    """The first line of what it says."""
+    """The first line of an error message."""
     return (str(error).splitlines() or [type(error).__name__])[0]

@@ -1,6 +1,6 @@
-"""The SQL of segments on Spark: the same text as DuckDB's, in Spark's dialect, on a cluster or on threads of this process.
+"""Runs the SQL of segments on Spark, translated from DuckDB's dialect, on a cluster or on threads of this process.
 
-It needs PySpark, and Java 17 or later. Workers of a cluster read the lake's files themselves, so its URL must mean the same there.
+Requires PySpark and Java 17 or later. Cluster workers read the lake's files themselves, so its URL must be valid there.
 """
 
 import re
@@ -32,19 +32,22 @@ _LOCAL = re.compile(r"local(\[(\d+|\*)\])?")
 _GROUPS = count()
 _STARTING = Lock()
 _LOOK_S = 0.2
-"""Between tries to cancel what runs."""
+"""Interval of attempts to cancel running jobs."""
 _TOO_LONG = "Spark took too long and was stopped."
 
 
 def master_of(url: str) -> str:
-    """Spark's own name of the engine at a URL: of `spark://HOST:PORT` the URL, else what is behind `spark://`: `local[2]`, `yarn`, `k8s://…`."""
+    """The Spark master of an engine URL: a `spark://HOST:PORT` URL itself, else the part behind `spark://`.
+
+    Examples of such parts are `local[2]`, `yarn` and `k8s://…`.
+    """
     rest = url.removeprefix("spark://")
     return rest if _LOCAL.fullmatch(rest) or rest == "yarn" or rest.startswith("k8s://") else url
 
 
 @lru_cache(maxsize=256)
 def translated(sql: str) -> str:
-    """Spark's words for a SELECT in DuckDB's."""
+    """A DuckDB SELECT in Spark's dialect."""
     tree = sqlglot.parse_one(sql, read="duckdb")
     for call in list(tree.find_all(exp.Anonymous)):
         if call.name.lower() == "epoch_us":
@@ -53,16 +56,16 @@ def translated(sql: str) -> str:
 
 
 class SparkStatements:
-    """A session of Spark over some days as `storage.segments.session.Statements`."""
+    """A Spark session over some days, as `storage.segments.session.Statements`."""
 
     def __init__(self, url: str, lake: Lake, manifests: Sequence[Manifest], limits: Limits) -> None:
-        """`limits.memory_bytes` are the driver's, where no Spark runs in this process yet."""
+        """`limits.memory_bytes` apply to the driver, if this process has no Spark yet."""
         self._group, self._late = "", Event()
         with _errors():
             self._spark = _session(master_of(url), limits)
             for name, schema in TABLES.items():
                 paths = [_path(lake, key) for manifest in manifests for key in manifest.keys(name)]
-                # With a schema no file is opened before a statement needs it.
+                # A given schema avoids opening files before a statement needs them.
                 read = self._spark.read.schema(_types(schema)).option("basePath", _path(lake, name))
                 files = read.parquet(*paths)
                 files.selectExpr("*", "_metadata.file_path AS filename").createOrReplaceTempView(name)
@@ -70,7 +73,7 @@ class SparkStatements:
                 self._spark.sql(translated(sql)).createOrReplaceTempView(name)
 
     def table(self, sql: str, given: Sequence[int], tables: Mapping[str, Columns]) -> pa.Table:
-        """The rows of a SELECT, as `Statements.table`."""
+        """The rows of a SELECT, like `Statements.table`."""
         if self._late.is_set():
             raise LakeBusy(_TOO_LONG)
         with _errors():
@@ -86,14 +89,14 @@ class SparkStatements:
 
     @contextmanager
     def within(self, timeout_s: float | None) -> Iterator[None]:
-        """Jobs of the block are cancelled after so many seconds."""
+        """Cancel the block's jobs after `timeout_s`."""
         self._group = f"fleetprof-{next(_GROUPS)}"
         ended, self._late = Event(), Event()
 
         def watch() -> None:
             if not ended.wait(timeout_s):
                 self._late.set()
-                while not ended.wait(_LOOK_S):  # a statement may have been between two jobs
+                while not ended.wait(_LOOK_S):  # repeated, since a statement may be between two jobs
                     self._spark.sparkContext.cancelJobGroup(self._group)
 
         watching = Thread(target=watch, name="spark-interrupt", daemon=True)
@@ -109,21 +112,21 @@ class SparkStatements:
             watching.join()
 
     def close(self) -> None:
-        """Forget the tables; Spark itself runs on for later questions until the process ends, or `stop`."""
+        """Drop the tables; Spark itself runs until the process ends, or `stop`."""
         with suppress(PySparkException):
             for name in (*TABLES, *NEWEST):
                 self._spark.catalog.dropTempView(name)
 
 
 def stop() -> None:
-    """End the Spark of this process, if there is one."""
+    """Stop this process's Spark, if any."""
     running = SparkSession.getActiveSession()
     if running is not None:
         running.stop()
 
 
 def _session(master: str, limits: Limits) -> SparkSession:
-    """A session of its own, of the one Spark that a process has."""
+    """A new session of the process's only Spark."""
     builder: Any = SparkSession.builder.appName("fleetprof").master(master)
     settings = {
         "spark.sql.session.timeZone": "UTC",
@@ -134,7 +137,7 @@ def _session(master: str, limits: Limits) -> SparkSession:
     if match := _LOCAL.fullmatch(master):
         settings["spark.driver.memory"] = f"{limits.memory_bytes >> 20}m"
         settings["spark.driver.bindAddress"] = settings["spark.driver.host"] = "127.0.0.1"
-        if match[2] and match[2] != "*":  # of two hundred partitions, its default, all but a few are empty
+        if match[2] and match[2] != "*":  # the default is two hundred partitions, nearly all of them empty
             settings["spark.sql.shuffle.partitions"] = match[2]
     for name, value in settings.items():
         builder = builder.config(name, value)
@@ -145,7 +148,7 @@ def _session(master: str, limits: Limits) -> SparkSession:
 
 
 def _types(schema: pa.Schema) -> StructType:
-    """Spark's types of a table's columns, the day of its folder besides."""
+    """Spark's types of a table's columns, with the day of the folder."""
     plain = [
         field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
         for field in schema
@@ -154,18 +157,18 @@ def _types(schema: pa.Schema) -> StructType:
 
 
 def _path(lake: Lake, key: str) -> str:
-    """Where Spark finds a file: Hadoop calls S3 by another name."""
+    """A file's path for Spark: Hadoop has another scheme for S3."""
     path = lake.path(key)
     return f"file://{path}" if lake.local else re.sub(r"^s3://", "s3a://", path)
 
 
 @contextmanager
 def _errors() -> Iterator[None]:
-    """Errors of Spark inside become the store's."""
+    """Translate Spark errors to storage errors."""
     try:
         yield
     except (PySparkException, Py4JError) as error:
-        query_budget.checkpoint()  # the question may be over for reasons of its own
+        query_budget.checkpoint()  # raises if the query was cancelled for another reason
         text = first_line(error)
         if "PATH_NOT_FOUND" in text or "FileNotFound" in str(error):
             raise LakeChanged(f"A file of the lake is not there any more, or not readable: {text}") from error

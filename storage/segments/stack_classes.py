@@ -1,7 +1,7 @@
-"""Stacks that count for the same rows of a table as one class, so that what visits brought is added up by class.
+"""Groups stacks that count for the same table rows into classes, to aggregate samples by (class, visit).
 
-A table shows a hundred functions out of stacks of forty: a sum by (class, visit) has a fraction of the rows that one by
-(function, visit) would have, and which rows a class counts for is known here.
+A table shows a hundred functions of stacks with forty frames: sums by (class, visit) have a fraction of the rows of
+sums by (function, visit), and the rows of each class are known here.
 """
 
 import itertools
@@ -26,18 +26,18 @@ class StackClasses:
     of_stack: Int64
     """The class of each stack of the shape; -1: it counts for no row."""
     own: Int64
-    """By class, the row of its self; -1: none, like the next one."""
+    """By class, the row of its self value; -1: none, also in `path`."""
     path: Int64
-    """By class, the innermost of the rows that it counts for in total, as an index of the next two."""
+    """By class, the innermost row that it counts for in total, as an index of `row` and `outer`."""
     row: Int64
     outer: Int64
-    """The next row outwards, as an index of `row`; -1: that was the outermost."""
+    """The next outer row, as an index of `row`; -1: none."""
 
     @classmethod
     def of(cls, shape: Shape, own_row: Int64, total_row: Int64) -> "StackClasses":
-        """By the row of each node as the innermost of a stack, and as a node that counts for its row's total; -1: none.
+        """Build classes from each node's row as a stack's leaf and its row in totals; -1: none.
 
-        Of nodes of one row in `total_row` none is below another.
+        Nodes with the same row in `total_row` must not be ancestors of each other.
         """
         near = _nearest(shape, total_row >= 0)
         row, outer, path_of = _paths(shape, total_row, near)
@@ -49,7 +49,10 @@ class StackClasses:
         return cls(of_stack, pairs // (len(row) + 1) - 1, pairs % (len(row) + 1) - 1, row, outer)
 
     def contributions(self, found: Rows, *, rows: int, visits: int) -> Contributions:
-        """What visits brought to the rows, from sums by class and visit: columns `class`, `visit`, `samples`, `units`."""
+        """The visits' contributions to rows.
+
+        `found` has sums by class and visit, with the columns `class`, `visit`, `samples`, `units`.
+        """
         class_, visit, samples, units = (found.ints(name) for name in ("class", "visit", "samples", "units"))
         own = self.own[class_]
         there = own >= 0
@@ -73,7 +76,7 @@ class StackClasses:
 
 
 def _nearest(shape: Shape, marked: Bool) -> Int64:
-    """For each node the innermost marked one among itself and its callers; -1: none is."""
+    """For each node the innermost marked node among itself and its callers; -1: none."""
     found = np.where(marked, np.arange(len(shape)), -1)
     by_depth = sorting(shape.depth)
     bounds = [*group_starts(shape.depth[by_depth]).tolist(), len(by_depth)]
@@ -84,8 +87,8 @@ def _nearest(shape: Shape, marked: Bool) -> Int64:
 
 
 def _paths(shape: Shape, total_row: Int64, near: Int64) -> tuple[Int64, Int64, Int64]:
-    """(row, next path outwards; -1, of each node; -1): the different sequences of rows along the stacks of a tree."""
-    path_of = np.full(len(shape) + 1, -1, np.int64)  # one more, for nodes near none
+    """(row, next outer path or -1, path of each node or -1): the distinct row sequences along the stacks of a tree."""
+    path_of = np.full(len(shape) + 1, -1, np.int64)  # one more, for nodes without a marked node
     left = np.flatnonzero(total_row >= 0)
     above = np.where(shape.parent[left] >= 0, near[shape.parent[left]], -1)
     rows, outers, count = [_NONE], [_NONE], 0

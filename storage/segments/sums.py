@@ -1,4 +1,4 @@
-"""Sums of a selection's samples by GROUP BY: by stack, and by visit where rows of an answer are known."""
+"""Sums of a selection's samples by GROUP BY: by stack, and by visit once the answer's rows are known."""
 
 from dataclasses import dataclass
 
@@ -28,16 +28,16 @@ SELECT c.class, w.visit, CAST(sum(s.samples) AS BIGINT) AS samples, CAST(sum(s.s
 
 @dataclass(frozen=True, slots=True)
 class ByLabels:
-    """The profiles of a selection by the ids of labels."""
+    """The profiles of a selection, grouped by label ids."""
 
     number: Int64
-    """Of each profile: of its combination of ids."""
+    """The combination of ids of each profile."""
     profiles: Profiles
-    """One for each combination, as far as its labels."""
+    """One profile per combination; only its labels are meaningful."""
 
     @classmethod
     def of(cls, profiles: Profiles, labels: tuple[str, ...]) -> "ByLabels":
-        """By these labels, which the profiles were read with."""
+        """Group by these labels, which the profiles were read with."""
         if not labels:
             return cls(np.zeros(len(profiles), np.int64), no_profiles(stacks=bool(profiles.stacks)))
         ids = np.stack([profiles.label(label) for label in labels], axis=1)
@@ -53,7 +53,7 @@ class ByLabels:
 def sums_by_stack(
     session: Session, selected: Selected, visits: Visits, groups: ByLabels
 ) -> tuple[Facts, Float]:
-    """Observed samples and units by combination of labels and stack, ascending, and the units of the fleet that they stand for."""
+    """Observed samples and units by label combination and stack, ascending, and the estimated units of the fleet."""
     rows = session.rows(_BY_STACK, wanted={**_weighed(selected, visits), "number": groups.number})
     order = np.lexsort((rows.ints("stack_id"), rows.ints("number")))
     number, stack, samples, units = (
@@ -75,29 +75,32 @@ def _weighed(selected: Selected, visits: Visits) -> Columns:
 
 @dataclass(frozen=True, slots=True)
 class FactsInFiles:
-    """The facts of a selection, as `storage.query.estimation.visit_evidence.SummedFacts`: they stay in the files, and DuckDB adds them up."""
+    """The facts of a selection, left in the files and aggregated by DuckDB.
+
+    A `storage.query.estimation.visit_evidence.SummedFacts`.
+    """
 
     session: Session
     selected: Selected
     visits: Visits
     groups: ByLabels
     stacks: Int64
-    """Of each sum."""
+    """The stack of each sum."""
 
     @property
     def profiles(self) -> int:
-        """With a fact."""
+        """Number of profiles with a fact."""
         return int((self.selected.profiles.facts > 0).sum())
 
     def of_groups(self, row: Int64, *, rows: int, visits: int) -> PerVisit:
-        """As `VisitFacts.of_groups`, of the combinations of labels."""
+        """Like `VisitFacts.of_groups`, for the label combinations."""
         profiles = self.selected.profiles
         return visit_totals.of_pairs(
             row[self.groups.number], profiles.visit, profiles.units, rows=rows, visits=visits
         )
 
     def __len__(self) -> int:
-        """Facts."""
+        """Number of facts."""
         return int(self.selected.profiles.facts.sum())
 
     def contributions(
@@ -110,7 +113,7 @@ class FactsInFiles:
         visits: int,
         totals: bool = True,
     ) -> Contributions:
-        """As `VisitFacts.contributions`; `shape` is the one of these stacks."""
+        """Like `VisitFacts.contributions`; `shape` is that of these stacks."""
         if not totals:
             total_row = np.full(len(shape), -1, np.int64)
         classes = StackClasses.of(shape, own_row, total_row)

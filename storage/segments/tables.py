@@ -1,8 +1,8 @@
-"""The tables of the lake: what a day's files hold. Each day is complete in itself.
+"""The tables of the lake: the schema of a day's files. Each day is complete in itself.
 
-`samples` is for everybody: one row a fact with the names of what it goes by, so that
+`samples` is for general use: one row per fact with the names of its labels, so that
 `SELECT application, sum(samples * period * weight) FROM samples GROUP BY application` estimates the fleet.
-The others are the store's own tables as they were at the export, which answers with intervals are made of.
+The others are the store's own tables as of the export, which answers with intervals are computed from.
 The column `day` is the name of the folder.
 """
 
@@ -38,7 +38,7 @@ SAMPLES = _schema(
         ("stack_id", pa.int32()),  # ascending within a profile
         ("samples", pa.int64()),
         ("period", pa.int64()),  # units one sample stands for
-        ("weight", pa.float64()),  # units of the fleet for one unit observed, of the day asked alone
+        ("weight", pa.float64()),  # units of the fleet per observed unit, for a query of this day alone
     ]
 )
 PROFILES = _schema(
@@ -110,7 +110,7 @@ FUNCTIONS = _schema(
         ("start_line", pa.int32()),
         ("status", pa.int32()),
         ("binary_key", pa.string()),
-        ("alias_of", pa.int32()),  # take that function instead
+        ("alias_of", pa.int32()),  # replace it by that function
     ]
 )
 VALUES = _schema([("value_id", pa.int32()), ("dim", pa.string()), ("value", pa.string())])
@@ -144,7 +144,7 @@ NEWEST: Mapping[str, str] = MappingProxyType(
         )
     }
 )
-"""Views of tables of names: the same row may stand in many days, and the one exported last has the best name."""
+"""Views of tables of names: a row may be in many days, and the latest export has the best name."""
 
 TABLES: Mapping[str, pa.Schema] = MappingProxyType(
     {
@@ -163,4 +163,4 @@ TABLES: Mapping[str, pa.Schema] = MappingProxyType(
         "sample_types": SAMPLE_TYPES,
     }
 )
-"""Every table by the name of its folder."""
+"""All tables by folder name."""

@@ -1,13 +1,13 @@
-"""The reading of PostgreSQL and of segments together: the days whose facts PostgreSQL has no more come from the files.
+"""Combined reading of PostgreSQL and segments: days whose facts PostgreSQL has deleted come from the files.
 
-| a part of the selection's time | is read from |
+| part of the selection's time range | is read from |
 |---|---|
-| from the oldest day of facts on | PostgreSQL: cells or chunks, as its planner says |
-| from the oldest day of cells on, where cells can tell | PostgreSQL's cells |
-| what is older | the segments of its days, visit by visit |
+| from the oldest day of facts on | PostgreSQL: cells or chunks, as its planner decides |
+| from the oldest day of cells on, if cells can answer | PostgreSQL's cells |
+| older | the segments of its days, visit by visit |
 
-Both are of one database, so numbers of functions, stacks and labels mean the same in both. Facts of both are weighed together, by one
-design: an answer of both is that of all visits. Days that neither has are not covered, and `Coverage.missing` has them.
+Both belong to one database, so ids of functions, stacks and labels mean the same in both. One design weights the facts
+of both, so an answer is based on all visits. Days in neither are not covered and are listed in `Coverage.missing`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -72,12 +72,12 @@ _NONE = np.zeros(0, np.int64)
 
 
 class SegmentTier:
-    """Segments beside a PostgreSQL of which they are; a `storage.query.query_engine.OlderDays`. Safe to share between threads."""
+    """The segments of a PostgreSQL database, as a `storage.query.query_engine.OlderDays`. Thread-safe."""
 
     def __init__(
         self, lake: Lake, limits: Limits = DEFAULT, open_engine: OpenEngine = DuckStatements
     ) -> None:
-        """`limits` bound the engine that `open_engine` opens; nothing is opened yet."""
+        """`limits` apply to the engine that `open_engine` opens; nothing is opened yet."""
         self._lake = lake
         self._known = KnownDays(lake, limits, open_engine)
 
@@ -85,7 +85,7 @@ class SegmentTier:
     def reading(
         self, connection: Connection, source: SampleSource, selections: Sequence[Selection]
     ) -> Iterator[StoreReading]:
-        """A reading of a snapshot and of the segments of older days that the selections ask for. Raises `LakeError`."""
+        """A reading of a snapshot and of the older segments that the selections need. Raises `LakeError`."""
         manifests = self._manifests(connection, selections)
         if not manifests:
             yield StoreReading(connection, source)
@@ -96,11 +96,11 @@ class SegmentTier:
             yield TieredReading(connection, source.beside(StoredNames(session), from_hour), files)
 
     def close(self) -> None:
-        """Close the engine that waits for the next question; a later question opens a new one."""
+        """Close the idle engine; a later query opens a new one."""
         self._known.close()
 
     def _manifests(self, connection: Connection, selections: Sequence[Selection]) -> list[Manifest]:
-        """Of the days asked for that PostgreSQL has no facts of; those of other databases are as if they were not there."""
+        """The manifests of requested days without facts in PostgreSQL; those of other databases are ignored."""
         until = facts_horizon(connection).date()
         wanted = [
             day
@@ -118,7 +118,7 @@ def _touches(selection: Selection, day: date) -> bool:
 
 
 class _Files:
-    """The files of the days that one question asks for."""
+    """The files of the days of one query."""
 
     def __init__(self, session: Session, manifests: Sequence[Manifest], until: datetime) -> None:
         """PostgreSQL has the facts from `until`, a midnight, on."""
@@ -129,32 +129,32 @@ class _Files:
         self.days = frozenset(manifest.day for manifest in manifests)
 
     def missing(self, start: datetime, end: datetime) -> tuple[Span, ...]:
-        """The parts of [start, end) that the files do not have."""
+        """The parts of [start, end) that the files lack."""
         first = start.astimezone(UTC).date()
         days = (first + timedelta(days=n) for n in range((end.astimezone(UTC).date() - first).days + 1))
         return concatenation.spans((day for day in days if day not in self.days), start, end)
 
 
 class _Split(NamedTuple):
-    """A selection that begins before PostgreSQL's facts do."""
+    """A selection that begins before PostgreSQL's facts."""
 
     whole: Selection
     earlier: Selection
     later: Selection | None
-    """None: it ends before they begin."""
+    """None: it ends before PostgreSQL's facts begin."""
 
 
 @dataclass(frozen=True)
 class TieredReading(StoreReading):
-    """A snapshot of PostgreSQL, and the files of older days; a `storage.query.reading.Reading`.
+    """A PostgreSQL snapshot and the files of older days; a `storage.query.reading.Reading`.
 
-    What only PostgreSQL keeps, as source lines and counters, is read as by `StoreReading`.
+    Data that only PostgreSQL has, such as source lines and counters, is read by `StoreReading`.
     """
 
     files: _Files
 
     def visits(self, selection: Selection, labels: tuple[str, ...] = ()) -> Samples:
-        """The selection's samples visit by visit; of more than is read for one answer a random part of the visits."""
+        """The selection's samples by visit; beyond the limit of one answer, a random part of the visits."""
         split = self._split(selection)
         if split is None:
             return super().visits(selection, labels)
@@ -173,7 +173,7 @@ class TieredReading(StoreReading):
     def profiles(
         self, selection: Selection, kind: SampleType, labels: tuple[str, ...]
     ) -> tuple[Profiles, VisitWeights | None]:
-        """The selection's profiles without their samples, and what their visits weigh; None: they were not drawn at random."""
+        """The selection's profiles without samples, and the visits' weights; None: they were not drawn at random."""
         split = self._split(selection)
         if split is None:
             return super().profiles(selection, kind, labels)
@@ -182,7 +182,7 @@ class TieredReading(StoreReading):
         return found, weights
 
     def event_visits(self, event: Selection, kind: SampleType) -> Visits | None:
-        """All visits with what each saw of an event; None: they were not drawn at random."""
+        """All visits with their totals of an event; None: they were not drawn at random."""
         split = self._split(event)
         if split is None:
             return super().event_visits(event, kind)
@@ -202,7 +202,7 @@ class TieredReading(StoreReading):
         return concatenation.drawn(found, read_drawn(self.connection, campaign_id, split.later.start, end))
 
     def visit_times(self, selection: Selection) -> VisitTimes:
-        """When the visits of the selection's time and campaign were drawn, and which of its time is covered."""
+        """Draw times of the visits in the selection's time range and campaign, and the covered time."""
         split = self._split(selection)
         if split is None:
             return super().visit_times(selection)
@@ -214,7 +214,7 @@ class TieredReading(StoreReading):
         return concatenation.visit_times(found, later)
 
     def label_values(self, label: str, ids: Int64) -> Sequence[str]:
-        """What the stored ids of a label mean, in their order: values that PostgreSQL has swept the files have."""
+        """The values of a label's stored ids, in their order; the files have values that PostgreSQL has swept."""
         known = self.files.catalogue.all_values(label)
         others = [id_ for id_ in np.unique(ids).tolist() if id_ not in known]
         values = label_names.values_of(self.connection, label, np.array(others, np.int64))
@@ -222,17 +222,17 @@ class TieredReading(StoreReading):
         return [of[id_] for id_ in ids.tolist()]
 
     def user_labels(self) -> Sequence[str]:
-        """Names of the labels that label sets have, sorted."""
+        """Names of the labels in label sets, sorted."""
         return sorted({*super().user_labels(), *self.files.catalogue.user_labels()})
 
     def definitions(self, ids: Int64) -> Mapping[int, Definition]:
-        """Names in symbol tables and first lines, by function, of those functions that are there."""
+        """Symbol-table names and first lines by function; missing functions are left out."""
         found = super().definitions(ids)
         swept = np.setdiff1d(ids, np.fromiter(found, np.int64, len(found)))
         return {**definitions(self.files.session, swept), **found} if len(swept) else found
 
     def _split(self, selection: Selection) -> _Split | None:
-        """None: PostgreSQL has the facts of all of it."""
+        """None: PostgreSQL has all its facts."""
         until = self.files.until
         if selection.start >= until:
             return None
@@ -279,14 +279,14 @@ class TieredReading(StoreReading):
         return concatenation.profiles([(profiles, none) for profiles in found])[0]
 
     def _choices(self, selection: Selection, labels: Iterable[str]) -> list[Choice]:
-        """What its matchers ask, in ids of both; raises `BadSelection` for a label that neither knows."""
+        """Its matchers as ids of both; raises `BadSelection` for a label that neither has."""
         for label in labels:
             self._check_label(label)
         found = []
         for matcher in selection.matchers:
             self._check_label(matcher.label, parameter=matcher.parameter, at=matcher.at)
             column, negative, ids = self.files.catalogue.ids_of(matcher)
-            with suppress(BadSelection):  # a label that PostgreSQL has swept
+            with suppress(BadSelection):  # PostgreSQL may have swept the label
                 ids = sorted({*ids, *label_names.choice(self.connection, matcher).ids})
             found.append(Choice(column, negative, ids))
         return found
@@ -300,7 +300,7 @@ class TieredReading(StoreReading):
     def _design(
         self, split: _Split, kind: SampleType, stacks: bool | None, parts: int = WHOLE
     ) -> tuple[Design, VisitWeights | None]:
-        """As `storage.query.estimation.sampling_design.read_design`, of so many of the `WHOLE` parts of the visits."""
+        """Like `storage.query.estimation.sampling_design.read_design`, for `parts` of the `WHOLE` parts of visits."""
         campaign_id = campaign_of(self.connection, split.whole)
         strata = None if campaign_id is None else self._strata(split, campaign_id)
         asked_s = (split.whole.end - split.whole.start).total_seconds()
@@ -329,7 +329,7 @@ class TieredReading(StoreReading):
         return concatenation.strata(found, read_strata(self.connection, campaign_id, later.start, later.end))
 
     def _parts(self, split: _Split, kind: SampleType) -> int:
-        """How many of the `WHOLE` parts of both times hold about as much as is read for one answer."""
+        """The number of `WHOLE` parts whose facts, over both ranges, fit into the limit of one answer."""
         selected = read_profiles(
             self.files.session,
             split.earlier,

@@ -1,4 +1,4 @@
-"""Whether a day's files hold what they are said to hold, by reading all of them."""
+"""Verifies that a day's files match their manifest, by reading them in full."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -79,9 +79,9 @@ _DANGLING = (
 def faults(
     lake: Lake, manifest: Manifest, limits: Limits = DEFAULT, stopping: Callable[[], bool] = lambda: False
 ) -> list[str]:
-    """What is wrong with a day's files, a sentence each; none: they are what was written, and hold what the manifest says.
+    """Problems of a day's files, a sentence each; none: they are as written, and match the manifest.
 
-    Takes as long as it takes, `limits.timeout_s` aside. Raises `LakeError` for a lake that cannot be read, and when it is to stop.
+    Runs without a timeout other than `limits.timeout_s`. Raises `LakeError` if the lake cannot be read, or if stopped.
     """
     if wrong := list(_changed(lake, manifest, stopping)):
         return wrong
@@ -104,7 +104,7 @@ def faults(
 
 
 def _changed(lake: Lake, manifest: Manifest, stopping: Callable[[], bool]) -> Iterator[str]:
-    """Files that are not byte for byte what was written: DuckDB answers much from their last few bytes alone."""
+    """Files that are not byte for byte as written; DuckDB alone would read only their last bytes for many queries."""
     for table, files in manifest.tables.items():
         for key, file in zip(manifest.keys(table), files, strict=True):
             found = lake.digest(key, stopping)

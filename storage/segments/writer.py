@@ -1,7 +1,7 @@
-"""Parquet files of one table and day, made in memory one after the other and put whole.
+"""Writes the Parquet files of one table and day: each is built in memory and put whole.
 
-A file holds at most a few million rows, some 20 MB, so that a day of any size needs no more memory than
-that, and readers have something to divide among them.
+A file has at most a few million rows, some 20 MB. This bounds the memory for a day of any size, and readers can divide
+the files among threads.
 """
 
 import hashlib
@@ -31,11 +31,11 @@ _ASCENDING: Mapping[str, str] = MappingProxyType(
         "machine_id": _STEPS,
     }
 )
-"""Columns of numbers that mostly differ from the row before by little."""
+"""Integer columns that mostly differ little from the row before."""
 
 
 class TableWriter:
-    """Writes a table of a day; `close` it, and its files are there, though nobody counts them yet."""
+    """Writes a table of a day; `close` puts the files, which readers ignore until the manifest is written."""
 
     def __init__(
         self, lake: Lake, table: str, day: date, stamp: str, *, rows_a_file: int = ROWS_A_FILE
@@ -51,9 +51,9 @@ class TableWriter:
         self._rows = 0
 
     def add(self, columns: Sequence[Any]) -> None:
-        """More rows: a value of every column, as arrays that Arrow takes, in the schema's order.
+        """Add rows: a value of every column, as Arrow-compatible arrays in the schema's order.
 
-        Each call makes a row group or several. Raises `LakeUnavailable`.
+        Each call makes one or more row groups. Raises `LakeUnavailable`.
         """
         arrays = [
             column if isinstance(column, pa.Array) else pa.array(column, field.type)
@@ -70,7 +70,7 @@ class TableWriter:
             self._finish()
 
     def close(self) -> tuple[File, ...]:
-        """Put what is left; the table's files, at least one, so that its columns are always known."""
+        """Put the remaining rows; return the table's files, at least one, so that its columns are always known."""
         if self._writer is None and not self._files:
             self._writer = self._open()
         if self._writer is not None:
@@ -89,12 +89,12 @@ class TableWriter:
             compression_level=_LEVEL,
             use_dictionary=[name for name in self._leaves() if name not in steps],  # type: ignore[arg-type]  # a list is documented
             column_encoding=dict(steps) or None,
-            store_schema=False,  # Arrow's own: it would keep readers of other languages nothing, us bytes
+            store_schema=False,  # Arrow's own schema: useless to other readers, and costs bytes
             version="2.6",
         )
 
     def _leaves(self) -> list[str]:
-        """Names of Parquet's columns: a list's values have one of their own."""
+        """Names of Parquet's leaf columns: a list's values have their own."""
         return [
             f"{field.name}.list.element" if pa.types.is_list(field.type) else field.name
             for field in self._schema

@@ -1,20 +1,21 @@
-"""Where symbols are kept, what is built from them, and what becomes of captures when better ones come.
+"""Storage of symbols, the lookup tables built from them, and reprocessing of captures when symbols improve.
 
-| module | noun |
+| module | contents |
 |---|---|
-| `kinds` | what a debug file is, and how much it says |
-| `candidates` | the files that may name a binary's functions; several, ranked, replaceable |
-| `blobs` | their bytes in the archive, by content |
-| `caches`, `builds` | lookup tables built from them, and who builds which |
-| `parts` | files that complete others |
-| `sources` | source files, by content |
-| `absences` | where symbols are known not to be |
-| `asks` | whom the collector asks for symbols that nobody has |
-| `missing` | what has no names yet, and how much it hides |
-| `reprocessing` | captures that are reprocessed because symbols became better |
-| `news` | which binaries' symbols changed lately |
-| `improved` | which binaries' captures were ingested with worse symbols than there are |
-| `retain` | what goes when |
+| `kinds` | kinds of debug files and their quality levels |
+| `candidates` | debug files of a binary: several, ranked, replaceable |
+| `symbol_blobs` | their bytes in the archive, addressed by content |
+| `caches`, `builds` | lookup tables built from debug files, and the leases of those builds |
+| `companion_files` | files that complete others |
+| `sources` | source files, addressed by content |
+| `absences` | negative cache of places without a binary's symbols |
+| `requests` | the collector's requests to gateways for symbols that no server has |
+| `answers` | agreement between gateways on a binary's symbols |
+| `missing_symbols`, `binary_usage` | binaries without names, and how many samples they hide |
+| `reprocessing` | re-ingestion of captures whose symbols improved |
+| `recent_changes` | binaries whose symbols changed recently |
+| `improved_binaries` | binaries whose captures were ingested with worse symbols than now exist |
+| `symbol_retention` | retention rules |
 
-A binary is its key, as in `storage.schema.binary.key`; it need not have been seen in any capture yet.
+A binary is identified by its key, as in `storage.schema.binary.key`. It need not occur in any capture yet.
 """

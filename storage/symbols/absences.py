@@ -1,6 +1,6 @@
-"""Symbols that are known not to be somewhere: one worker asks a server, all others take its word for a while.
+"""Negative cache of symbol lookups: one worker's failed lookup spares all others the same lookup for a while.
 
-Source: sentry's symbolicator, which keeps failures like values; debuginfod's clients keep 404s too.
+Source: sentry's symbolicator, which caches failures like values; debuginfod clients cache 404s, too.
 """
 
 from collections.abc import Iterable
@@ -17,21 +17,21 @@ from storage.symbols.keys import MAX_KEY_BYTES, checked, sentence
 
 @dataclass(frozen=True, slots=True)
 class Absence:
-    """Something that was not there."""
+    """A failed lookup."""
 
     binary_key: str
     kind: str
-    """Of a debug file; `source:` and a path for a source."""
+    """Kind of debug file, or `source:` and a path for a source."""
     source: str
-    """Who did not have it."""
+    """The server or machine that did not have it."""
     reason: str
     """A sentence."""
     until: datetime
-    """Not to be asked again before."""
+    """No lookup before this moment."""
 
 
 def source_kind(path: str) -> str:
-    """The kind under which the absence of a source file is noted; bounded, distinct for each path."""
+    """The kind under which the absence of a source file is stored: bounded in length, distinct for each path."""
     kind = f"source:{path}"
     if len(kind.encode("utf-8", "replace")) <= 512:
         return kind
@@ -41,7 +41,7 @@ def source_kind(path: str) -> str:
 def note_absence(
     connection: Connection, binary_key: str, kind: str, source: str, *, reason: str, seconds: float
 ) -> None:
-    """Note that `source` has no such file; nobody need ask it again for `seconds`."""
+    """Record that `source` has no such file; lookups may skip it for `seconds`."""
     row = {
         "reason": sentence(reason),
         "until": func.clock_timestamp() + timedelta(seconds=seconds),
@@ -59,7 +59,7 @@ def note_absence(
 
 
 def known_absence(connection: Connection, binary_key: str, kind: str, source: str) -> Absence | None:
-    """What is known of it not being there; None: nothing, or that was too long ago."""
+    """The unexpired absence at this source; None: none."""
     found = known_absences(connection, binary_key, kinds=[kind], source=source)
     return found[0] if found else None
 
@@ -71,7 +71,7 @@ def known_absences(
     kinds: Iterable[str] | None = None,
     source: str | None = None,
 ) -> list[Absence]:
-    """Everything that is known not to be there for a binary, of these kinds and source if they are given."""
+    """All unexpired absences of a binary, of these kinds and this source if given."""
     table = symbol_absence.c
     conditions = [table.binary_key == binary_key, table.until > func.clock_timestamp()]
     if kinds is not None:
@@ -83,7 +83,7 @@ def known_absences(
 
 
 def forget_absences(connection: Connection, binary_key: str, *, source: str | None = None) -> int:
-    """Let everybody ask again for this binary; the number of absences forgotten."""
+    """Allow lookups for this binary again; return the number of absences deleted."""
     conditions = [symbol_absence.c.binary_key == binary_key]
     if source is not None:
         conditions.append(symbol_absence.c.source == _bounded(source))
@@ -91,7 +91,7 @@ def forget_absences(connection: Connection, binary_key: str, *, source: str | No
 
 
 def _bounded(source: str) -> str:
-    """The source, or one as distinct that fits into the index beside a long key."""
+    """The source if it fits into the index beside a long key, else a truncated form with a hash."""
     if len(source.encode("utf-8", "replace")) <= MAX_KEY_BYTES - 256:
         return checked(source, what="source")
     return f"{source[:100]}#{blake2b(source.encode('utf-8', 'replace'), digest_size=16).hexdigest()}"

@@ -1,17 +1,17 @@
-"""What machines' gateways gave for a binary, and what that is worth: two of them must say the same.
+"""Agreement between machines on the symbols of a binary: two machines must give the same file.
 
-What names a binary names it for the whole fleet, and a file is of the build that it says it is of: a machine
-that lies could name everybody's functions. Gateways make their answers of the binary alone, so honest ones are
-equal byte by byte, and only their digests are kept until two are.
+A debug file names a binary's functions for the whole fleet, and its build-id is only a claim: a malicious machine
+could rename every program's functions. Gateways derive the file from the binary alone, so honest answers are equal
+byte by byte. Only their digests are stored until two agree.
 
 | standing | when | the file |
 |---|---|---|
 | agreed | another machine gave the same | is kept |
 | alone | no capture of another machine holds the binary | is kept until one does (`withdraw`) |
-| unconfirmed | neither: another machine is to be asked | is not kept |
-| disputed | another machine gave something else | is not kept, and nobody else is asked |
+| unconfirmed | otherwise: another machine is to be asked | is not kept |
+| disputed | another machine gave a different one | is not kept, and no further machine is asked |
 
-Machines are told apart by the inventory's address: two names of one address are one gateway.
+Machines are distinguished by their inventory address: two names with one address are one gateway.
 """
 
 from collections.abc import Collection, Mapping
@@ -28,14 +28,14 @@ from storage.symbols import candidates, reprocessing, requests
 from storage.symbols.keys import checked
 
 LOOK_BACK: Final = timedelta(hours=24)
-"""The first look for binaries that a second machine runs takes in what ingested since then."""
+"""The first search for binaries that run on a second machine covers captures ingested in this period."""
 OVERLAP: Final = timedelta(minutes=2)
-"""An ingestion becomes visible when its transaction ends, later than the moment it is noted with."""
+"""An ingestion becomes visible when its transaction ends, later than its recorded moment."""
 _LOCK: Final = 0x666C_7961_7301
 
 
 class Standing(Enum):
-    """What an answer is worth."""
+    """How far an answer is trusted."""
 
     AGREED = auto()
     ALONE = auto()
@@ -45,36 +45,36 @@ class Standing(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What one machine gave."""
+    """The answer of one machine."""
 
     binary_key: str
     machine_id: int
     digest: bytes
-    """SHA-256 of the file; of a kernel table that of the kernel's own part."""
+    """SHA-256 of the file; for a kernel table, of the kernel's own part."""
     parts: Mapping[str, bytes] = field(default_factory=dict)
-    """Of a kernel table the SHA-256 of each module's part, by what names the module."""
+    """For a kernel table: SHA-256 of each module's part, by the module's key."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the answers of all machines make of one."""
+    """An answer's standing among the answers of all machines."""
 
     standing: Standing
     others: tuple[str, ...]
-    """Names of the machines that gave the same if it is agreed, or something else if it is disputed."""
+    """Names of the machines that gave the same if agreed, or a different one if disputed."""
     parts: Mapping[str, Standing]
-    """Of each part; none is alone."""
+    """Standing of each part; never `ALONE`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Withdrawn:
-    """A file of one machine that is used no more."""
+    """A file vouched for by one machine only that is withdrawn."""
 
     binary_key: str
     machine: str
-    """Whose it was."""
+    """The machine that gave the file."""
     other: str
-    """Who runs the binary, too."""
+    """The other machine that runs the binary."""
 
 
 def ran(connection: Connection, machine_id: int, binary_key: str) -> bool:
@@ -84,7 +84,7 @@ def ran(connection: Connection, machine_id: int, binary_key: str) -> bool:
 
 
 def held_elsewhere(connection: Connection, machine_id: int, binary_keys: Collection[str]) -> frozenset[str]:
-    """Those of the binaries that captures of machines at other addresses hold."""
+    """The binaries that captures of machines at other addresses hold."""
     found = (
         select(binary.c.key)
         .join(capture_binary, capture_binary.c.binary_id == binary.c.binary_id)
@@ -97,7 +97,7 @@ def held_elsewhere(connection: Connection, machine_id: int, binary_keys: Collect
 
 
 def weigh(connection: Connection, said: Answer) -> Verdict:
-    """Note what a machine gave, in the place of what it gave before, and weigh it. Raises `BadKey`."""
+    """Record a machine's answer, replacing its earlier one, and compare it with the others. Raises `BadKey`."""
     connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
     row = {
         "digest": said.digest,
@@ -134,10 +134,10 @@ def weigh(connection: Connection, said: Answer) -> Verdict:
 
 
 def withdraw(connection: Connection, since: datetime | None) -> tuple[list[Withdrawn], datetime]:
-    """Use files of one machine no more whose binaries another machine runs by now; and when to look from next time.
+    """Withdraw files of a single machine whose binaries now run on another; also return the next call's `since`.
 
-    Looks at captures that ingested since the moment that the last call gave; None: those of the last day. What
-    the files named is reprocessed, and the binaries are asked for once more.
+    Considers captures that were ingested since `since`; None: in the last day. Captures named by the files are
+    reprocessed, and the binaries are requested again.
     """
     now: datetime = connection.execute(select(func.clock_timestamp())).scalar_one()
     witness, other, sibling = machine.alias("witness"), machine.alias("other"), debug_file.alias("sibling")
@@ -155,7 +155,7 @@ def withdraw(connection: Connection, since: datetime | None) -> tuple[list[Withd
         .join(capture, capture.c.visit_id == capture_binary.c.visit_id)
         .join(visit, visit.c.visit_id == capture_binary.c.visit_id)
         .join(other, other.c.machine_id == visit.c.machine_id)
-        # A kernel's table is kept for its modules, too.
+        # A kernel's table is stored for its modules, too.
         .join(
             sibling,
             and_(sibling.c.sha256 == debug_file.c.sha256, sibling.c.machine_id == debug_file.c.machine_id),
@@ -191,7 +191,7 @@ def _held_elsewhere(said: Answer) -> Select[tuple[int]]:
 
 
 def _held(binary_key: str) -> Select[tuple[int]]:
-    """Captures that hold the binary, with their visits."""
+    """Captures that hold the binary, joined with their visits."""
     return (
         select(capture_binary.c.binary_id)
         .join(binary, binary.c.binary_id == capture_binary.c.binary_id)

@@ -1,7 +1,7 @@
-"""How much of the fleet's time goes through each binary, and how much of it has no name.
+"""CPU time per binary, and the part of it without function names.
 
-As every answer: what the sampled visits saw, weighted to the whole fleet, with an interval
-(docs/numbers.md). Time is that of the event cpu; a sample counts for each binary it has a frame in.
+The numbers are observations of the sampled visits, weighted to the fleet, with an interval (docs/numbers.md). Time is
+that of the event cpu. A sample counts for each binary it has a frame in.
 """
 
 from collections.abc import Sequence
@@ -26,23 +26,23 @@ _MAX_BYTES = 256 << 20
 
 @dataclass(frozen=True, slots=True)
 class Holdings:
-    """Columns over binaries, by ascending id: what was seen in a time, and what that stands for."""
+    """Columns over binaries, by ascending id: observed sums of a time range and their estimates."""
 
     binary_id: Int64
     samples: Int64
-    """Of any event, with a frame in the binary."""
+    """Samples of any event with a frame in the binary."""
     unresolved: Int64
-    """Of those, with a frame in it that has no name."""
+    """The samples with a nameless frame in the binary."""
     captures: Int64
     machines: Int64
-    """Different machines on which samples had such a nameless frame."""
+    """Distinct machines with such samples."""
     cpu_s: Float
-    """Seconds of one core, as they were seen."""
+    """Observed core-seconds."""
     unresolved_cpu_s: Float
     estimated: Sequence[Estimate | None]
-    """Of `unresolved_cpu_s`: its share of the fleet's CPU time, and core-seconds in the weighed time."""
+    """Estimates of `unresolved_cpu_s`: share of the fleet's CPU time, and core-seconds in the weighted time."""
     weighed_s: float
-    """Seconds that the estimates are about (`Coverage.weighed_s`); 0 without a random design."""
+    """Seconds that the estimates cover (`Coverage.weighed_s`); 0 without a random design."""
 
     def __len__(self) -> int:
         return len(self.binary_id)
@@ -51,9 +51,9 @@ class Holdings:
 def read_holdings(
     connection: Connection, start: datetime, end: datetime, *, only: Sequence[int] | None = None
 ) -> Holdings:
-    """What binaries held in visits drawn in [start, end); `only` these ids.
+    """Usage of binaries in visits drawn in [start, end); `only` these ids.
 
-    Call it in a snapshot. Raises `BadSelection` for more time than is read at once.
+    Call it in a snapshot. Raises `BadSelection` if the range is longer than one read allows.
     """
     selection = Selection(start, end)
     among_them = () if only is None else (among(capture_binary.c.binary_id, only),)
@@ -97,7 +97,7 @@ def _sums(connection: Connection, selection: Selection, only: Sequence[ColumnEle
 
 
 def _nameless(connection: Connection, selection: Selection, only: Sequence[ColumnElement[bool]]) -> Rows:
-    """One row for each capture and binary without all names: intervals are made of visits."""
+    """One row for each capture and not fully named binary, since intervals need values per visit."""
     held = capture_binary.c
     statement = (
         select(held.binary_id, held.visit_id, visit.c.machine_id, held.unresolved_cpu_ns)
@@ -108,7 +108,7 @@ def _nameless(connection: Connection, selection: Selection, only: Sequence[Colum
 
 
 def _in(selection: Selection) -> tuple[ColumnElement[bool], ...]:
-    """Visits of the time. A visit's day is fixed at its draw, so its days bound which rows there can be."""
+    """Visits of the time range. A visit's day is fixed at its draw, so the days bound the partitions to read."""
     return (
         capture_binary.c.day >= selection.start.date(),
         capture_binary.c.day <= selection.end.date(),
@@ -120,7 +120,7 @@ def _in(selection: Selection) -> tuple[ColumnElement[bool], ...]:
 def _estimated(
     connection: Connection, selection: Selection, rows: Rows, of: Int64, number: int
 ) -> tuple[Sequence[Estimate | None], float]:
-    """Estimates of what has no name, in core-seconds, by binary; and the time they are about."""
+    """Estimates of nameless core-seconds by binary, and the seconds they cover."""
     nothing: tuple[Sequence[Estimate | None], float] = ([None] * number, 0.0)
     kind = sample_type_of(connection, selection)
     campaign_id = campaign_of(connection, selection)
@@ -158,7 +158,7 @@ def _cpu_ns(
     sample_type_id: int | None,
     weights: VisitWeights,
 ) -> Float:
-    """CPU time that each visit saw, named or not: what shares are of."""
+    """CPU time that each visit observed, named or not: the denominator of shares."""
     segment = capture_segment.c
     rows = read_fixed(
         connection,
@@ -184,6 +184,6 @@ def _cpu_ns(
 
 
 def _different(of: Int64, machine: Int64, number: int) -> Int64:
-    """How many different machines each has."""
+    """Number of distinct machines per binary."""
     pairs = np.sort((of << 32) | machine)
     return np.bincount(pairs[group_starts(pairs)] >> 32, minlength=number)

@@ -1,9 +1,8 @@
-"""Who builds which lookup table: at most one worker of the whole fleet at a time.
+"""Leases of lookup-table builds: at most one worker of the fleet builds a given table at a time.
 
-A build of a large debug file takes minutes and gigabytes. Whoever wants one claims it for a while in
-a short transaction, renews the claim while building, and ends it with a result or a reason. A worker
-that dies in the middle is noticed when its claim runs out; a file that kills its workers comes to an
-end after a few.
+A build of a large debug file takes minutes and gigabytes. A worker claims it for a limited time in a short
+transaction, renews the lease while building, and ends it with a result or a reason. If the worker dies, the
+lease expires. A file whose builds keep killing workers is given up after `ATTEMPTS_LIMIT` attempts.
 """
 
 from collections.abc import Iterable
@@ -37,25 +36,25 @@ from storage.symbols.keys import checked, sentence
 from storage.symbols.symbol_blobs import StoredBlob
 
 ATTEMPTS_LIMIT: Final = 3
-"""Builds of one file that ended without a word, before it is left alone."""
+"""Builds of one file that may end without a result before the file is left alone."""
 DEATH_REST_S: Final = 24 * 3600.0
 DIED: Final = "Every worker that built it ended without a word; it may need more memory than there is."
 
 
 @dataclass(frozen=True, slots=True)
 class BuildLease:
-    """The right to build one cache until it runs out."""
+    """The right to build one cache until the lease expires."""
 
     binary_key: str
     producer: str
     source_sha256: bytes | None
-    """Of the debug file to build from; None: whatever there is."""
+    """SHA-256 of the debug file to build from; None: any."""
     token: UUID
-    """Names this lease among all."""
+    """Unique id of this lease."""
     attempt: int
-    """From 1: builds of this file begun since one ended."""
+    """From 1: builds of this file started since the last one that ended."""
     began_at: datetime
-    """By the clock of the store."""
+    """By the database's clock."""
 
 
 def claim_build(
@@ -66,11 +65,11 @@ def claim_build(
     *,
     source: bytes | None = None,
 ) -> BuildLease | None:
-    """Take the build for `seconds`; None: nothing to do (built, someone's, or it failed lately).
+    """Take the build lease for `seconds`; None: already built, leased by another worker, or failed recently.
 
-    With `source`, the SHA-256 of a debug file, only that very file counts as built or as failed: a
-    better one is built at once, while the old cache still serves. Without, any does. Commit before
-    building.
+    With `source`, the SHA-256 of a debug file, only a build of exactly that file counts as built or failed: a
+    better file is built at once, while the old cache still serves. Without it a build of any file counts. Commit
+    before building.
     """
     token = uuid4()
     values = {
@@ -113,7 +112,7 @@ def claim_build(
 
 
 def renew(connection: Connection, lease: BuildLease, *, seconds: float) -> bool:
-    """Hold the build for `seconds` more from now; False: it is not this one's any more, stop building."""
+    """Extend the lease to `seconds` from now; False: the lease was lost, so stop building."""
     return bool(
         connection.execute(
             update(symcache)
@@ -133,9 +132,10 @@ def finish(
     cpu_s: float | None = None,
     peak_rss_bytes: int | None = None,
 ) -> Cache | None:
-    """Store what was built; None: the lease is another's by now, and so is the result.
+    """Store the built cache; None: the lease was lost, and the result is discarded.
 
-    `made_of` are the stored files it was built from, by SHA-256. Owns its transactions: blob first, then the row. Raises `ArchiveError`, `DatabaseError`.
+    `made_of` are the stored files it was built from, by SHA-256. Owns its transactions: blob first, then the row.
+    Raises `ArchiveError`, `DatabaseError`.
     """
 
     def note(connection: Connection, stored: StoredBlob) -> Cache | None:
@@ -162,9 +162,9 @@ def finish(
 
 
 def fail(connection: Connection, lease: BuildLease, why: str, *, rest_s: float) -> bool:
-    """End the build with a reason; the same file is not built again for `rest_s`. False: not this one's any more.
+    """End the build with a reason; the same file is not built again for `rest_s`. False: the lease was lost.
 
-    A cache that was built before stays. Call `candidates.reject` too if the file itself is bad.
+    An earlier cache stays. Call `candidates.reject` too if the file itself is bad.
     """
     return bool(
         connection.execute(
@@ -185,7 +185,7 @@ def fail(connection: Connection, lease: BuildLease, why: str, *, rest_s: float) 
 def refusal(
     connection: Connection, binary_key: str, producer: str, source: bytes
 ) -> tuple[str, datetime | None] | None:
-    """Why this very file is not built from now, and until when; that is None where the file was rejected."""
+    """Why exactly this file is not built now, and until when; the time is None if the file was rejected."""
     rejected = connection.scalar(
         select(debug_file.c.rejected).where(
             debug_file.c.binary_key == binary_key, debug_file.c.sha256 == source
@@ -205,7 +205,7 @@ def refusal(
 
 
 def release(connection: Connection, lease: BuildLease) -> bool:
-    """Give the build back unfinished, as if it had not begun: the worker is told to stop."""
+    """Return the lease unused, as if the build had not begun: for a worker that is shutting down."""
     return bool(
         connection.execute(
             update(symcache)
@@ -219,7 +219,7 @@ _WHOLE: Final = text(
     "NOT EXISTS (SELECT FROM unnest(symcache.made_of) AS part (sha256) WHERE NOT EXISTS"
     " (SELECT FROM debug_file WHERE debug_file.sha256 = part.sha256 AND debug_file.rejected IS NULL))"
 )
-"""No file that the cache was made of was rejected or removed; else it is built anew, without that."""
+"""No file that the cache was made of was rejected or removed; otherwise the cache is rebuilt without that file."""
 
 _ENDED: Final[dict[str, Any]] = {
     "lease": None,

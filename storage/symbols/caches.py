@@ -1,7 +1,7 @@
-"""Lookup tables that were built from debug files: where each lies, and what its build cost.
+"""Lookup tables built from debug files: their blobs and the cost of their builds.
 
-One row for a binary and a producer (program, version and format), so that after an upgrade the old
-ones serve the workers that are not upgraded yet. The row outlives the debug file it was built from.
+There is one row per binary and producer (program, version and format), so that after an upgrade the old tables
+still serve workers that are not upgraded yet. A row outlives the debug file it was built from.
 """
 
 import builtins
@@ -30,14 +30,14 @@ class Cache:
     producer: str
     sha256: builtins.bytes
     bytes: int
-    """Of the blob."""
+    """Size of the blob."""
     raw_bytes: int
     source_sha256: builtins.bytes | None
-    """Of the debug file it was built from; None: that was not said."""
+    """SHA-256 of the debug file it was built from; None: not recorded."""
     made_of: tuple[builtins.bytes, ...]
-    """Stored files it was built from, by SHA-256: executable, debug file, and what that was joined with."""
+    """Stored files it was built from, by SHA-256: executable, debug file, and companion files."""
     began_at: datetime
-    """What came after is not in it, though its build ended later still."""
+    """Files that arrived after this are not in the cache, even if its build ended later."""
     built_at: datetime
     build_cpu_s: float | None
     peak_rss_bytes: int | None
@@ -53,27 +53,27 @@ class Standing(Enum):
 
 @dataclass(frozen=True, slots=True)
 class BuildState:
-    """Everything a row says, for a person."""
+    """All columns of a row, for display."""
 
     binary_key: str
     producer: str
     cache: Cache | None
     failure: str
-    """Of the last build; '' if it did not fail."""
+    """Of the last build; '' if it succeeded."""
     failed_until: datetime | None
-    """The same file is not built again before."""
+    """The same file is not built again before this."""
     building: bool
-    """A build is under way."""
+    """A worker holds the build lease now."""
     used_at: datetime | None
 
 
 def find(connection: Connection, binary_key: str, producer: str) -> Cache | None:
-    """The binary's cache by this producer; None: it was never built."""
+    """The binary's cache by this producer; None: none was built."""
     return find_many(connection, [binary_key], producer).get(binary_key)
 
 
 def find_many(connection: Connection, binary_keys: Iterable[str], producer: str) -> dict[str, Cache]:
-    """The caches there are of these binaries by this producer, by key."""
+    """The existing caches of these binaries by this producer, by key."""
     rows = connection.execute(
         select(symcache).where(
             symcache.c.binary_key.in_(list(binary_keys)),
@@ -85,12 +85,12 @@ def find_many(connection: Connection, binary_keys: Iterable[str], producer: str)
 
 
 def states(connection: Connection, binary_key: str) -> list[BuildState]:
-    """What was built of a binary, failed or is being built, the newest first."""
+    """States of a binary's builds, running and failed ones included, the newest first."""
     return states_of(connection, [binary_key]).get(binary_key, [])
 
 
 def states_of(connection: Connection, binary_keys: Iterable[str]) -> dict[str, list[BuildState]]:
-    """As `states`, of these binaries, by key."""
+    """Like `states`, for several binaries, by key."""
     rows = connection.execute(
         select(symcache, (symcache.c.leased_until > func.clock_timestamp()).label("building"))
         .where(symcache.c.binary_key.in_(list(binary_keys)))
@@ -112,13 +112,15 @@ def states_of(connection: Connection, binary_keys: Iterable[str]) -> dict[str, l
 
 
 def standing(connection: Connection, cache: Cache) -> Standing:
-    """How a cache's source stands among the binary's candidates now."""
+    """Rank of a cache's source among the binary's candidates now."""
     of_binary = debug_file.c.binary_key == cache.binary_key
     is_source = debug_file.c.sha256 == cache.source_sha256
     rejected = select(debug_file.c.sha256).where(of_binary, is_source, debug_file.c.rejected.is_not(None))
     later = select(debug_file.c.sha256).where(
         of_binary,
-        or_(not_(is_source), func.cardinality(debug_file.c.needs) > 0),  # what it lacked may have come since
+        or_(
+            not_(is_source), func.cardinality(debug_file.c.needs) > 0
+        ),  # a missing part may have arrived since
         debug_file.c.kind.in_([FileKind.EXECUTABLE.value, FileKind.DEBUGINFO.value]),
         debug_file.c.quality == int(Quality.DWARF),
         debug_file.c.rejected.is_(None),
@@ -136,19 +138,19 @@ def standing(connection: Connection, cache: Cache) -> Standing:
 
 
 def made_of(connection: Connection, sha256: builtins.bytes) -> set[str]:
-    """Keys of the binaries that have a cache which was built from this stored file."""
+    """Keys of the binaries with a cache that was built from this stored file."""
     return set(
         connection.scalars(select(symcache.c.binary_key).where(literal(sha256) == any_(symcache.c.made_of)))
     )
 
 
 def fetch(archive: Archive, cache: Cache, target: Path) -> None:
-    """Write the cache to `target`, whole and verified, or not at all; raises as `blobs.fetch` does."""
+    """Write the verified cache to `target` atomically; raises like `symbol_blobs.fetch`."""
     symbol_blobs.fetch(archive, cache.sha256, target, limit=cache.raw_bytes)
 
 
 def touch(connection: Connection, cache: Cache) -> None:
-    """Note that the cache is used today; writes at most twice a day."""
+    """Record that the cache is in use; writes at most twice a day."""
     connection.execute(
         update(symcache)
         .where(
@@ -161,7 +163,7 @@ def touch(connection: Connection, cache: Cache) -> None:
 
 
 def discard(connection: Connection, cache: Cache) -> bool:
-    """Forget a cache that turned out damaged, so that it is built again; False: another took its place already."""
+    """Discard a damaged cache, so that it is built again; False: another one has replaced it already."""
     return bool(
         connection.execute(
             update(symcache)
@@ -185,10 +187,10 @@ def discard(connection: Connection, cache: Cache) -> bool:
 
 
 def discard_damaged(engine: Engine, archive: Archive, cache: Cache) -> None:
-    """Forget a cache whose blob is not what it should be, and remove that blob.
+    """Discard a cache with a damaged blob, and delete the blob.
 
-    Building the same file gives the same content, which else were taken for stored already: under its
-    name lay the damaged one. Raises `ArchiveError`, `DatabaseError`.
+    A rebuild from the same file has the same content and therefore the same name, so the damaged blob would be
+    taken for it. Raises `ArchiveError`, `DatabaseError`.
     """
     with engine.begin() as connection:
         symbol_blobs.hold(connection, cache.sha256)

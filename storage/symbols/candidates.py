@@ -1,8 +1,8 @@
-"""Debug files: what may name a binary's functions, the best of them first.
+"""Debug files that may name a binary's functions, ranked.
 
-There may be several for a binary: a stripped one from a gateway, one with DWARF from a build. The
-best quality that is not rejected wins, then the newest, so a bad first upload never stays in the way.
-Whoever finds that one cannot be used (a build from it failed) rejects it, with the reason.
+A binary may have several: a stripped one from a gateway, one with DWARF from a build. The best quality that is not
+rejected wins, then the newest, so a bad first upload can always be replaced. A worker whose build from a file fails
+because of the file rejects it with the reason.
 """
 
 import builtins
@@ -26,7 +26,7 @@ from storage.symbols.kinds import NAMING, FileKind, Quality
 from storage.symbols.symbol_blobs import MAX_FILE_BYTES, StoredBlob
 
 UPLOAD: Final = "upload"
-"""Origin of what a person or a build brought; an upload takes a rejection of the same file back."""
+"""Origin of a file that a person or a CI build uploaded; an upload lifts a rejection of the same file."""
 TOUCH_EVERY: Final = timedelta(hours=12)
 _LOCK: Final = 0x666C_7963
 """First key of the advisory lock; the second is a hash of the binary's key."""
@@ -34,24 +34,24 @@ _LOCK: Final = 0x666C_7963
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A file to be added, inspected already: its key is what it really is of."""
+    """A file to add; it was inspected, so its key is taken from its content."""
 
     binary_key: str
     kind: FileKind
     quality: Quality
     path: Path
-    """Where it lies now; it is copied."""
+    """Current location; the file is copied."""
     origin: str
-    """`UPLOAD`, the URL it is from, or which machines gave it."""
+    """`UPLOAD`, the URL it was fetched from, or the machines that gave it."""
     name: str = ""
-    """Base name it was known by."""
+    """Its original base name."""
     variant: str = ""
-    """Which of those that stand beside each other: of kallsyms the digest of the module set."""
+    """Distinguishes files that coexist: for kallsyms the digest of the module set."""
     uploaded_by: str = ""
     needs: tuple[str, ...] = ()
     """Keys of files that complete it: what dwz moved out of it, the other halves of split DWARF."""
     machine_id: int | None = None
-    """The one machine whose word for it there is (`storage.symbols.answers`)."""
+    """The only machine that vouches for the file (`storage.symbols.answers`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,34 +66,34 @@ class DebugFile:
     quality: Quality
     sha256: builtins.bytes
     bytes: int
-    """Of the blob."""
+    """Size of the blob."""
     raw_bytes: int
-    """Of the file."""
+    """Size of the file."""
     origin: str
     uploaded_by: str
     added_at: datetime
     rejected: str | None
-    """Why it is not to be used."""
+    """Why the file must not be used; None: it may be."""
     used_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What became of a candidate."""
+    """Result of adding a candidate."""
 
     outcome: Literal["new", "known", "restored"]
-    """`known`: it was there already; `restored`: there already, but rejected until now."""
+    """`known`: it was stored already; `restored`: it was stored but rejected."""
     file: DebugFile
     best: bool
-    """It is now the one that names this binary's functions."""
+    """The file now names this binary's functions."""
     replaced: DebugFile | None = None
-    """The one that did until now."""
+    """The file that named them before."""
     completes: tuple[str, ...] = ()
-    """Other binaries that lacked this file, and lack nothing any more."""
+    """Other binaries for which this was the last missing file."""
 
 
 def add(engine: Engine, archive: Archive, candidate: Candidate, *, limit: int = MAX_FILE_BYTES) -> Added:
-    """Store the file and note it as a candidate; the same file again is noted as known.
+    """Store the file and record it as a candidate; a file that is stored already is recorded as known.
 
     Owns its transactions: blob first, then the row. Raises `BadKey`, `SymbolFileTooLarge` (over
     `limit` bytes), `SymbolFileChanged`, `ArchiveError`, `DatabaseError`.
@@ -102,7 +102,7 @@ def add(engine: Engine, archive: Archive, candidate: Candidate, *, limit: int = 
     return symbol_blobs.store(
         engine,
         archive,
-        # Whoever brings a file once more may do so because the stored one cannot be read.
+        # The uploader of a known file may want to replace a damaged blob.
         lambda: symbol_blobs.put_file(archive, candidate.path, limit=limit, mend=candidate.origin == UPLOAD),
         lambda connection, stored: _note(connection, candidate, stored),
     )
@@ -115,19 +115,19 @@ def ranked(
     kinds: Collection[FileKind] = NAMING,
     variant: str | None = None,
 ) -> list[DebugFile]:
-    """The candidates of these kinds that may be used, the best first; `variant` None: any."""
+    """The usable candidates of these kinds, best first; `variant` None: any."""
     return _ranked(
         connection, binary_key, kinds, () if variant is None else (debug_file.c.variant == variant,)
     )
 
 
 def every(connection: Connection, binary_key: str) -> list[DebugFile]:
-    """All candidates of a binary, the best first, rejected ones last."""
+    """All candidates of a binary, best first, rejected ones last."""
     return every_of(connection, [binary_key]).get(binary_key, [])
 
 
 def every_of(connection: Connection, binary_keys: Iterable[str]) -> dict[str, list[DebugFile]]:
-    """All candidates of these binaries that have some, as `every`, by key."""
+    """Like `every`, for several binaries, by key; binaries without candidates are left out."""
     rows = connection.execute(
         select(debug_file)
         .where(debug_file.c.binary_key.in_(list(binary_keys)))
@@ -140,7 +140,7 @@ def every_of(connection: Connection, binary_keys: Iterable[str]) -> dict[str, li
 
 
 def known(connection: Connection, sha256s: Iterable[bytes]) -> dict[bytes, list[DebugFile]]:
-    """Which of these files are stored, by SHA-256: an uploader asks before it sends."""
+    """The files that are stored already, by SHA-256: uploaders check this before sending."""
     found: dict[bytes, list[DebugFile]] = {}
     for row in connection.execute(select(debug_file).where(debug_file.c.sha256.in_(list(sha256s)))):
         found.setdefault(bytes(row.sha256), []).append(_file(row))
@@ -156,7 +156,7 @@ def find(connection: Connection, binary_key: str, sha256: bytes) -> DebugFile:
 
 
 def reject(connection: Connection, binary_key: str, sha256: bytes, why: str) -> bool:
-    """Use the file no more, and say why; False: it is not there, or was rejected already."""
+    """Stop using the file and record why; False: it does not exist, or was rejected already."""
     _lock(connection, binary_key)
     rejected = connection.execute(
         update(debug_file)
@@ -169,9 +169,9 @@ def reject(connection: Connection, binary_key: str, sha256: bytes, why: str) -> 
 
 
 def give_way(connection: Connection, binary_key: str, sha256: bytes, why: str) -> bool:
-    """Reject a file whose debug information proved unusable, if there is another's; False: there is none.
+    """Reject a file with unusable debug information if another has some; False: there is no other.
 
-    The only one stays, for its symbol table.
+    Without another the file stays, for its symbol table.
     """
     others = (file for file in ranked(connection, binary_key) if file.sha256 != sha256)
     return any(file.quality == Quality.DWARF for file in others) and reject(
@@ -180,9 +180,9 @@ def give_way(connection: Connection, binary_key: str, sha256: bytes, why: str) -
 
 
 def remove(connection: Connection, binary_key: str, sha256: bytes) -> bool:
-    """Forget the file; its blob goes with the next sweep. False: it was not there.
+    """Delete the file's row; the next sweep deletes its blob. False: it did not exist.
 
-    What was built from it is used no more (`caches.standing`); captures keep what it named until they are
+    Caches built from the file become unusable (`caches.standing`). Captures keep the names from it until they are
     reprocessed.
     """
     _lock(connection, binary_key)
@@ -193,7 +193,7 @@ def remove(connection: Connection, binary_key: str, sha256: bytes) -> bool:
 
 
 def touch(connection: Connection, file: DebugFile) -> None:
-    """Note that the file is used today; writes at most twice a day."""
+    """Record that the file is in use; writes at most twice a day."""
     connection.execute(
         update(debug_file)
         .where(
@@ -205,7 +205,7 @@ def touch(connection: Connection, file: DebugFile) -> None:
 
 
 def fetch(archive: Archive, file: DebugFile, target: Path) -> None:
-    """Write the file to `target`, whole and verified, or not at all; raises as `blobs.fetch` does."""
+    """Write the verified file to `target` atomically; raises like `symbol_blobs.fetch`."""
     symbol_blobs.fetch(archive, file.sha256, target, limit=file.raw_bytes)
 
 
@@ -236,7 +236,7 @@ def _note(connection: Connection, candidate: Candidate, stored: StoredBlob) -> A
         )
         row = connection.execute(statement.returning(debug_file)).one()
     else:
-        # What is brought once more is meant to be used: it is the newest now. A fetch says nothing new.
+        # A repeated upload is meant to be used, so it becomes the newest. A repeated fetch adds no information.
         news: dict[str, Any] = {"used_at": func.now()}
         if candidate.origin == UPLOAD:
             news |= {**values, "added_at": func.now(), "changed_at": func.now(), "rejected": None}
@@ -264,7 +264,7 @@ def _note(connection: Connection, candidate: Candidate, stored: StoredBlob) -> A
 
 
 def _best(connection: Connection, candidate: Candidate) -> DebugFile | None:
-    """The best of those that this candidate stands beside."""
+    """The best among the files that the candidate competes with."""
     kinds = NAMING if candidate.kind in NAMING else (candidate.kind,)
     files = _ranked(connection, candidate.binary_key, kinds, (debug_file.c.variant == candidate.variant,))
     return files[0] if files else None
@@ -298,7 +298,7 @@ def _is(binary_key: str, sha256: bytes) -> tuple[ColumnElement[bool], ...]:
 
 
 def _lock(connection: Connection, binary_key: str) -> None:
-    """One change at a time to a binary's candidates: who is best depends on all of them."""
+    """Serialize changes to a binary's candidates: their ranking depends on all of them."""
     connection.execute(
         text("SELECT pg_advisory_xact_lock(:first, hashtext(:key))"), {"first": _LOCK, "key": binary_key}
     )

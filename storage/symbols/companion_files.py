@@ -1,7 +1,7 @@
 """Files that complete others: what dwz moved out of several programs, the other halves of split DWARF.
 
-A debug file notes the keys of what it needs when it is added, because the parts may come later, and in any
-order: when the last one is there, the binaries are as good as changed, and are built again.
+A debug file records the keys of the parts it needs when it is added, because parts may arrive later and in any
+order. When the last part arrives, the binaries are marked as changed and are rebuilt.
 """
 
 from sqlalchemy import Connection, Text, func, select, update
@@ -10,17 +10,17 @@ from sqlalchemy.dialects.postgresql import array
 from storage.schema import debug_file
 
 HALF = "dwo:"
-"""Begins the key of one unit's other half. A program needs all of these, or one of its other needs."""
+"""Prefix of the key of one unit's other half. A program needs all its halves, or one of its other needs."""
 
 
 def note_completed(connection: Connection, key: str) -> tuple[str, ...]:
-    """Note that `key` is there now; the binaries that lack nothing any more, ascending, noted as changed."""
+    """Record that `key` arrived; return the binaries that are now complete, ascending, and mark them as changed."""
     needing = connection.execute(
         select(debug_file.c.debug_file_id, debug_file.c.binary_key, debug_file.c.needs)
         .where(debug_file.c.needs.op("@>")(array([key], type_=Text)), debug_file.c.rejected.is_(None))
         .order_by(
             debug_file.c.debug_file_id
-        )  # two parts that come at once do not wait for each other in a circle
+        )  # lock order, so that two parts that arrive at once do not deadlock
         .with_for_update()
     ).all()
     wanted = {need for row in needing for need in row.needs}
@@ -42,7 +42,7 @@ def note_completed(connection: Connection, key: str) -> tuple[str, ...]:
 
 
 def note_parted(connection: Connection, key: str) -> None:
-    """Note that a file of `key` is not to be used any more: the binaries that need it are as good as changed."""
+    """Record that a file of `key` is unusable: the binaries that need it are marked as changed."""
     needing = (
         select(debug_file.c.debug_file_id)
         .where(debug_file.c.needs.op("@>")(array([key], type_=Text)), debug_file.c.rejected.is_(None))

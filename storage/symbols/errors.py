@@ -1,22 +1,22 @@
-"""What the store of symbols refuses."""
+"""Errors of symbol storage."""
 
 from storage.errors import ArchiveError, StorageError, Unknown
 
 
 class SymbolsError(StorageError):
-    """The store of symbols cannot do what was asked."""
+    """The symbol store cannot perform an operation."""
 
 
 class BadKey(SymbolsError):
-    """A binary's key, a path or a source's name that cannot be stored."""
+    """A binary key, path or source name cannot be stored."""
 
 
 class SymbolFileTooLarge(SymbolsError):
-    """A file is larger than is accepted."""
+    """A file exceeds the size limit."""
 
 
 class SymbolFileChanged(SymbolsError):
-    """A file was written to while it was stored."""
+    """A file was modified while it was stored."""
 
 
 class UnknownDebugFile(Unknown):
@@ -24,4 +24,4 @@ class UnknownDebugFile(Unknown):
 
 
 class BlobDamaged(ArchiveError):
-    """A blob does not hold the bytes it is named by."""
+    """A blob's content does not match its name."""

@@ -1,7 +1,7 @@
-"""Which binaries have better symbols than the captures that hold them were ingested with.
+"""Finds binaries with better symbols than their captures were ingested with.
 
-What brings symbols tells a worker at once, but that message may be lost, and its sender or the worker may
-die; then the change is found here. It is answered once a reprocessing was begun after it.
+New symbols are announced to a worker by a message. If the message is lost, or its sender or the worker dies, this
+module finds the change. A change is handled once a reprocessing has begun after it.
 """
 
 from datetime import timedelta
@@ -14,14 +14,14 @@ from storage.symbols.kinds import NAMING, Quality
 from storage.symbols.reprocessing import LATE
 
 CACHED: Final = timedelta(days=2)
-"""Changes older than this are not looked for: what could not be used for so long is not going to be."""
+"""Older changes are ignored: symbols that could not be used for so long are useless."""
 
 
 def improved(connection: Connection, *, limit: int) -> list[str]:
-    """Keys of binaries whose better symbols nobody has made use of yet, those changed first before others.
+    """Keys of binaries whose better symbols are still unused, the earliest changes first.
 
-    Some symbols turn out to be of no use (a file that is worse than one at hand): those are listed
-    until they are `CACHED` no more, so ask rarely about one.
+    Some symbols are useless (a file that is worse than an existing one). Their binaries are listed until the change
+    is older than `CACHED`, so handle each binary rarely.
     """
     changes = _changes(func.now() - CACHED)
     rows = connection.execute(
@@ -36,7 +36,7 @@ def improved(connection: Connection, *, limit: int) -> list[str]:
 
 
 def is_improved(connection: Connection, binary_key: str) -> bool:
-    """Whether captures that hold the binary were ingested before its symbols changed, and no reprocessing was begun since."""
+    """Whether captures of the binary were ingested before its symbols changed, with no reprocessing begun since."""
     changes = _changes(literal("-infinity"), binary_key)
     news = (
         select(changes.c.at)
@@ -47,9 +47,9 @@ def is_improved(connection: Connection, binary_key: str) -> bool:
 
 
 def is_answered(connection: Connection, binary_key: str, *, with_lines: bool) -> bool:
-    """Whether a reprocessing was begun lately that knew all that was known of the binary's symbols.
+    """Whether a recent reprocessing began after the last change of the binary's symbols.
 
-    `with_lines`: they bring lines, so that one of captures without names alone is no answer.
+    `with_lines`: the symbols bring lines, so a reprocessing of nameless captures alone does not count.
     """
     changes = _changes(literal("-infinity"), binary_key, of_known=True)
     newest = func.coalesce(select(func.max(changes.c.at)).scalar_subquery(), literal("-infinity"))
@@ -64,16 +64,16 @@ def is_answered(connection: Connection, binary_key: str, *, with_lines: bool) ->
 
 
 def _changes(since: ColumnElement[Any], binary_key: str | None = None, *, of_known: bool = False) -> Any:
-    """(binary_key, at): files that name functions, and tables built for binaries that are not known in full yet.
+    """(binary_key, at): files that name functions, and tables built for binaries that are not fully symbolized.
 
-    `of_known`: tables of those that are, too.
+    `of_known`: include tables of fully symbolized binaries.
     """
     files = select(debug_file.c.binary_key, debug_file.c.changed_at.label("at")).where(
         debug_file.c.kind.in_([kind.value for kind in NAMING]),
         debug_file.c.quality > int(Quality.NONE),
         debug_file.c.changed_at > since,
     )
-    # Once a capture has been ingested with what was built, whoever ingested it has begun the reprocessing (`note_symbols`).
+    # The first capture that is ingested with a new table begins the reprocessing itself (`note_symbols`).
     tables = (
         select(symcache.c.binary_key, symcache.c.built_at.label("at"))
         .join(binary, binary.c.key == symcache.c.binary_key)

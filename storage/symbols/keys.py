@@ -1,4 +1,4 @@
-"""The keys of binaries and the paths of sources: what may be stored under an index."""
+"""Validation of binary keys and source paths, which are stored in indexed columns."""
 
 import posixpath
 from typing import Final
@@ -6,11 +6,11 @@ from typing import Final
 from storage.symbols.errors import BadKey
 
 MAX_KEY_BYTES: Final = 1024
-"""PostgreSQL refuses a row of a btree beyond 2704 bytes, and a row holds two of these."""
+"""PostgreSQL rejects a btree entry beyond 2704 bytes, and one entry holds two keys."""
 
 
 def checked(text: str, *, what: str = "binary key") -> str:
-    """The text, if it can be stored and indexed. Raises `BadKey`."""
+    """Return the text if it can be stored and indexed. Raises `BadKey`."""
     if not text or "\0" in text or len(text.encode("utf-8", "replace")) > MAX_KEY_BYTES:
         raise BadKey(f"Not a {what}: {text[:80]!r} (1 to {MAX_KEY_BYTES} bytes, no NUL).")
     try:
@@ -21,14 +21,14 @@ def checked(text: str, *, what: str = "binary key") -> str:
 
 
 def source_path(path: str) -> str:
-    """A source's path as it is stored: `a/../b` and `./b` are `b`. Raises `BadKey`."""
+    """The stored form of a source path: `a/../b` and `./b` are `b`. Raises `BadKey`."""
     return checked(posixpath.normpath(checked(path, what="path")), what="path")
 
 
 def sentence(text: str, limit: int = 2000) -> str:
-    """A name or reason from outside as it can be stored and shown: one line, no control characters, not too long.
+    """Sanitize an external name or reason: one line, no control characters, at most `limit` characters.
 
-    File names and servers' answers are shown in terminals; an escape sequence in one shall do nothing there.
+    File names and server responses are shown in terminals, where escape sequences must have no effect.
     """
     whole = text[:limit].encode("utf-8", "replace").decode()
     return "".join(letter if letter.isprintable() else " " for letter in whole).strip()

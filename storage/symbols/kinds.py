@@ -1,31 +1,31 @@
-"""What a debug file is, and how much it says."""
+"""Kinds of debug files and their quality levels."""
 
 from enum import IntEnum, StrEnum
 from typing import Final
 
 
 class FileKind(StrEnum):
-    """What a debug file is; the texts are stored."""
+    """The kind of a debug file; the texts are stored."""
 
     EXECUTABLE = "executable"
     """The image itself: program, library, module, vmlinux."""
     DEBUGINFO = "debuginfo"
-    """What `objcopy --only-keep-debug` leaves."""
+    """Output of `objcopy --only-keep-debug`."""
     SYMBOLS = "symbols"
-    """Symbol tables, segments and build-id only, as a gateway sends them."""
+    """Symbol tables, segments and build-id only: the form that gateways send."""
     KALLSYMS = "kallsyms"
-    """A kernel's symbols and those of the modules loaded into it."""
+    """Symbols of a kernel and of its loaded modules."""
     ALTLINK = "altlink"
-    """What `dwz -m` moved out of several files; its binary key is its own build-id."""
+    """DWARF that `dwz -m` moved out of several files; its binary key is its own build-id."""
     SPLIT = "split"
     """A `.dwo` or `.dwp` that belongs to a binary."""
 
 
 class Quality(IntEnum):
-    """How much a debug file says; the numbers are stored and compared (higher is better)."""
+    """How much a debug file resolves; the numbers are stored and compared (higher is better)."""
 
     NONE = 0
-    """Segments at most: addresses can be placed, not named."""
+    """Segments at most: addresses can be placed but not named."""
     DYNSYM = 1
     """Exported names only."""
     SYMTAB = 2
@@ -35,5 +35,5 @@ class Quality(IntEnum):
 
 
 NAMING: Final = (FileKind.EXECUTABLE, FileKind.DEBUGINFO, FileKind.SYMBOLS, FileKind.KALLSYMS)
-"""Kinds that name functions by themselves; the others only complete one of these."""
+"""Kinds that name functions by themselves; the other kinds only complete one of these."""
 EVERY_KIND: Final = tuple(FileKind)

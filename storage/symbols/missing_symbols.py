@@ -1,7 +1,7 @@
-"""What has no names yet, and how much it hides: the list for whoever may have the symbols.
+"""Binaries without symbols, and how many samples they hide.
 
-Also of binaries that are known well, of those that ran long ago, and of files that were uploaded
-before their binary ran anywhere: what was brought must be found again.
+The list can also contain binaries with symbols, binaries that ran long ago, and binaries with an uploaded file that
+have not run yet, so that every upload can be found.
 """
 
 from collections.abc import Sequence
@@ -23,74 +23,74 @@ from storage.symbols.requests import AskState
 
 
 class Which(StrEnum):
-    """Which binaries a list has."""
+    """Which binaries a list contains."""
 
     MISSING = "missing"
-    """Those that hide samples."""
+    """Binaries that hide samples."""
     ALL = "all"
-    """All that ran, and all that something was uploaded for."""
+    """All binaries that ran or have an uploaded file."""
 
 
 class Order(StrEnum):
-    """What a list is sorted by; the largest first, names ascending."""
+    """Sort key of a list; largest first, names ascending."""
 
     CPU = "cpu"
-    """Estimated core-seconds that have no name."""
+    """Estimated core-seconds without a function name."""
     UNRESOLVED = "unresolved"
     SAMPLES = "samples"
     MACHINES = "machines"
     NAME = "name"
     SEEN = "seen"
-    """When it was first seen."""
+    """When the binary was first seen; newest first."""
 
 
 @dataclass(frozen=True, slots=True)
 class BinarySymbols:
-    """One binary: what it hides, and what is known of its symbols."""
+    """A binary, its hidden samples and the state of its symbols."""
 
     binary_key: str
     name: str
     path: str
-    """Where it was first seen; '' before it ran anywhere."""
+    """Path at first sight; '' before the binary ran."""
     kind: str
-    """file, kernel, module, vdso, …; '' before it ran anywhere."""
+    """file, kernel, module, vdso, …; '' before the binary ran."""
     status: str
     """full, symtab, binary_only, unknown."""
     reason: str
-    """Why the status is not full, a sentence."""
+    """Why the status is not full, as a sentence."""
     first_seen: datetime | None
     samples: int
     unresolved: int
     captures: int
     machines: int
-    """Those that lack names; 0 where none does."""
+    """Machines with nameless frames of the binary."""
     cpu_s: float
     unresolved_cpu_s: float
     estimated: Estimate | None
-    """Of the time without names: share of the fleet's CPU, core-seconds; None: visits were not drawn at random."""
+    """Nameless time as a share of the fleet's CPU and in core-seconds; None: visits were not drawn at random."""
     weighed_s: float
-    """Seconds that the estimate is about: core-seconds divided by it are cores."""
+    """Seconds that the estimate covers: core-seconds divided by this are cores."""
     files: tuple[DebugFile, ...]
-    """Candidates, the best first, rejected ones last."""
+    """Candidates, best first, rejected ones last."""
     builds: tuple[BuildState, ...]
     asked: tuple[AskState, ...]
     disputed: bool
-    """Machines gave different symbols of it, and there are no others."""
+    """Machines gave different symbols, and there are none from another origin."""
     reprocessing: Reprocessing | None
-    """The last one."""
+    """The latest one."""
 
 
 @dataclass(frozen=True, slots=True)
 class SymbolsPage:
-    """A part of the list."""
+    """A page of the list."""
 
     rows: tuple[BinarySymbols, ...]
     total: int
-    """Binaries in the whole list."""
+    """Number of binaries in the whole list."""
     start: datetime
     end: datetime
     weighed_s: float
-    """Seconds that estimates are about: core-seconds divided by it are cores."""
+    """Seconds that the estimates cover: core-seconds divided by this are cores."""
 
 
 def read_symbols(
@@ -104,7 +104,7 @@ def read_symbols(
     limit: int = 50,
     offset: int = 0,
 ) -> SymbolsPage:
-    """The list of binaries by what they held in [start, end); `matching` is a part of name, path or key.
+    """List binaries by their samples in [start, end); `matching` is a substring of name, path or key.
 
     Call it in a snapshot (`storage.database.snapshot`). Raises `BadSelection`.
     """
@@ -118,7 +118,7 @@ def read_symbols(
 def read_binary(
     connection: Connection, binary_key: str, start: datetime, end: datetime
 ) -> BinarySymbols | None:
-    """Everything about one binary's symbols; None: nobody has heard of it. Call it in a snapshot."""
+    """All symbol information of one binary; None: unknown binary. Call it in a snapshot."""
     found = [one for one in _named(connection, keys=[binary_key]) if one.key == binary_key]
     if not found:
         return None
@@ -129,17 +129,17 @@ def read_binary(
 
 
 def read_absences(connection: Connection, binary_key: str) -> list[Absence]:
-    """Where the binary's symbols are known not to be."""
+    """The unexpired absences of the binary's symbols."""
     return absences.known_absences(connection, binary_key)
 
 
 @dataclass(slots=True)
 class _Binary:
-    """A binary by name, and its place in `Holdings`."""
+    """A binary and its index in `Holdings`."""
 
     key: str
     binary_id: int
-    """0: it never ran anywhere."""
+    """0: the binary never ran."""
     name: str
     path: str
     kind: str
@@ -147,7 +147,7 @@ class _Binary:
     reason: str
     first_seen: datetime | None
     place: int = -1
-    """-1: it did not run in that time."""
+    """-1: the binary did not run in this time range."""
 
 
 def _known(connection: Connection, held: Holdings, which: Which, matching: str) -> list[_Binary]:
@@ -161,7 +161,7 @@ def _known(connection: Connection, held: Holdings, which: Which, matching: str) 
 def _named(
     connection: Connection, *, keys: Sequence[str] | None = None, matching: str = "", ran: bool = False
 ) -> list[_Binary]:
-    """Binaries that ran, and, unless `ran`, those that only have files."""
+    """Binaries that ran and, unless `ran`, those that only have files."""
     seen = select(
         binary.c.key, binary.c.binary_id, binary.c.name, binary.c.path, binary.c.kind, binary.c.status,
         binary.c.reason, binary.c.first_seen,
@@ -199,7 +199,7 @@ def _put_in_place(held: Holdings, found: Sequence[_Binary]) -> None:
 
 
 def _rank(held: Holdings, one: _Binary, order: Order) -> tuple[float, float, str, str]:
-    """Ascending."""
+    """The sort key, ascending."""
     if order is Order.NAME:
         return 0.0, 0.0, one.name.casefold(), one.key
     if order is Order.SEEN:

@@ -1,7 +1,7 @@
-"""Which binaries' symbols changed lately: a worker that remembers images asks before it is ingested.
+"""Binaries whose symbols changed recently; workers with cached images check this before they ingest.
 
-Without it a worker would go on with what it found before an upload until it looks again by itself,
-and a reprocessing would ingest the old names once more.
+Otherwise a worker would use cached symbols from before an upload until its cache expires, and a reprocessing would
+ingest the old names again.
 """
 
 from collections.abc import Mapping
@@ -14,22 +14,23 @@ from sqlalchemy import Connection, func, select, union_all
 from storage.schema import debug_file, reprocessing, symcache
 
 OVERLAP: Final = timedelta(minutes=1)
-"""A change becomes visible when its transaction ends, later than the moment it is noted with."""
+"""A change becomes visible when its transaction ends, later than its recorded moment."""
 
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """What changed since some moment."""
+    """Changes since a given moment."""
 
     changed: Mapping[str, datetime]
-    """By binary the moment of its last change: new or rejected files, new caches, and reprocessings asked for.
-    Some may be known already."""
+    """By binary the moment of its last change: new or rejected files, new caches, and requested reprocessings.
+
+    Some may have been reported before."""
     until: datetime
-    """Ask from here on next time."""
+    """The `since` of the next call."""
 
 
 def changed_since(connection: Connection, since: datetime | None) -> News:
-    """The binaries whose symbols changed since a `News.until`; None: none, just the moment to ask from."""
+    """The binaries whose symbols changed since a `News.until`; None: no binaries, only the moment to start from."""
     now = connection.execute(select(func.clock_timestamp())).scalar_one()
     if since is None:
         return News({}, now)

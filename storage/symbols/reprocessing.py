@@ -1,12 +1,12 @@
-"""Captures that are reprocessed because a binary's symbols have become better.
+"""Re-ingestion of captures after a binary's symbols improved.
 
-`begin` notes which captures hold the binary; `feed` wants them again a few at a time, the newest
-first, as the next generation, so that an upload of libc does not put 100 000 captures before
-everything else and a better upload an hour later finds most of the work not done yet. Whoever
-ingests does not know of this: a capture that is ingested in the generation it was wanted in is done.
+`begin` records the captures that hold the binary. `feed` requests a few of them at a time, the newest first, as
+their next generation. So an upload of libc does not queue 100 000 captures at once, and a better upload an hour later
+supersedes most of the work before it is done. Ingestion does not depend on this module: a capture is done when it is
+ingested in the requested generation.
 
-A worker may be ingesting with the old symbols while `begin` looks: what it ingests within `LATE` after
-is found by `feed`, and a reprocessing ends no sooner.
+A worker may be ingesting with the old symbols while `begin` runs. `feed` finds the captures that are ingested within
+`LATE` afterwards, and a reprocessing does not end before that.
 """
 
 from collections.abc import Iterable
@@ -38,15 +38,15 @@ from storage.schema import binary, capture, capture_binary, reprocessing, reproc
 from storage.symbols.keys import checked, sentence
 
 LATE: Final = timedelta(minutes=2)
-"""Longer than a worker needs from its last look at symbols to the end of its ingestion."""
+"""Longer than a worker takes from its last look at symbols to the end of its ingestion."""
 OUTSTANDING: Final = 1000
-"""Captures wanted again and not ingested yet, of all reprocessings together."""
+"""Maximum captures requested again and not ingested yet, over all reprocessings."""
 _LOCK: Final = 0x666C_7972_6500
 
 
 @dataclass(frozen=True, slots=True)
 class Reprocessing:
-    """One, and how far it is."""
+    """A reprocessing and its progress."""
 
     reprocessing_id: int
     binary_key: str
@@ -54,27 +54,26 @@ class Reprocessing:
     asked_at: datetime
     finished_at: datetime | None
     renamed: int
-    """Functions that were named in place before."""
+    """Functions that were renamed in place beforehand."""
     captures: int
     """To be reprocessed."""
     ingested: int
-    """Of these, reprocessed by now."""
+    """Captures that are reprocessed."""
     failed: int
-    """Of these, quarantined, or gone from the archive."""
+    """Captures that are quarantined, or gone from the archive."""
 
     @property
     def left(self) -> int:
-        """Captures that are still to be ingested."""
+        """Captures that remain to be ingested."""
         return self.captures - self.ingested - self.failed
 
 
 def begin(connection: Connection, binary_key: str, *, why: str, nameless: bool, renamed: int = 0) -> int:
-    """Ask for the captures that hold the binary to be reprocessed; the reprocessing's id.
+    """Request reprocessing of the captures that hold the binary; return the reprocessing's id.
 
-    `nameless`: only those with a frame in it that has no name (new names); else all that hold it
-    (lines and inlined calls, too). `renamed` is how many functions were named in place already. A
-    reprocessing of the same binary that is under way ends here: what it had not yet wanted is wanted by
-    this one. Raises `BadKey`.
+    `nameless`: only captures with a nameless frame in the binary (new names); otherwise all captures that hold it (new
+    lines and inlined calls). `renamed` is the number of functions that were already renamed in place. An unfinished
+    reprocessing of the same binary ends here; the new one takes over its remaining captures. Raises `BadKey`.
     """
     _lock(connection)
     before = connection.execute(
@@ -89,7 +88,7 @@ def begin(connection: Connection, binary_key: str, *, why: str, nameless: bool, 
         .returning(reprocessing.c.reprocessing_id)
     ).scalar_one()
     for row in before:
-        # Whatever it wanted and is not ingested may be ingestion with the symbols of then.
+        # Captures that it requested and that are not ingested yet may be in ingestion with the earlier symbols.
         connection.execute(
             delete(reprocessing_capture).where(
                 reprocessing_capture.c.reprocessing_id == row.reprocessing_id,
@@ -102,10 +101,10 @@ def begin(connection: Connection, binary_key: str, *, why: str, nameless: bool, 
 
 
 def feed(connection: Connection, *, limit: int = OUTSTANDING) -> list[UUID]:
-    """Want the next captures again, while fewer than `limit` of such are waiting; those wanted now.
+    """Request the next captures while fewer than `limit` are outstanding; return those requested.
 
-    Called by the collector every few seconds. Ends reprocessings that have nothing left, too. Commit at once:
-    ingestions of these captures wait meanwhile.
+    The collector calls this every few seconds. It also ends reprocessings without remaining captures. Commit at once:
+    ingestions of these captures block meanwhile.
     """
     _lock(connection)
     room = limit - _outstanding(connection, limit)
@@ -127,12 +126,12 @@ def feed(connection: Connection, *, limit: int = OUTSTANDING) -> list[UUID]:
 
 
 def progress(connection: Connection, *, limit: int = 100) -> list[Reprocessing]:
-    """Reprocessings with how far they are: those under way first, then the latest."""
+    """Reprocessings with their progress: unfinished ones first, then the latest."""
     return _read(connection, limit=limit)
 
 
 def latest(connection: Connection, binary_keys: Iterable[str]) -> dict[str, Reprocessing]:
-    """The last reprocessing of each of these binaries that had one."""
+    """The latest reprocessing of each binary that had one."""
     found: dict[str, Reprocessing] = {}
     for one in _read(connection, reprocessing.c.binary_key.in_(list(binary_keys))):
         if one.binary_key not in found or one.reprocessing_id > found[one.binary_key].reprocessing_id:
@@ -141,13 +140,13 @@ def latest(connection: Connection, binary_keys: Iterable[str]) -> dict[str, Repr
 
 
 def find(connection: Connection, reprocessing_id: int) -> Reprocessing | None:
-    """One reprocessing; None: there is none of this id, or it is long over."""
+    """One reprocessing; None: unknown id, or deleted by retention."""
     found = _read(connection, reprocessing.c.reprocessing_id == reprocessing_id)
     return found[0] if found else None
 
 
 def _collect(connection: Connection, reprocessing_id: int, *, late: bool) -> int:
-    """Note the captures that hold the binary and are not noted yet; the number of new ones."""
+    """Record the captures that hold the binary and are not recorded yet; return the number of new ones."""
     conditions: list[ColumnElement[bool]] = [
         reprocessing.c.reprocessing_id == reprocessing_id,
         or_(~reprocessing.c.nameless, capture_binary.c.unresolved > 0),
@@ -178,7 +177,7 @@ def _collect(connection: Connection, reprocessing_id: int, *, late: bool) -> int
 
 
 def _want(connection: Connection, visit_ids: list[UUID]) -> None:
-    # In the order of the ids, as ingestions lock them, so that nobody waits in a circle.
+    # Lock in id order, as ingestions do, to prevent deadlocks.
     connection.execute(
         select(capture.c.visit_id)
         .where(capture.c.visit_id.in_(visit_ids))
@@ -195,7 +194,7 @@ def _want(connection: Connection, visit_ids: list[UUID]) -> None:
 
 
 def _outstanding(connection: Connection, limit: int) -> int:
-    """Captures that wait to be reprocessed, counted up to `limit`."""
+    """Captures waiting to be reprocessed, counted up to `limit`."""
     some = (
         select(capture.c.visit_id)
         .where(capture.c.ingested > 0, capture.c.ingested < capture.c.wanted, capture.c.quarantined.is_(None))
@@ -286,7 +285,7 @@ def _ingested() -> ColumnElement[bool]:
 
 
 def _failed() -> ColumnElement[bool]:
-    """It will not be reprocessed: quarantined, its blob is gone, or all of it."""
+    """The capture will not be reprocessed: it is quarantined, or its blob or the whole capture is gone."""
     gone = or_(capture.c.visit_id.is_(None), capture.c.blob == "")
     given_up = and_(
         reprocessing_capture.c.generation.is_not(None),
@@ -297,7 +296,7 @@ def _failed() -> ColumnElement[bool]:
 
 
 def _waiting(reprocessing_id: int) -> Select[UUID]:
-    """Captures of it that are still to be ingested."""
+    """The reprocessing's captures that remain to be ingested."""
     return (
         select(reprocessing_capture.c.visit_id)
         .outerjoin(capture, capture.c.visit_id == reprocessing_capture.c.visit_id)
@@ -310,5 +309,5 @@ def _waiting(reprocessing_id: int) -> Select[UUID]:
 
 
 def _lock(connection: Connection) -> None:
-    """One change to reprocessings at a time."""
+    """Serialize changes to reprocessings."""
     connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})

@@ -1,9 +1,9 @@
-"""Whom the collector asks for symbols that nobody has: one gateway at a time, in the whole fleet.
+"""Selects the gateways that the collector asks for missing symbols: one gateway per binary at a time.
 
-Nobody is asked for a binary that has names, or has candidates with some. What another machine gave and
-none has confirmed is asked for first (`storage.symbols.answers`), then what hides the most samples, of a
-machine that ran it lately. Asks are few: the limit is the fleet's, whatever the number of collectors, and a
-machine is left alone for an hour afterwards.
+A binary that has names, or a candidate with names, is not requested. Unconfirmed answers come first
+(`storage.symbols.answers`), then the binaries that hide the most samples. The gateway is on a machine that ran the
+binary recently. The hourly limit applies to the fleet, whatever the number of collectors, and a machine is asked
+at most once an hour.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -40,12 +40,12 @@ from storage.symbols.keys import sentence
 from storage.symbols.kinds import FileKind, Quality
 
 LOOK_BACK: Final = timedelta(hours=24)
-"""Machines and samples of this time count."""
+"""Machines and samples of this period count."""
 MACHINE_REST: Final = timedelta(hours=1)
 ANSWER_WITHIN: Final = timedelta(hours=1)
-"""An ask whose collector died counts as failed after this; no less, since asks of the last hour are counted."""
+"""A request whose collector died counts as failed after this. At least an hour, since the hourly limit counts it."""
 ATTEMPTS_LIMIT: Final = 4
-"""Machines asked for one binary, before it is given up: two must give the same, and two may fail."""
+"""Machines asked for one binary before it is given up: two must agree, and two may fail."""
 FIRST_REST: Final = timedelta(hours=1)
 _LOCK: Final = 0x666C_7961_7300
 
@@ -55,31 +55,31 @@ WANTS: Final[Mapping[str, FileKind]] = {
     "kernel": FileKind.KALLSYMS,
     "module": FileKind.KALLSYMS,
 }
-"""What a gateway is asked for, by the kind of binary."""
+"""What a gateway is asked for, by kind of binary."""
 
 
 class AskOutcome(StrEnum):
-    """How an ask ended; the texts are stored."""
+    """The result of a request; the texts are stored."""
 
     ASKED = "asked"
     """Not answered yet."""
     GOT = "got"
-    """What it gave is used."""
+    """The answer is in use."""
     UNCONFIRMED = "unconfirmed"
-    """It gave what it has, which is used once another machine gives the same."""
+    """The machine answered; the answer is used once another machine gives the same."""
     DISPUTED = "disputed"
-    """It gave something else than another machine: neither is used."""
+    """The answer differs from another machine's: neither is used."""
     ABSENT = "absent"
-    """It is not there any more."""
+    """The machine does not have the file any more."""
     REFUSED = "refused"
-    """This gateway does not give symbols away."""
+    """The gateway is configured not to give symbols away."""
     FAILED = "failed"
-    """No answer, or one that was no use."""
+    """No answer, or an unusable one."""
 
 
 @dataclass(frozen=True, slots=True)
 class WantedBinary:
-    """A binary that has no names and no candidate with some."""
+    """A binary without names and without a candidate that has names."""
 
     binary_key: str
     name: str
@@ -88,7 +88,7 @@ class WantedBinary:
     binary_kind: str
     """file, kernel, module, vdso."""
     unresolved: int
-    """Samples of the last day that have a nameless frame in it."""
+    """Samples of the last day with a nameless frame in the binary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,28 +101,27 @@ class Ask:
     name: str
     path: str
     visit_id: UUID
-    """The latest visit of that machine that saw the binary."""
+    """The machine's latest visit that saw the binary."""
     machine_id: int
     machine: str
-    """Its name."""
+    """The machine's name."""
     address: str
     attempt: int
-    """From 1: machines asked for it."""
+    """From 1: machines asked for the binary, this one included."""
 
 
 def wanted(connection: Connection, *, limit: int = 100, askable: bool = False) -> list[WantedBinary]:
-    """Binaries that nobody has symbols for, those that hide the most samples of the last day first.
+    """Binaries without symbols, those that hide the most samples of the last day first.
 
-    `askable`: only those a gateway may be asked for now, and first those that one was asked for and another
-    must confirm. A file without a build-id or content key is
-    none: nobody could tell that what comes is it.
+    `askable`: only binaries that may be requested from a gateway now; unconfirmed answers that need a second machine
+    come first. A file without a build-id or content key is excluded: its symbols could not be matched to it.
     """
     hidden = func.sum(capture_binary.c.unresolved)
     named = select(debug_file.c.debug_file_id).where(
         debug_file.c.binary_key == binary.c.key,
         debug_file.c.rejected.is_(None),
         debug_file.c.quality >= int(Quality.SYMTAB),
-        # A kernel's table names nothing of a program, whatever build-ids it lists.
+        # A kernel's symbol table names no functions of a program, whatever build-ids it lists.
         or_(
             debug_file.c.kind != FileKind.KALLSYMS.value,
             binary.c.kind.in_([kind for kind, wants in WANTS.items() if wants is FileKind.KALLSYMS]),
@@ -168,11 +167,10 @@ def claim_ask(
     wants: Mapping[str, FileKind] = WANTS,
     machine_rest: timedelta = MACHINE_REST,
 ) -> Ask | None:
-    """Take the next ask; None: nothing to ask for, or `per_hour` asks were made in the last hour.
+    """Take the next request; None: nothing to request, or `per_hour` requests were made in the last hour.
 
-    A machine is asked once in `machine_rest`.
-
-    Commit before asking, and say what became of it (`note_answer`). Any number of collectors may claim.
+    A machine is asked at most once per `machine_rest`. Commit before asking, and record the result with
+    `note_answer`. Any number of collectors may claim.
     """
     connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
     hour_ago = func.clock_timestamp() - timedelta(hours=1)
@@ -223,10 +221,10 @@ def claim_ask(
 
 
 def note_answer(connection: Connection, ask: Ask, outcome: AskOutcome, detail: str = "") -> bool:
-    """Note how the ask ended; False: it is not this one's any more, another machine was asked since.
+    """Record how the request ended; False: it expired, and another machine was asked since.
 
-    After `GOT` and `DISPUTED` nobody else is asked. Else another machine may be, `ATTEMPTS_LIMIT` in all: at once
-    after `UNCONFIRMED`, an hour later after anything else, then two hours, and so on.
+    After `GOT` and `DISPUTED` no further machine is asked. Otherwise another may be, `ATTEMPTS_LIMIT` in all: at once
+    after `UNCONFIRMED`, an hour later after any other outcome, then two hours, and so on.
     """
     rest = timedelta() if outcome == AskOutcome.UNCONFIRMED else FIRST_REST * 2 ** (ask.attempt - 1)
     over = outcome in {AskOutcome.GOT, AskOutcome.DISPUTED} or ask.attempt >= ATTEMPTS_LIMIT
@@ -249,7 +247,7 @@ def note_answer(connection: Connection, ask: Ask, outcome: AskOutcome, detail: s
 
 
 def reopen(connection: Connection, binary_key: str, why: str) -> None:
-    """What was got is used no more: ask the next machine for it, if there is one that was not asked."""
+    """Discard the answer in use: request the binary from the next machine that was not asked yet, if any."""
     connection.execute(
         update(symbol_ask)
         .where(symbol_ask.c.binary_key == binary_key, symbol_ask.c.outcome == AskOutcome.GOT.value)
@@ -262,7 +260,7 @@ def reopen(connection: Connection, binary_key: str, why: str) -> None:
 
 
 def disputed() -> Select[Any]:
-    """Keys of binaries whose machines gave different symbols, and that nobody else has brought symbols of."""
+    """Keys of binaries whose machines gave different symbols, and that have no symbols from another origin."""
     return select(symbol_ask.c.binary_key).where(
         symbol_ask.c.outcome == AskOutcome.DISPUTED.value,
         ~select(debug_file.c.debug_file_id)
@@ -277,7 +275,7 @@ def disputed() -> Select[Any]:
 
 @dataclass(frozen=True, slots=True)
 class AskState:
-    """What became of asking for a binary."""
+    """State of the requests for one binary and kind."""
 
     kind: FileKind
     machine: str
@@ -286,16 +284,16 @@ class AskState:
     detail: str
     attempts: int
     again_at: datetime | None
-    """Another machine may be asked from then on; None: no more."""
+    """Another machine may be asked from this moment on; None: never."""
 
 
 def asked(connection: Connection, binary_key: str) -> list[AskState]:
-    """What was asked for a binary, for a person."""
+    """States of the requests for a binary, for display."""
     return asked_for(connection, [binary_key]).get(binary_key, [])
 
 
 def asked_for(connection: Connection, binary_keys: Iterable[str]) -> dict[str, list[AskState]]:
-    """As `asked`, of these binaries, by key."""
+    """Like `asked`, for several binaries, by key."""
     rows = connection.execute(
         select(symbol_ask, machine.c.name)
         .join(machine, machine.c.machine_id == symbol_ask.c.machine_id)
@@ -318,7 +316,7 @@ def asked_for(connection: Connection, binary_keys: Iterable[str]) -> dict[str, l
 
 
 def _asks() -> TableValuedAlias:
-    """(machine_id, at): the asks that a row of `symbol_ask` stands for."""
+    """(machine_id, at): the individual requests in a row of `symbol_ask`."""
     pairs = func.unnest(symbol_ask.c.asked, symbol_ask.c.asked_times)
     return pairs.table_valued(
         column("machine_id", Integer), column("at", DateTime(timezone=True))
@@ -338,7 +336,7 @@ def _asks_since(connection: Connection, moment: ColumnElement[datetime]) -> int:
 def _machine_with(
     connection: Connection, binary_key: str, *, but: Sequence[int], rest: timedelta
 ) -> Row[int, str, str, UUID] | None:
-    """The machine that ran the binary last, is still of the fleet, and was left alone for a while."""
+    """The last machine that ran the binary, is enabled in the inventory, and was not asked within `rest`."""
     asks = _asks()
     rests = (
         select(asks.c.machine_id)
@@ -361,7 +359,7 @@ def _machine_with(
             machine.c.enabled,
             machine.c.removed_at.is_(None),
             machine.c.machine_id.not_in(rests),
-            # Another name of an address that was asked is the same gateway.
+            # Machines with the same address are the same gateway.
             machine.c.address.not_in(select(known.c.address).where(known.c.machine_id.in_(list(but)))),
         )
         .order_by(visit.c.drawn_at.desc())

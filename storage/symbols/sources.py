@@ -1,7 +1,7 @@
-"""Source files: which text a binary was built from, each text once (DIGEST G18).
+"""Source files of binaries, stored once per content (DIGEST G18).
 
-A file is known by the hash of its content, so versions of it coexist, and builds with the same text
-share one row and one blob. A path is the one that the debug information states, normalised.
+A file is identified by the hash of its content, so versions coexist, and builds with the same text share one row and
+one blob. Its path is the normalised path in the debug information.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,25 +22,26 @@ from storage.symbols.symbol_blobs import StoredBlob
 MAX_SOURCE_BYTES: Final = 16 << 20
 """SQLite's amalgamation, one of the largest there are, has 9 MB."""
 _AT_ONCE = 1000
-"""Paths that are looked for in one statement."""
+"""Paths per lookup statement."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A text that a binary was built from."""
+    """A source text that a binary was built from."""
 
     sha256: bytes
     raw_bytes: int
     path: str
-    """As it was asked for, normalised."""
+    """The requested path, normalised."""
 
 
 def put_source(
     engine: Engine, archive: Archive, binary_key: str, path: str, text: bytes, *, fetched: bool = False
 ) -> SourceFile:
-    """Store the text as what `path` of this binary was; a newer text takes the place of an older one.
+    """Store the text of `path` for this binary; a newer text replaces an older one.
 
-    `fetched`: nobody uploaded it, and it may go when there is no room. Owns its transactions. Raises `BadKey`, `SymbolFileTooLarge`, `ArchiveError`, `DatabaseError`.
+    `fetched`: the text was fetched, not uploaded, and may be deleted for space. Owns its transactions. Raises
+    `BadKey`, `SymbolFileTooLarge`, `ArchiveError`, `DatabaseError`.
     """
     checked(binary_key)
     where = normalised(path)
@@ -53,7 +54,7 @@ def put_source(
         connection.execute(
             insert(source_file)
             .values(sha256=stored.sha256, bytes=stored.bytes, raw_bytes=stored.raw_bytes, fetched=fetched)
-            # The row is ours until the end: retention drops none that was added just now.
+            # The row is locked until the transaction ends: retention does not delete a row that was just added.
             .on_conflict_do_update(
                 index_elements=["sha256"],
                 set_={"added_at": func.now(), "fetched": source_file.c.fetched & fetched},
@@ -73,12 +74,12 @@ def put_source(
 
 
 def find_source(connection: Connection, binary_key: str, path: str) -> SourceFile | None:
-    """What `path` of this binary was; None: it is not stored."""
+    """The stored source of `path` in this binary; None: not stored."""
     return find_sources(connection, binary_key, [path]).get(normalised(path))
 
 
 def find_sources(connection: Connection, binary_key: str, paths: Iterable[str]) -> dict[str, SourceFile]:
-    """Those of these paths' texts that are stored, by normalised path."""
+    """The stored sources of these paths, by normalised path."""
     rows = connection.execute(
         select(source_path.c.path, source_file.c.sha256, source_file.c.raw_bytes)
         .join(source_file, source_file.c.sha256 == source_path.c.sha256)
@@ -91,15 +92,15 @@ def find_sources(connection: Connection, binary_key: str, paths: Iterable[str]) 
 
 
 def fetched_bytes(connection: Connection) -> int:
-    """Bytes in the archive of the texts that were fetched, and that nobody uploaded."""
+    """Archive bytes of sources that were fetched and never uploaded."""
     return int(connection.scalar(select(func.sum(source_file.c.bytes)).where(source_file.c.fetched)) or 0)
 
 
 def is_built_from(connection: Connection, binary_key: str, path: str) -> bool:
-    """Whether a function of the binary, or one inlined into it, was met that its debug information has in this file.
+    """Whether an ingested function of the binary, inlined or not, is in this file by its debug information.
 
-    By what ingested: `path` is as answers have it, or as it is stored. Functions are of binaries by name, so it is one
-    that some build of the binary has. Raises `BadKey`.
+    `path` is in the form of query results or in the stored form. Functions belong to binaries by name, so the function
+    may be of any build of the binary. Raises `BadKey`.
     """
     paths = {checked(path, what="path"), normalised(path)}
     met = exists().where(
@@ -120,12 +121,12 @@ def read_source(archive: Archive, source: SourceFile) -> bytes:
 def read_contents(
     connection: Connection, keys: Sequence[str], paths: Iterable[str]
 ) -> Mapping[tuple[str, str], bytes]:
-    """SHA-256 of the sources that are stored, by binary key and path as it was asked for."""
+    """SHA-256 of stored sources, by binary key and requested path."""
     by_path: dict[str, list[str]] = {}
     for path in set(paths):
         try:
             by_path.setdefault(normalised(path), []).append(path)
-        except BadKey:  # such a path is not stored
+        except BadKey:  # such a path cannot be stored
             continue
     found: dict[tuple[str, str], bytes] = {}
     names = sorted(by_path)

@@ -1,11 +1,11 @@
-"""The bytes of debug files, caches and sources: in the archive, by content, compressed.
+"""Content-addressed, compressed blobs of debug files, caches and sources in the archive.
 
-A blob's name is the SHA-256 of what it holds, so the same file is there once, whoever brought it and
-for however many binaries. Files have gigabytes: nothing here holds one in memory.
+A blob's name is the SHA-256 of its content, so a file that several binaries or uploaders share is stored once.
+Files have gigabytes, so no function except `read_bytes` and `put_bytes` holds one in memory.
 
-Whoever notes a blob in a row does so while he holds it (`hold`), after a last look that it is there;
-the sweep deletes one only while it holds it, after a last look that no row names it. So of an upload
-and a sweep of the same content one sees what the other did.
+A writer that references a blob in a row holds the blob's lock (`hold`) and first checks that the blob exists.
+The sweep holds the same lock while it deletes a blob and first checks that no row references it. So a concurrent
+upload and sweep of the same content always see each other's effect.
 """
 
 import hashlib
@@ -29,9 +29,9 @@ from storage.symbols.errors import BlobDamaged, SymbolFileChanged, SymbolFileToo
 
 FOLDER: Final = "symbols"
 MAX_FILE_BYTES: Final = 16 << 30
-"""Of one file unpacked; callers that know better pass a smaller limit."""
+"""Limit for one unpacked file; callers may pass a smaller one."""
 _LEVEL: Final = 3
-"""Of zstd: a SymCache of 291 MB becomes 67 MB in 1 s; level 9 takes 6 s for 61 MB."""
+"""zstd level: a SymCache of 291 MB becomes 67 MB in 1 s; level 9 takes 6 s for 61 MB."""
 _CHUNK: Final = 1 << 20
 _KEY = re.compile(rf"{FOLDER}/[0-9a-f]{{2}}/([0-9a-f]{{64}})\.zst")
 _LOCK: Final = 0x666C_7962
@@ -39,40 +39,40 @@ _LOCK: Final = 0x666C_7962
 _OWNERS: Final = (debug_file, source_file, symcache)
 _BATCH: Final = 1000
 _PUTS: Final = 5
-"""How often a sweep may be faster than one put; each time its grace must have passed again."""
+"""How often a sweep may delete the blob during one `store`; each time its grace period must have passed again."""
 
 Noted = TypeVar("Noted")
 
 
 @dataclass(frozen=True, slots=True)
 class StoredBlob:
-    """What lies in the archive."""
+    """A blob in the archive."""
 
     sha256: bytes
-    """Of the content; names the blob."""
+    """SHA-256 of the content; the blob's name."""
     bytes: int
-    """Compressed."""
+    """Compressed size."""
     raw_bytes: int
 
 
 def key_of(sha256: bytes) -> str:
-    """Where the blob with this content lies in the archive."""
+    """The archive key of the blob with this content."""
     name = sha256.hex()
     return f"{FOLDER}/{name[:2]}/{name}.zst"
 
 
 def content_of(key: str) -> bytes | None:
-    """The SHA-256 that an archive's key names; None: it is no key of a blob of symbols."""
+    """The SHA-256 in an archive key; None: the key is not a symbol blob's."""
     match = _KEY.fullmatch(key)
     return bytes.fromhex(match[1]) if match else None
 
 
 def put_file(archive: Archive, path: Path, *, limit: int = MAX_FILE_BYTES, mend: bool = False) -> StoredBlob:
-    """Store the file, unless the archive has its content; what lies there then.
+    """Store the file unless the archive has its content; return the stored blob.
 
-    Reads it twice: to know its name, and to compress it. With `mend` a blob that is there is read as well,
-    and replaced if it is damaged. Raises `SymbolFileTooLarge` before reading
-    a file over `limit` bytes, `SymbolFileChanged`, `ArchiveError`, and `OSError` for the file.
+    Reads the file twice: to hash it, and to compress it. With `mend` an existing blob is verified, too, and
+    replaced if it is damaged. Raises `SymbolFileTooLarge` before reading a file over `limit` bytes,
+    `SymbolFileChanged`, `ArchiveError`, and `OSError` for the file.
     """
     size = path.stat().st_size
     if size > limit:
@@ -88,7 +88,7 @@ def put_file(archive: Archive, path: Path, *, limit: int = MAX_FILE_BYTES, mend:
 
 
 def put_bytes(archive: Archive, data: bytes) -> StoredBlob:
-    """Store these bytes, unless the archive has them undamaged. For what is small: sources, symbol tables."""
+    """Store these bytes unless the archive has them undamaged. For small content: sources, symbol tables."""
     digest = hashlib.sha256(data).digest()
     if (there := _there(archive, digest, len(data), mend=True)) is not None:
         return there
@@ -97,14 +97,14 @@ def put_bytes(archive: Archive, data: bytes) -> StoredBlob:
 
 
 def read_chunks(archive: Archive, sha256: bytes, *, limit: int) -> Iterator[bytes]:
-    """The blob's content in parts of a mebibyte or less; the last comes only if all was what it should be.
+    """Yield the blob's content in parts of at most a mebibyte; the last part only after the hash is verified.
 
-    `limit` is what its row says it has (`raw_bytes`). Raises `BlobMissing`, `BlobDamaged`, `ArchiveUnavailable`.
+    `limit` is the size in the blob's row (`raw_bytes`). Raises `BlobMissing`, `BlobDamaged`, `ArchiveUnavailable`.
     """
     key = key_of(sha256)
     packed = _Packed(archive.chunks(key, limit=limit + limit // 128 + 1024))  # zstd's own bound is below that
     digest, size, last = hashlib.sha256(), 0, b""
-    # A reader, which stops at the size asked for: a mebibyte of packed zeros unpacks to 30 GB at once.
+    # A stream reader stops at the requested size: a mebibyte of packed zeros unpacks to 30 GB at once.
     with zstandard.ZstdDecompressor().stream_reader(cast("IO[bytes]", packed)) as reader:
         while True:
             try:
@@ -127,16 +127,16 @@ def read_chunks(archive: Archive, sha256: bytes, *, limit: int) -> Iterator[byte
 
 
 def read_bytes(archive: Archive, sha256: bytes, *, limit: int) -> bytes:
-    """The whole content of a small blob; raises as `read_chunks` does."""
+    """The whole content of a small blob; raises like `read_chunks`."""
     return b"".join(read_chunks(archive, sha256, limit=limit))
 
 
 def fetch(archive: Archive, sha256: bytes, target: Path, *, limit: int) -> None:
-    """Write the blob's content to `target`, which is there whole or not at all; raises as `read_chunks` does.
+    """Write the blob's content to `target` atomically; raises like `read_chunks`.
 
-    Two that fetch the same file at once do not disturb each other. The folder must be there.
+    Concurrent fetches of the same file do not interfere. The folder must exist.
     """
-    # Named as the folders it is fetched to name what a killed process left, which they remove in time.
+    # The target folders' cleanup recognizes this name and removes files that a killed process left.
     temporary = target.with_name(f".unfinished-{uuid4().hex}")
     try:
         with temporary.open("xb") as file:
@@ -154,10 +154,10 @@ def store(
     put: Callable[[], StoredBlob],
     note: Callable[[Connection, StoredBlob], Noted],
 ) -> Noted:
-    """Put a blob and note it in a row: blob first; a crash in between leaves an orphan for the sweep.
+    """Put a blob and reference it in a row. The blob comes first: a crash in between leaves an orphan for the sweep.
 
-    `note` runs in a transaction in which the blob is surely there, and stays. A sweep may have taken
-    an old orphan of the same content between the two; then the blob is put once more.
+    `note` runs in a transaction in which the blob is guaranteed to exist and cannot be swept. If a sweep deleted
+    an old orphan of the same content between the two steps, the blob is put again.
     """
     for _ in range(_PUTS):
         stored = put()
@@ -169,7 +169,7 @@ def store(
 
 
 def hold(connection: Connection, sha256: bytes) -> None:
-    """Until this transaction ends nobody else notes the blob with this content in a row, or sweeps it."""
+    """Lock the blob with this content against references and sweeps until the transaction ends."""
     connection.execute(
         text("SELECT pg_advisory_xact_lock(:first, :second)"),
         {"first": _LOCK, "second": int.from_bytes(sha256[:4], "big", signed=True)},
@@ -183,10 +183,10 @@ def sweep(
     grace: timedelta = ORPHAN_GRACE,
     stopping: Callable[[], bool] = lambda: False,
 ) -> int:
-    """Delete the blobs older than `grace` that no row names; their number. Ends early if `stopping`.
+    """Delete unreferenced blobs older than `grace`; return their number. Ends early if `stopping`.
 
-    Those of an upload that was killed before its row, and those whose last row went. Any number of
-    sweeps and uploads may run at the same time. Raises `ArchiveError`; what was deleted is.
+    Such blobs are left by uploads that were killed before writing their row, and by deleted rows. Any number of
+    sweeps and uploads may run concurrently. Raises `ArchiveError`; deletions made before that persist.
     """
     before = datetime.now(UTC) - grace
     deleted = 0
@@ -220,7 +220,7 @@ def _sweep_batch(engine: Engine, archive: Archive, batch: list[bytes]) -> int:
 
 
 def _named(connection: Connection, contents: list[bytes]) -> set[bytes]:
-    """Those of them that a row names."""
+    """The contents that a row references."""
     return {
         bytes(found)
         for owner in _OWNERS
@@ -229,7 +229,7 @@ def _named(connection: Connection, contents: list[bytes]) -> set[bytes]:
 
 
 def _there(archive: Archive, sha256: bytes, raw_bytes: int, *, mend: bool) -> StoredBlob | None:
-    """What lies under this content's name; None: nothing, or with `mend` nothing that is whole."""
+    """The existing blob with this content; None: no blob, or with `mend` no undamaged one."""
     try:
         stored = StoredBlob(sha256, archive.size(key_of(sha256)), raw_bytes)
         if mend:
@@ -241,7 +241,7 @@ def _there(archive: Archive, sha256: bytes, raw_bytes: int, *, mend: bool) -> St
 
 
 def _compressed(chunks: Iterable[bytes], raw_bytes: int, sha256: bytes) -> Iterator[bytes]:
-    """The chunks as one zstd frame; raises `SymbolFileChanged` at the end if they are not what was announced."""
+    """The chunks as one zstd frame; raises `SymbolFileChanged` at the end if size or hash are not the given ones."""
     digest, size = hashlib.sha256(), 0
     packer = zstandard.ZstdCompressor(level=_LEVEL).compressobj(size=raw_bytes)
     try:
@@ -259,14 +259,14 @@ def _compressed(chunks: Iterable[bytes], raw_bytes: int, sha256: bytes) -> Itera
 
 
 class _Packed:
-    """Chunks as something that can be read from, for the unpacker."""
+    """A file-like reader over chunks, for the decompressor."""
 
     def __init__(self, chunks: Iterator[bytes]) -> None:
         self._chunks = chunks
         self._rest = b""
 
     def read(self, size: int) -> bytes:
-        """At most `size` bytes; none at the end."""
+        """At most `size` bytes; empty at the end."""
         if not self._rest:
             self._rest = next(self._chunks, b"")
         part, self._rest = self._rest[:size], self._rest[size:]

@@ -1,20 +1,20 @@
-"""What goes of symbols, and when.
+"""Retention of symbols.
 
-| what | goes |
+| what | deleted |
 |---|---|
-| a debug file, a cache, a source | `days` after it was added or used last, unless a capture that is kept has its binary, or a cache was made of it |
-| a source that was fetched for a reader | besides, a day after it was added, while they have more than `KEPT_OF_FETCHED` of their room: the oldest |
-| a rejected debug file | `REJECTED` after it was rejected |
-| a cache that a newer producer has replaced | when nobody used it for `REPLACED` |
-| an absence, a failed build | when it is over |
-| an ask, an answer | `days` after it was made: then another may be |
+| a debug file, a cache, a source | `days` after it was added or last used, unless a stored capture or cache needs it |
+| a fetched source | also a day after it was added, oldest first, while all take over `KEPT_OF_FETCHED` of their limit |
+| a rejected debug file | `REJECTED` after its rejection |
+| a cache that a newer producer has replaced | after `REPLACED` without use |
+| an absence, a failed build | when it expires |
+| a request, an answer | `days` after it was made; then another may be made |
 | a finished reprocessing | `FINISHED` after its end |
-| a blob | with the next sweep, once no row names it |
+| a blob | with the next sweep, once no row references it |
 
 A part of a binary (what dwz moved out of it, the other halves of split DWARF) has a key of its own, which no
-capture has: it stays as long as the binary does, whether anything was built from it by now or not.
+capture has. It stays as long as the binary does, whether or not anything was built from it.
 
-As long as raw captures are kept that could be reprocessed, everything that names their binaries is.
+While raw captures that could be reprocessed are stored, everything that names their binaries is kept.
 """
 
 from collections.abc import Callable
@@ -56,20 +56,20 @@ REJECTED: Final = timedelta(days=30)
 REPLACED: Final = timedelta(days=7)
 FINISHED: Final = timedelta(days=30)
 KEPT_OF_FETCHED: Final = 0.75
-"""What is asked for next shall find room, too."""
+"""The rest of the limit stays free for sources that are fetched next."""
 _ROUND: Final = timedelta(days=1)
-"""No younger source goes: its path may be about to be noted, and its blob would stay, in nobody's count."""
+"""Younger sources stay: an uncommitted path may reference one, whose blob would then be stored but not counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetainedSymbols:
-    """What one round dropped."""
+    """What one retention round deleted."""
 
     debug_files: int = 0
     caches: int = 0
     sources: int = 0
     notes: int = 0
-    """Absences, asks, answers, reprocessings."""
+    """Absences, requests, answers, reprocessings."""
     blobs: int = 0
 
 
@@ -81,10 +81,10 @@ def retain_symbols(
     fetched_bytes: int,
     stopping: Callable[[], bool] = lambda: False,
 ) -> RetainedSymbols:
-    """Drop what is old; rows first, then the blobs that no row names.
+    """Delete old rows first, then the blobs that no row references.
 
-    Done again, or by several at once, it does no more. Raises `ArchiveError`, `DatabaseError`; what
-    was dropped is.
+    Idempotent, and safe to run concurrently. Raises `ArchiveError`, `DatabaseError`; deletions made before that
+    persist.
     """
     with engine.begin() as connection:
         caches = _drop_caches(connection, days)
@@ -104,7 +104,7 @@ def _drop_debug_files(connection: Connection, days: int) -> int:
     used = func.greatest(debug_file.c.added_at, func.coalesce(debug_file.c.used_at, debug_file.c.added_at))
     rejected = and_(debug_file.c.rejected.is_not(None), debug_file.c.changed_at < func.now() - REJECTED)
     old = and_(used < func.now() - timedelta(days=days), not_(or_(_ran(debug_file.c.binary_key), _is_part())))
-    # A cache whose files are gone counts as rejected: it goes first.
+    # The cache goes first: without its files it would count as rejected.
     used_in_cache = (
         select(symcache.c.binary_key).where(debug_file.c.sha256 == any_(symcache.c.made_of)).exists()
     )
@@ -136,7 +136,7 @@ def _drop_sources(connection: Connection, days: int) -> int:
     )
     dropped = _drop(connection, source_path, old)
     used = select(source_path.c.sha256).where(source_path.c.sha256 == source_file.c.sha256)
-    # One that is noted this moment has its path in the same transaction; an older row may be about to get one.
+    # A new source gets its path in the same transaction; an older, committed row may be about to get one.
     _drop(
         connection,
         source_file,
@@ -146,7 +146,7 @@ def _drop_sources(connection: Connection, days: int) -> int:
 
 
 def _drop_fetched(connection: Connection, most: int) -> int:
-    """Of the sources that were fetched the oldest, so that the others have `most` bytes; their paths."""
+    """Delete the oldest fetched sources, so that the rest have at most `most` bytes; return the number of paths."""
     newer = (
         select(
             source_file.c.sha256,
@@ -157,7 +157,7 @@ def _drop_fetched(connection: Connection, most: int) -> int:
         .where(source_file.c.fetched)
         .subquery()
     )
-    # Locked first: one that is uploaded or fetched again this moment is looked at once more, and stays.
+    # Lock first: the condition is then re-evaluated for a source that is uploaded or fetched again concurrently.
     gone = connection.scalars(
         select(source_file.c.sha256)
         .where(
@@ -183,7 +183,7 @@ def _drop_notes(connection: Connection, days: int) -> int:
 
 
 def _ran(binary_key: Column[str]) -> ColumnElement[bool]:
-    """A capture that is kept has the binary."""
+    """A stored capture has the binary."""
     return (
         select(binary.c.binary_id)
         .join(capture_binary, capture_binary.c.binary_id == binary.c.binary_id)
@@ -193,9 +193,9 @@ def _ran(binary_key: Column[str]) -> ColumnElement[bool]:
 
 
 def _is_part() -> ColumnElement[bool]:
-    """A debug file of a binary that a kept capture has needs this one."""
+    """The debug file completes one whose binary is in a stored capture."""
     whole = debug_file.alias("whole")
-    # All needs at once: looking for each file by itself took 146 s for 20,000 of them.
+    # All needs in one query: a lookup per file took 146 s for 20,000 files.
     needs = select(func.unnest(whole.c.needs)).where(_ran(whole.c.binary_key))
     return debug_file.c.binary_key.in_(needs)
 
