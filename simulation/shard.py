@@ -56,7 +56,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def raise_descriptor_limit() -> None:
-    """Allow as many open files as the system lets us: every machine is a socket."""
+    """Allow as many open files as the system permits: every machine is a socket."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
