@@ -24,7 +24,7 @@ Reply = gateway_pb2.CalibrateReply
 
 
 def answer(fleet: Fleet, machine: int, request: gateway_pb2.CalibrateRequest, at: float) -> Iterator[Reply]:
-    """The whole stream, at once, without busy CPUs. `at` is Unix time, s. Raises CalibrationRefused if invalid."""
+    """The whole stream at once; keeps no CPU busy. `at` is Unix time, s. Raises CalibrationRefused if invalid."""
     planned = plan(request, _ALLOWED)
     platform = PLATFORMS[fleet.platform[machine]]
     cores = int(fleet.cpus[machine]) // fleet.threads

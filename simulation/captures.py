@@ -5,7 +5,7 @@ The window is drawn around the model (`window`), and then
     samples ~ Multinomial(ticks, busy · shares).
 
 Within a group, samples fall on a third as many pieces of work, each drawn from the application's stacks, so samples of
-one visit are alike. The expectation of every sample is still its share in the model.
+one visit resemble each other. The expectation of every sample is still its share in the model.
 """
 
 import math

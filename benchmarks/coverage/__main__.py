@@ -158,7 +158,7 @@ def _report_intervals(report: Report, intervals: list[Intervals]) -> None:
 
 
 def _report_paths(report: Report, whole: Intervals) -> None:
-    """Whole days must be served from merged cells and from both sources; hours from each visit's chunks."""
+    """Whole days must be served from merged cells and from cells with chunks; hours from each visit's chunks."""
     shares = {path: whole.paths.count(path) / whole.replications for path in ("cells", "mixed")}
     spelled = ", ".join(f"{share:.2f} {path}" for path, share in shares.items())
     report.add("least_path_share", min(shares.values()), at_least(0.25), peer=f"whole days: {spelled}")

@@ -117,7 +117,7 @@ class Stores:
 
     @property
     def large_visits(self) -> float:
-        """Visits per day that bring as many facts as the larger store has; up to it the smaller store's figures apply."""
+        """Visits per day with as many facts as the larger store; up to this the smaller store's figures apply."""
         return self.large.store_facts / self.large.facts_per_visit
 
 

@@ -180,7 +180,7 @@ def meet(engine: Engine, vocabulary: Vocabulary) -> Ints:
 
 
 def bytes_by_table(connection: Connection) -> dict[str, int]:
-    """Bytes of everything in the database by its catalogue: tables with indexes and TOAST, partitions with their parent.
+    """Bytes of the whole database by its catalogue: tables with indexes and TOAST, partitions with their parent.
 
     Each other schema, such as PostgreSQL's own catalogue, counts as one table.
     """

@@ -59,7 +59,7 @@ class Draws:
     def __init__(
         self, popularity: npt.NDArray[np.float64], extent: Extent, seed: int, *, until_end: bool = False
     ) -> None:
-        """`popularity`: share of each application in the fleet's process groups. `until_end`: windows end with the data."""
+        """`popularity`: share of the process groups by application. `until_end`: all windows end with the data."""
         self._popular = np.cumsum(popularity)
         self._extent, self._until_end = extent, until_end
         self._rng = np.random.default_rng(seed)

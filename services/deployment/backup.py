@@ -28,7 +28,7 @@ _UNFINISHED = ".unfinished"
 _OUTPUT_LINES = 6
 _TIMEOUT_SINCE = 17
 _TIMEOUT = b"SET transaction_timeout = 0;"
-"""First line that pg_restore 17 and newer emit for every server. Servers 14 to 16 reject it, so nothing is restored."""
+"""Setting that pg_restore 17 and newer emit first for every server. Servers 14 to 16 reject it and restore nothing."""
 
 
 def dump(url: str, target: Path) -> int:

@@ -43,7 +43,7 @@ def choose_port(wanted: int, *, explicit: bool, proc: Path = Path("/proc")) -> C
 
 
 def listener(port: int, proc: Path = Path("/proc")) -> str | None:
-    """The process or user that listens on a TCP port of this machine; None if unknown to this user."""
+    """The process or user that listens on a TCP port of this machine; None if not visible to this user."""
     owners: dict[int, int] = {}
     for table in ("tcp", "tcp6"):
         with suppress(OSError):

@@ -96,7 +96,7 @@ class EmbeddedPostgres:
             programs = postgres_programs(self._data, self.directory / "programs", account)
             deadline = time.monotonic() + timeout_s
             self._control(programs, account, ["-m", "fast", "stop"], timeout_s)
-            # pg_ctl waits for the pid file's removal; the process ends a moment later, on a busy machine many moments.
+            # pg_ctl waits for the pid file's removal; the process ends a moment later, or longer on a busy machine.
             while runs(pid, "postgres", str(self._data)):
                 if time.monotonic() > deadline:
                     raise CannotStart(f"PostgreSQL (pid {pid}) does not stop.{tail(self.log)}")
