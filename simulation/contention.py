@@ -97,7 +97,7 @@ def busy_shares(utilisation: Floats, concentration: float) -> tuple[Floats, Floa
 
 @lru_cache(maxsize=16384)
 def _nodes(utilisation: float, concentration: float) -> tuple[Floats, Floats]:
-    """Nodes and weights of an expectation over Beta(κ·u, κ·(1 − u)) (Golub and Welsch 1969, over Jacobi's polynomials)."""
+    """Nodes and weights of an expectation over Beta(κ·u, κ·(1 − u)) (Golub and Welsch 1969, Jacobi polynomials)."""
     mean = min(max(utilisation, 1e-4), 1.0 - 1e-4)
     a, b = concentration * (1.0 - mean) - 1.0, concentration * mean - 1.0
     k = np.arange(1, _NODES, dtype=np.float64)

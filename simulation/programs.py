@@ -25,7 +25,7 @@ _VERBS: Final = (
 )  # fmt: skip
 _LAYERS: Final = 7
 _WIDEST: Final = 20
-"""Functions in the middle layers of a service."""
+"""Number of functions in each middle layer of a service."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""One process of a simulated fleet: `python -m simulation.shard`, started by `run.start`."""
+"""One process of a simulated fleet: `python -m simulation.shard`, started by `services.deployment.fleet_processes`."""
 
 import argparse
 import asyncio
