@@ -1,1 +1,1 @@
-"""What fleetprof promises of its speed, measured beside its peers (`make bench-NAME`)."""
+"""fleetprof's performance promises, measured beside its peers (`make bench-NAME`)."""

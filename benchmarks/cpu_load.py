@@ -1,4 +1,4 @@
-"""Programs of others that keep every CPU busy while something is measured."""
+"""Third-party programs that keep every CPU busy during a measurement."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ for (let sum = 0;;) {
   'abc123def'.replace(/[0-9]+/g, digits => digits + digits);
 }
 """
-# Run until they are ended. openssl's longest test outlasts every benchmark.
+# They run until they are ended. openssl's longest test outlasts every benchmark.
 _PROGRAMS: Final = (
     ("python3", ("-c", _PYTHON), os.devnull),
     ("openssl", ("speed", "-seconds", "86400", "sha256"), os.devnull),
@@ -38,12 +38,12 @@ _PROGRAMS: Final = (
 
 
 class NoLoad(Exception):
-    """Too few of the programs are installed; the sentence says which are missing."""
+    """Too few of the programs are installed; the sentence names the missing ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What runs: names, and process ids in the same order."""
+    """The running programs: names, and process ids in the same order."""
 
     names: tuple[str, ...]
     pids: tuple[int, ...]
@@ -51,7 +51,7 @@ class Load:
 
 @contextmanager
 def busy_machine() -> Iterator[Load]:
-    """Run as many of the programs as are here, again from the first until every CPU has one. Raises NoLoad."""
+    """Run the installed programs, repeated until every CPU has one. Raises NoLoad."""
     found = [
         (path, arguments, source)
         for name, arguments, source in _PROGRAMS

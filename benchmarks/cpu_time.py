@@ -1,8 +1,7 @@
-"""CPU time of other processes in nanoseconds, their children included.
+"""CPU time of other processes in nanoseconds, including their children.
 
-/proc/PID/stat counts in ticks of 10 ms, which is more than an idle daemon uses in a minute, and
-/proc/PID/schedstat leaves out all threads but the first. The kernel's clock of a process (the one that
-clock_getcpuclockid(3) names) has neither fault.
+/proc/PID/stat counts in ticks of 10 ms, more than an idle daemon uses in a minute. /proc/PID/schedstat omits all
+threads but the first. The kernel's clock of a process (named by clock_getcpuclockid(3)) has neither fault.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ if TYPE_CHECKING:
 
 _CPUCLOCK_SCHED: Final = 2
 _TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
-# cutime and cstime, counted from the field behind the closing parenthesis of the name.
+# cutime and cstime, counted from the field after the closing parenthesis of the name.
 _REAPED_FIELDS: Final = slice(13, 15)
 
 
 def process_cpu_s(pid: int) -> float:
-    """User and system time of all threads, ended ones too. Raises ProcessLookupError once it is reaped."""
+    """User and system time of all threads, including ended ones. Raises ProcessLookupError once it is reaped."""
     try:
         return time.clock_gettime(~pid << 3 | _CPUCLOCK_SCHED)
     except OSError as error:
@@ -33,7 +32,7 @@ def process_cpu_s(pid: int) -> float:
 
 
 def tree_cpu_s(root: int) -> float:
-    """The same of a process and all that descends from it; reaped children count in ticks."""
+    """CPU time of a process and all its descendants; reaped children count in ticks."""
     total = 0.0
     for pid in descendants(root):
         with contextlib.suppress(ProcessLookupError, FileNotFoundError):
@@ -42,7 +41,7 @@ def tree_cpu_s(root: int) -> float:
 
 
 def descendants(root: int) -> Iterator[int]:
-    """A process and its children, and theirs."""
+    """A process and all its descendants."""
     yield root
     with contextlib.suppress(FileNotFoundError):
         for thread in Path(f"/proc/{root}/task").iterdir():
@@ -57,7 +56,7 @@ def _reaped_s(pid: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A program that has ended: its CPU time with that of its children, and its stderr."""
+    """A program that has ended: CPU time including its children, and stderr."""
 
     cpu_s: float
     peak_rss_mib: float

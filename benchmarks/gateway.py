@@ -1,13 +1,13 @@
-"""What the gateway costs and how well it samples, beside `perf record` in the same run.
+"""Cost and accuracy of the gateway's sampling, beside `perf record` in the same run.
 
     make bench-gateway          # under five minutes; FULL=1: three times as many rounds
     SIZE=smallest python -m benchmarks.gateway   # one round of a second: does it work?
 
-All CPUs are kept busy by programs of others (load.py). CPU time is that of whole processes: the gateway's
-daemon with its server, perf with its children; what the kernel does in its timer is in neither. Figures are
-medians over rounds in which the gateway and perf take turns, so that other work on the machine meets both.
-The gateway starts its server when somebody calls, so it is measured in three states: *idle*; *cold*, the first
-capture of a server, which is started for it, loads its modules and reads each binary; *warm*, any later one.
+Third-party programs keep all CPUs busy (`cpu_load.py`). CPU time is that of whole processes: the gateway's daemon with
+its server, perf with its children; neither includes the kernel's work in its timer. Figures are medians over rounds in
+which the gateway and perf alternate, so that other work on the machine affects both. The gateway starts its server on
+the first call, so it is measured in three states: *idle*; *cold*, the first capture of a server, which starts, loads
+its modules and reads each binary; *warm*, any later capture.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ if TYPE_CHECKING:
 
 RATE_HZ: Final = 99
 _OTHER_STEPS: Final = 6
-"""Of the progress bar: what follows the rounds of both gateways."""
+"""Steps of the progress bar after the rounds of both gateways."""
 _TERMINATED: Final = 128 + signal.SIGTERM
 
 
 @dataclass(frozen=True, slots=True)
 class Lengths:
-    """How often and how long everything is measured; seconds."""
+    """Number and duration of all measurements; seconds."""
 
     rounds: int = 5
     capture_s: int = 5
@@ -65,7 +65,7 @@ LENGTHS: Final = {
 
 @dataclass
 class Findings:
-    """Everything one run measures; CPU times in seconds, idle ones in ms per second."""
+    """All measurements of one run; CPU times in seconds, idle ones in ms per second."""
 
     agreement: Agreement = field(default_factory=Agreement)
     idle: list[float] = field(default_factory=list)
@@ -83,7 +83,7 @@ class Findings:
 
 
 class Benchmark:
-    """One run under load. `step` is called with what comes next."""
+    """One run under load. `step` is called with the name of the next step."""
 
     def __init__(self, load: Load, scratch: Path, step: Callable[[str], None], lengths: Lengths) -> None:
         self.found = Findings()
@@ -106,7 +106,7 @@ class Benchmark:
             for number in range(lengths.cold):
                 self._step(f"cold capture {number + 1}")
                 self._take_cold(visited)
-            # It stays idle while another one is measured warm.
+            # It stays idle while the other one is measured warm.
             idling = Idling(visited)
             kept = ending.enter_context(running_gateway(self._scratch / "kept", idle_seconds=600.0))
             self._step("warming up")
@@ -125,7 +125,7 @@ class Benchmark:
         self._step("a recording by perf")
         self._record("unwound", "cpu-clock", self._lengths.capture_s, DWARF)
         self._step("its stacks, unwound by perf and by the gateway")
-        # Others on this machine may be gone, and with them what their code looked like.
+        # Other processes of this machine may have ended, and their code with them.
         self.found.agreement = compare(self._path("unwound"), pids=frozenset(self._load.pids))
 
     def _take_cold(self, gateway: GatewayProcess) -> None:
@@ -241,13 +241,13 @@ def report(found: Findings, load: Load, lengths: Lengths) -> Report:
 
 
 def main() -> int:
-    """Measure, print, write results/gateway.json. The exit status is 0 if it could be measured."""
+    """Measure, print, write results/gateway.json. The exit status is 0 if the measurement succeeded."""
     argparse.ArgumentParser(
         prog="python -m benchmarks.gateway",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     ).parse_args()
-    # Whoever ends it must not leave the load behind.
+    # Exit normally on SIGTERM, so that the load ends too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))
     console = Console()
     lengths = LENGTHS[chosen()]

@@ -1,4 +1,4 @@
-"""A gateway daemon as a process of its own, called as a collector calls it, and looked at from outside."""
+"""A gateway daemon as a separate process, called like by a collector and measured from outside."""
 
 from __future__ import annotations
 
@@ -23,49 +23,49 @@ if TYPE_CHECKING:
 
 _READY_S: Final = 30.0
 _POLL_S: Final = 0.05
-# Of each ring, in /proc/PID/smaps: its size, and how much of it the kernel counts as resident.
+# Each ring in /proc/PID/smaps: its size, and the part that the kernel counts as resident.
 _RINGS: Final = re.compile(r"\[perf_event\]\nSize:\s+(\d+) kB\n(?:[A-Z].*\n)*?Rss:\s+(\d+) kB")
 
 
 class GatewayFailed(Exception):
-    """The gateway did not start or refused; the sentence says why."""
+    """The gateway did not start, or refused; the sentence gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Captured:
-    """One capture: the CPU time of the whole gateway from before the call to after its end, and what it got."""
+    """One capture: its content, and the whole gateway's CPU time from before the call to after its end."""
 
     cpu_s: float
     samples: int
     compressed_bytes: int
     lost: int
     frames_per_stack: float
-    """Of the distinct stacks."""
+    """Mean over the distinct stacks."""
     rate_hz: float
     """Samples per second and CPU."""
     source: str
-    """The event as perf knows it."""
+    """Name of the event in perf."""
     changes: tuple[str, ...]
-    """How the gateway's limits changed the plan."""
+    """Changes of the plan by the gateway's limits."""
 
     @property
     def cpu_ms_per_1000_samples(self) -> float:
-        """Milliseconds of CPU time."""
+        """CPU time in milliseconds."""
         return self.cpu_s * 1e6 / self.samples
 
 
 class GatewayProcess:
-    """A running daemon. It waits in `pid`; a child of that serves while somebody calls."""
+    """A running daemon. Process `pid` waits; a child of it serves during calls."""
 
     def __init__(self, pid: int, address: str) -> None:
         self.pid: Final = pid
         self._address = address
         self.rings_mib = 0.0
-        """Memory of the rings of all CPUs, as seen during captures."""
+        """Memory of the rings of all CPUs, as observed during captures."""
         self._uncounted_mib = 0.0
 
     def server(self) -> int | None:
-        """Process id of the server; None: nobody called lately."""
+        """Process id of the server; None without recent calls."""
         children = [pid for pid in descendants(self.pid) if pid != self.pid]
         return children[0] if children else None
 
@@ -78,14 +78,14 @@ class GatewayProcess:
             time.sleep(_POLL_S)
 
     def call(self) -> None:
-        """Call it without sampling anything, which starts the server."""
+        """Call it without sampling, which starts the server."""
         with grpc.insecure_channel(self._address) as channel:
             gateway_pb2_grpc.GatewayStub(channel).Health(
                 gateway_pb2.HealthRequest(), wait_for_ready=True, timeout=_READY_S
             )
 
     def capture(self, seconds: float, rate_hz: float) -> Captured:
-        """Take a capture with stacks and counters, as the standing campaign does. Raises GatewayFailed."""
+        """Take a capture with stacks and counters, like the standing campaign. Raises GatewayFailed."""
         before = tree_cpu_s(self.pid)
         data = bytearray()
         changes: tuple[str, ...] = ()
@@ -126,7 +126,7 @@ class GatewayProcess:
         return _status_mib(self.pid, "VmRSS")
 
     def peak_rss_mib(self) -> float:
-        """Largest resident memory that the server ever had, its rings included.
+        """Largest resident memory of the server so far, including its rings.
 
         Newer kernels do not count rings as resident; they are added.
         """
@@ -146,7 +146,7 @@ class GatewayProcess:
 
 @contextmanager
 def running_gateway(folder: Path, *, idle_seconds: float) -> Iterator[GatewayProcess]:
-    """A daemon with its usual limits, from when it listens until it has ended. Raises GatewayFailed."""
+    """A daemon with its usual limits, listening until the end of the block. Raises GatewayFailed."""
     folder.mkdir()
     address, log = f"unix:{folder / 'gateway.sock'}", folder / "log"
     command = [sys.executable, "-m", "gateway", "--listen", address, "--idle-seconds", str(idle_seconds)]
@@ -165,16 +165,16 @@ def running_gateway(folder: Path, *, idle_seconds: float) -> Iterator[GatewayPro
 
 
 class Idling:
-    """Watches the CPU time of a gateway that nobody calls."""
+    """Measures the CPU time of a gateway without calls."""
 
     def __init__(self, gateway: GatewayProcess) -> None:
-        """Watch from now on."""
+        """Start measuring."""
         self._gateway = gateway
         self._began = time.monotonic()
         self._cpu_before = tree_cpu_s(gateway.pid)
 
     def finish(self, *, at_least_s: float = 0.0) -> float:
-        """CPU milliseconds per second since the start; waits until that is long enough ago."""
+        """CPU milliseconds per second since the start; waits until at least `at_least_s` have passed."""
         time.sleep(max(0.0, self._began + at_least_s - time.monotonic()))
         used = tree_cpu_s(self._gateway.pid) - self._cpu_before
         return used * 1000 / (time.monotonic() - self._began)

@@ -1,7 +1,7 @@
-"""Read perf.data files as `perf record --call-graph dwarf` writes them: samples and process events.
+"""Read perf.data files of `perf record --call-graph dwarf`: samples and process events.
 
-Format: tools/perf/Documentation/perf.data-file-format.txt and perf_event_open(2). Only what the comparison
-of unwinders needs is understood; a file recorded otherwise is refused by name.
+Format: tools/perf/Documentation/perf.data-file-format.txt and perf_event_open(2). Only the features that the comparison
+of unwinders needs are supported; other recordings are rejected with the reason.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 _MAGIC: Final = b"PERFILE2"
 _FILE_HEADER: Final = Struct("<8s6Q")
 _RECORD: Final = Struct("<IHH")
-# Places in struct perf_event_attr.
+# Offsets in struct perf_event_attr.
 _SAMPLE_TYPE_AT: Final = 24
 _REGISTERS_AT: Final = 80
 _STACK_BYTES_AT: Final = 88
-# The 20 registers that the walker takes: all but the segment registers.
+# The 20 registers that the walker uses: all but the segment registers.
 _REGISTERS: Final = 0xFF0FFF
 _REGISTER_COUNT: Final = 20
 
@@ -33,7 +33,7 @@ _IP, _TID, _TIME, _ADDR, _READ, _CALLCHAIN, _ID, _CPU, _PERIOD, _STREAM_ID, _RAW
 )
 _REGS_USER: Final = 1 << 12
 _STACK_USER: Final = 1 << 13
-# These come behind the stack, where nothing is read any more.
+# Fields behind the stack, which are not read.
 _WEIGHT: Final = 1 << 14
 _DATA_SRC: Final = 1 << 15
 _IDENTIFIER: Final = 1 << 16
@@ -55,7 +55,7 @@ _MMAP: Final = Struct("<IIQQQ24sII")
 
 
 class UnknownRecording(Exception):
-    """The file is no perf.data, or was recorded in a way that is not understood."""
+    """The file is no perf.data, or uses an unsupported kind of recording."""
 
 
 class Sample(NamedTuple):
@@ -78,7 +78,7 @@ class Mapped(NamedTuple):
 
 
 class Forked(NamedTuple):
-    """A process was made (threads are left out)."""
+    """A process was created (not a thread)."""
 
     time: int
     pid: int
@@ -86,7 +86,7 @@ class Forked(NamedTuple):
 
 
 class Named(NamedTuple):
-    """A process got a name; `executed`: it began another program."""
+    """A process got a name; `executed`: by starting another program."""
 
     time: int
     pid: int
@@ -99,7 +99,7 @@ Event: TypeAlias = Sample | Mapped | Forked | Named
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """A perf.data file: its events ordered by time, and how many stack bytes were asked for."""
+    """A perf.data file: its events ordered by time, and the requested number of stack bytes."""
 
     events: list[Event]
     stack_bytes: int
@@ -133,7 +133,7 @@ def read_recording(path: Path) -> Recording:
         events = list(_events(view, sample_type))
     except struct_error as reason:
         raise UnknownRecording(f"{path} is cut off") from reason
-    # Records of several CPUs are interleaved; sort() keeps the order of those at one time.
+    # Records of several CPUs are interleaved; sort() keeps the order of those with equal times.
     events.sort(key=lambda event: event.time)
     return Recording(events, stack_bytes)
 
@@ -164,7 +164,7 @@ def _events(data: memoryview, sample_type: int) -> Iterator[Event]:
 
 
 def _sample(record: memoryview, sample_type: int) -> Sample | None:
-    """Take a sample apart in the order of the kernel's perf_output_sample; None: no user part."""
+    """Parse a sample in the order of the kernel's perf_output_sample; None without a user part."""
     at = 0
     pid = tid = time = 0
     if sample_type & _IDENTIFIER:
@@ -195,7 +195,7 @@ def _sample(record: memoryview, sample_type: int) -> Sample | None:
     if not copied:
         return None
     (size,) = _U64.unpack_from(record, at + copied)
-    # A view cannot be cast where it does not begin at a word of the buffer it is of.
+    # A view can only be cast if it begins at a word of its buffer.
     stack = memoryview(bytes(record[at : at + (size & ~7)])).cast("Q")
     return Sample(time, pid, tid, registers, stack, size)
 
@@ -219,7 +219,7 @@ def _mapped(record: memoryview, misc: int, time: int) -> Mapped | None:
 
 
 def _time(record: memoryview, sample_type: int) -> int:
-    """The time in the fields that end every record that is no sample (sample_id_all)."""
+    """The time in the fields that end every record except samples (sample_id_all)."""
     at = len(record) - _trailer_bytes(sample_type) + (8 if sample_type & _TID else 0)
     return int(_U64.unpack_from(record, at)[0]) if sample_type & _TIME else 0
 

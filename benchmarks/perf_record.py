@@ -1,4 +1,4 @@
-"""`perf record` of the whole machine: what it costs and what it catches."""
+"""`perf record` of the whole machine: its cost and its samples."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _COUNTED: Final = re.compile(r"^\s*(SAMPLE|LOST|LOST_SAMPLES) events:\s+(\d+)", 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """One recording: CPU time of perf and its children, and what is in the file."""
+    """One recording: CPU time of perf and its children, and the content of the file."""
 
     cpu_s: float
     peak_rss_mib: float
@@ -31,7 +31,7 @@ class Recorded:
 
 
 def record(path: Path, event: str, seconds: float, rate_hz: float, how: tuple[str, ...]) -> Recorded:
-    """Record every CPU into a file, as one does by hand. Raises CalledProcessError."""
+    """Record every CPU into a file, as in manual use. Raises CalledProcessError."""
     finished = run(_command(str(path), event, seconds, rate_hz, how))
     counted = [(name, int(count)) for name, count in _COUNTED.findall(_report(path, "--stats"))]
     samples = max(count for name, count in counted if name == "SAMPLE")
@@ -40,19 +40,19 @@ def record(path: Path, event: str, seconds: float, rate_hz: float, how: tuple[st
     cpus = re.search(r"nrcpus online : (\d+)", header)
     if lasted is None or cpus is None:
         raise ValueError("perf report printed no sample duration")
-    # A span of n samples on one CPU holds n - 1 periods.
+    # A span of n samples on one CPU contains n - 1 periods.
     rate = (samples - int(cpus[1])) / (float(lasted[1]) / 1000) / int(cpus[1])
     lost = sum(count for name, count in counted if name != "SAMPLE")
     return Recorded(finished.cpu_s, finished.peak_rss_mib, samples, lost, rate)
 
 
 def discard(event: str, seconds: float, rate_hz: float, how: tuple[str, ...]) -> float:
-    """Record into nothing, without the last pass over build ids: the CPU seconds that perf costs at least."""
+    """Record to /dev/null, without the final pass over build ids: the minimal CPU seconds of perf."""
     return run(_command("/dev/null", event, seconds, rate_hz, ("--no-buildid", *how))).cpu_s
 
 
 def version() -> str:
-    """What perf calls itself."""
+    """Version of perf."""
     output = subprocess.run(["perf", "--version"], capture_output=True, text=True, check=True).stdout
     return output.split()[-1]
 

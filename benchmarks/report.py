@@ -1,4 +1,4 @@
-"""What a benchmark found: a table for people, `results/NAME.json` for programs."""
+"""Results of a benchmark: a table for users, `results/NAME.json` for programs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 RESULTS: Final = Path(__file__).with_name("results")
-# Of the peer's column, also where the terminal is narrow.
+# Minimum width of the peer's column, also in a narrow terminal.
 _LEAST_WIDTH: Final = 24
 _CPU_MODEL_FIELD: Final = "model name"
 
@@ -29,19 +29,19 @@ Value: TypeAlias = float | int | str
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """What a figure has to reach, as text and as a test."""
+    """Target of a figure, as text and as a test."""
 
     text: str
     holds: Callable[[float], bool]
 
 
 def at_most(limit: float) -> Bar:
-    """Met by the limit and everything below."""
+    """Met by values up to the limit."""
     return Bar(f"≤ {limit:g}", lambda value: value <= limit)
 
 
 def at_least(limit: float) -> Bar:
-    """Met by the limit and everything above."""
+    """Met by values from the limit on."""
     return Bar(f"≥ {limit:g}", lambda value: value >= limit)
 
 
@@ -52,7 +52,7 @@ def exactly(wanted: float) -> Bar:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One line of the table. `bar` None: only told, nothing is promised. `peer`: what the peer did."""
+    """One line of the table. `bar` None: no promise. `peer`: the peer's result."""
 
     key: str
     value: Value
@@ -61,7 +61,7 @@ class Figure:
 
     @property
     def met(self) -> bool | None:
-        """Whether it reaches its bar; None: it has none."""
+        """Whether it meets its bar; None without one."""
         if self.bar is None:
             return None
         return not isinstance(self.value, str) and self.bar.holds(self.value)
@@ -71,25 +71,25 @@ class Report:
     """The figures of one benchmark, in the order in which they were added."""
 
     def __init__(self, name: str, *, peer: str) -> None:
-        """`peer`: heading of the column that says what the other program did."""
+        """`peer`: heading of the column with the other program's results."""
         self.name: Final = name
         self._peer = peer
         self._figures: list[Figure] = []
         self._notes: dict[str, Value] = {}
 
     def add(self, key: str, value: Value, bar: Bar | None = None, *, peer: str = "") -> None:
-        """Note a figure; the key says its unit. Floats keep four significant digits."""
+        """Add a figure; its key contains the unit. Floats keep four significant digits."""
         if isinstance(value, float):
             value = float(f"{value:.4g}")
         self._figures.append(Figure(key, value, bar, peer))
 
     def note(self, key: str, value: Value) -> None:
-        """Keep with the figures how they came about; the table does not show it."""
+        """Store a fact about the measurement with the figures; it is not in the table."""
         self._notes[key] = value
 
     @property
     def missed(self) -> list[str]:
-        """Keys of the figures that do not reach their bars."""
+        """Keys of the figures that miss their bars."""
         return [figure.key for figure in self._figures if figure.met is False]
 
     def show(self, console: Console) -> None:
@@ -113,18 +113,18 @@ class Report:
         console.print(table)
 
     def written(self) -> str:
-        """Write the figures, unless the benchmark ran at its smallest size; a sentence that says which."""
+        """Write the figures, except at the smallest size; returns a sentence with the file."""
         if chosen() is Size.SMALLEST:
             return "not written: the smallest size tells only that it works"
         return f"written to {self.write()}"
 
     @property
     def status(self) -> int:
-        """Exit status: 1 if a figure does not reach its bar, but for the smallest size."""
+        """Exit status: 1 if a figure misses its bar, except at the smallest size."""
         return int(bool(self.missed) and chosen() is not Size.SMALLEST)
 
     def write(self, folder: Path | None = None) -> Path:
-        """Write the figures and the facts of this machine as one flat object; the file's path."""
+        """Write the figures and this machine's facts as one flat object; returns the file's path."""
         folder = folder or RESULTS
         figures = {figure.key: figure.value for figure in self._figures}
         content = {**figures, "bars_missed": ", ".join(self.missed), **self._notes, **machine_facts()}
@@ -135,7 +135,7 @@ class Report:
 
 
 def machine_facts() -> dict[str, Value]:
-    """Where and when it was measured, as keys that all benchmarks share."""
+    """Time and place of the measurement, with keys common to all benchmarks."""
     return {
         "cpus": len(os.sched_getaffinity(0)),
         "cpu_model": _cpu_model(),

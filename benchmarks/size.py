@@ -1,6 +1,6 @@
-"""How large a benchmark runs: `SIZE=smallest`, `SIZE=full` (or `FULL=1`) in the environment, else the default size.
+"""Size of a benchmark: `SIZE=smallest`, `SIZE=full` (or `FULL=1`) in the environment, else the default size.
 
-The smallest size tells only whether a benchmark works: it writes no results, and bars do not count.
+The smallest size only checks that a benchmark works: it writes no results and ignores bars.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ SKIPPED: Final = 77
 
 
 class Size(Enum):
-    """One of three."""
+    """Size of a benchmark."""
 
     SMALLEST = "smallest"
     DEFAULT = "default"
@@ -23,7 +23,7 @@ class Size(Enum):
 
 
 def chosen() -> Size:
-    """The size that the environment names. Ends the program if it names an unknown one."""
+    """The size set in the environment. Ends the program if it is unknown."""
     if os.environ.get("FULL") == "1":
         return Size.FULL
     name = os.environ.get("SIZE") or Size.DEFAULT.value

@@ -1,9 +1,10 @@
-"""Every benchmark at its smallest size, one after the other, to see that each of them works.
+"""Run every benchmark at its smallest size, one after the other, to check that each works.
 
     make bench-smallest                       # four minutes on two CPUs
     python -m benchmarks.smoke_run store lake
 
-Prints a line for each, and what it printed if it failed. One that cannot run on this machine is skipped with its reason. Nothing is written.
+Prints a line for each, and its output if it failed. A benchmark that cannot run on this machine is skipped with the
+reason. Writes nothing.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ _LONGEST_S: Final = 300.0
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """How one went."""
+    """Result of one benchmark."""
 
     name: str
     seconds: float
     status: int
-    """Exit status; negative: ended by that signal."""
+    """Exit status; negative if a signal ended it."""
     printed: str
 
     @property
@@ -41,14 +42,14 @@ class Tried:
 
     @property
     def line(self) -> str:
-        """For the list."""
+        """Line of the list."""
         last_line = self.printed.strip().rpartition("\n")[2]
         verdict = {0: "works", SKIPPED: last_line}.get(self.status, f"failed with {self.status}")
         return f"{self.name:12} {self.seconds:5.0f} s  {verdict}"
 
 
 def attempt(name: str, module: str = "") -> Tried:
-    """Run one, a session of its own; it is ended after five minutes."""
+    """Run a benchmark in its own session; it is ended after five minutes."""
     environment = {key: value for key, value in os.environ.items() if key != "FULL"}
     began = time.monotonic()
     process = subprocess.Popen(
@@ -58,14 +59,14 @@ def attempt(name: str, module: str = "") -> Tried:
     try:
         printed, _ = process.communicate(timeout=_LONGEST_S)
     except subprocess.TimeoutExpired:
-        process.terminate()  # it ends what it started
+        process.terminate()  # it ends its own children
         printed, _ = process.communicate()
         printed += f"\nended after {_LONGEST_S:.0f} s"
     return Tried(name, time.monotonic() - began, process.returncode or 0, printed)
 
 
 def main(arguments: list[str]) -> int:
-    """Run them; 1 if one failed."""
+    """Run them; 1 if any failed."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.smoke_run",
         description=__doc__,

@@ -1,12 +1,11 @@
-"""Compare the gateway's unwinding with that of `perf script`, on one and the same recording.
+"""Compare the gateway's unwinding with that of `perf script` on the same recording.
 
     perf record -a -F 99 --call-graph dwarf,16384 -o perf.data -- sleep 5
     python -m benchmarks.unwind_agreement perf.data
 
-A stack is *identical* if all addresses are, *longer* if perf's is its beginning, every further caller
-follows a CALL instruction, and the walk ended at the thread's start. Everything else is told apart too.
-Callers in memory without a file (JIT code) are looked at in the process if it still runs, else counted
-as unchecked.
+A stack is *identical* if all addresses are equal. It is *longer* if perf's stack is its beginning, every further caller
+follows a CALL instruction, and the walk ended at the thread's start. All other results have their own counts. Callers
+in memory without a file (JIT code) are checked in the process if it still runs, else counted as unchecked.
 """
 
 from __future__ import annotations
@@ -33,38 +32,38 @@ if TYPE_CHECKING:
 _SAMPLE_LINE: Final = re.compile(r"\s(\d+)/(-?\d+)\s+(\d+)\.(\d{9}):")
 _KERNEL_HALF: Final = 1 << 63
 _MAX_FRAMES: Final = 250
-# Of each verdict that is shown.
+# Examples shown per verdict.
 _MAX_EXAMPLES: Final = 8
-# Processes that are named to perf on its command line.
+# Processes that can be passed to perf on its command line.
 _MAX_NAMED: Final = 1000
 _SHOWN: Final = frozenset({"wrong", "perf_longer", "longer_incomplete"})
 
 
 @dataclass
 class Agreement:
-    """Counts of stacks that both unwound, and of callers that only the gateway found."""
+    """Counts of stacks unwound by both, and of callers found only by the gateway."""
 
     stacks: int = 0
     identical: int = 0
     longer: int = 0
-    # Longer than perf's, up to where the copied stack ends.
+    # Longer than perf's, up to the end of the copied stack.
     longer_cut_short: int = 0
     # Longer than perf's, but the walk did not reach the thread's start for another reason.
     longer_incomplete: int = 0
-    # perf has one more address, in no executable mapping that perf reported, where the gateway ends: a stray
-    # word, or code made executable by mprotect, of which the kernel tells nobody. Or neither knows the leaf.
+    # perf has one more address where the gateway ends, in no executable mapping that perf reported: a stray word,
+    # or code made executable by mprotect, which the kernel does not report. Or neither recognizes the leaf.
     unmapped: int = 0
     # perf found more callers than the gateway in any other way.
     perf_longer: int = 0
-    # perf left out the leaf's caller, as who follows frame pointers does where a function has no frame. Without it
-    # the stacks are the same, or perf's is the beginning; nothing further that the gateway has follows no CALL.
+    # perf omitted the leaf's caller, as frame pointer unwinding does in a function without a frame. Without that caller
+    # the stacks are equal, or perf's is the beginning; every further caller of the gateway follows a CALL.
     perf_skipped: int = 0
-    # They differ, and the gateway's stack proves itself: it is complete, or ends where the copied stack ends, all
+    # The stacks differ, and the gateway's is proven: it is complete, or ends at the end of the copied stack, all
     # callers follow CALLs, and either one of them is a direct CALL of the very function called, or perf's address
     # follows no CALL anywhere.
-    # Met where libunwind falls back to the frame pointer in ld.so, and so leaves callers out.
+    # Observed when libunwind falls back to the frame pointer in ld.so, and so omits callers.
     perf_wrong: int = 0
-    # They differ in any other way, or a further caller follows no CALL.
+    # The stacks differ in any other way, or a further caller follows no CALL.
     wrong: int = 0
     # Samples that perf script did not print.
     without_peer: int = 0
@@ -76,7 +75,7 @@ class Agreement:
 
     @property
     def identical_or_longer(self) -> float:
-        """Share of stacks on which the gateway agrees with perf or knows more."""
+        """Share of stacks on which the gateway agrees with perf or finds more."""
         agreed = self.identical + self.longer + self.perf_skipped
         return agreed / self.stacks if self.stacks else 0.0
 
@@ -89,9 +88,8 @@ def compare(
 ) -> Agreement:
     """Unwind a recording with the gateway's walker and with `perf script`, and compare every stack.
 
-    `pids` limits this to the samples of some processes, `with_children` adds those that they started while
-    they were recorded. Run it while they still run: code that they have compiled themselves can be looked
-    at in their memory only.
+    `pids` limits this to the samples of some processes; `with_children` adds the processes that they started during the
+    recording. Run it while they still run: JIT code exists only in their memory.
     """
     path = Path(perf_data_path)
     recording = read_recording(path)
@@ -124,10 +122,10 @@ def compare(
 
 
 def _perf_script(path: Path, pids: set[int] | None) -> dict[tuple[int, int], list[int]]:
-    """User addresses by (tid, time) as perf unwinds them: file offsets where they lie in a mapping."""
+    """User addresses by (tid, time) as perf unwinds them; file offsets for addresses in a mapping."""
     command = ["perf", "script", "-i", str(path), "--ns", "--no-inline", "-F", "pid,tid,time,ip"]
     if pids is not None and len(pids) <= _MAX_NAMED:
-        command += ["--pid", ",".join(map(str, sorted(pids)))]  # unwinding the others takes perf long
+        command += ["--pid", ",".join(map(str, sorted(pids)))]  # perf takes long to unwind the others
     text = subprocess.run(
         [*command, "--max-stack", str(_MAX_FRAMES)], capture_output=True, text=True, check=True
     ).stdout
@@ -149,7 +147,7 @@ def _perf_script(path: Path, pids: set[int] | None) -> dict[tuple[int, int], lis
 
 
 class _Comparison:
-    """Walks samples and counts how the walks compare."""
+    """Walks samples and counts the results of the comparison."""
 
     def __init__(self) -> None:
         self.agreement = Agreement()
@@ -157,7 +155,7 @@ class _Comparison:
         self._walker = Walker(self.images, max_depth=_MAX_FRAMES)
 
     def add(self, sample: Sample, space: AddressSpace, theirs: list[int] | None, program: str) -> None:
-        """Walk one sample and count the verdict on it; `theirs` is perf's stack, None if it printed none."""
+        """Walk one sample and count its verdict; `theirs` is perf's stack, None if perf printed none."""
         walk = self._walker.walk(sample.pid, space, sample.registers, sample.stack, sample.size)
         code = _Code(self.images, space, sample.pid)
         verdict = "without_peer" if theirs is None else self._judge(code, walk, theirs)
@@ -192,7 +190,7 @@ class _Comparison:
             stray = walk.end == capture_pb2.STACK_END_NO_MAPPING and len(theirs) == len(ours) + 1
             return "unmapped" if stray and code.space.find(theirs[-1]) is None else "perf_longer"
         if not theirs and walk.end == capture_pb2.STACK_END_NO_MAPPING and len(ours) == 1:
-            return "unmapped"  # neither knows the leaf: a program that is just being started
+            return "unmapped"  # neither recognizes the leaf: a program that is just starting
         places = [place for place in range(len(theirs), len(ours)) if place not in exact]
         checked = [code.returns(walk, place) for place in places]
         self.agreement.extra_callers += len(checked)
@@ -205,7 +203,7 @@ class _Comparison:
 
     @staticmethod
     def _skipped_caller(code: _Code, walk: Walk, theirs: list[int], ours: list[int]) -> bool:
-        """Whether perf's stack lacks the leaf's caller, which the code itself told, and is right otherwise."""
+        """Whether perf's stack lacks the leaf's caller, which the code itself reveals, and is otherwise correct."""
         without = [*ours[:1], *ours[2:]]
         if 1 in walk.exact or 1 in walk.by_frame_pointer or len(theirs) > len(without):
             return False
@@ -231,14 +229,14 @@ class _Code:
         ]
 
     def _printed(self, address: int) -> int:
-        """Offsets in the file for files and the vdso, addresses for other memory."""
+        """File offsets for files and the vdso, addresses for other memory."""
         vma = self.space.find(address)
         if vma is None or not (vma.has_file or vma.path.startswith("[")):
             return address
         return address - vma.start + vma.offset
 
     def follows_call(self, address: int) -> bool | None:
-        """Whether a return address follows a CALL; None: its code cannot be looked at any more."""
+        """Whether a return address follows a CALL; None if its code is gone."""
         vma = self.space.find(address - 1)
         if vma is None or vma.path == "[vsyscall]":
             return False
@@ -247,7 +245,7 @@ class _Code:
             return None
         if follows_call(before):
             return True
-        # JIT code may have been moved since, which proves nothing.
+        # JIT code may have moved, which proves nothing.
         return False if vma.has_file or vma.path.startswith("[") else None
 
     def _before(self, address: int) -> bytes:
@@ -259,9 +257,9 @@ class _Code:
         return self.images.read_memory(self.pid, address - LONGEST_CALL, LONGEST_CALL)
 
     def returns(self, walk: Walk, place: int) -> bool | None:
-        """Whether a caller can have called; None: its code cannot be looked at any more.
+        """Whether a caller can have made the call; None if its code is gone.
 
-        Go starts a goroutine as if the NOP that goexit begins with had called it.
+        Go starts a goroutine as if the NOP at the beginning of goexit had called it.
         """
         address = walk.addresses[place]
         called = self.follows_call(address)
@@ -270,14 +268,14 @@ class _Code:
         return called
 
     def calls_throughout(self, walk: Walk) -> bool:
-        """Whether every caller of a walk follows a CALL that can be seen."""
+        """Whether every caller of a walk follows a visible CALL."""
         places = (place for place in range(1, len(walk.addresses)) if place not in walk.exact)
         return all(self.returns(walk, place) for place in places)
 
     def links(self, walk: Walk, first: int) -> bool:
         """Whether a direct CALL from position `first` on leads to the very function that was called.
 
-        Tail calls and PLT stubs hide this elsewhere, so one such link is asked for, not all.
+        Tail calls and PLT stubs hide this in other places, so one such link suffices.
         """
         for place in range(max(first, 1), len(walk.addresses)):
             target = self._direct_target(walk.addresses[place])
@@ -288,7 +286,7 @@ class _Code:
         return False
 
     def refutes(self, printed: int) -> bool:
-        """Whether an address that perf printed as a caller follows a CALL in no mapping at all."""
+        """Whether an address that perf printed as a caller follows no CALL in any mapping."""
         for vma in self.space.vmas:
             shift = vma.start - vma.offset if vma.has_file or vma.path.startswith("[") else 0
             for address in (printed + shift, printed + shift + 1):
@@ -297,7 +295,7 @@ class _Code:
         return True
 
     def _direct_target(self, address: int) -> int | None:
-        """Where the CALL before a return address leads; None: it is not a direct one."""
+        """Target of the CALL before a return address; None if it is not direct."""
         vma = self.space.find(address - 1)
         if vma is None or not vma.has_file:
             return None
@@ -314,7 +312,7 @@ class _Code:
 
 
 def _same(theirs: list[int], ours: list[int]) -> list[bool]:
-    """Whether each of perf's addresses is the gateway's, printed as return address or the one before."""
+    """Whether each of perf's addresses equals the gateway's, printed as return address or the one before."""
     return [their in {our, our + 1} for their, our in zip(theirs, ours, strict=False)]
 
 
@@ -324,7 +322,7 @@ def _hex(addresses: list[int]) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Print the agreement on each recording named."""
+    """Print the agreement for each given recording."""
     for path in arguments:
         found = compare(path)
         print(

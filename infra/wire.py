@@ -1,7 +1,7 @@
-"""What may not change on the wire: nodes and collectors are upgraded at different times, and archives are read for years.
+"""Check wire compatibility: nodes and collectors are upgraded at different times, and archives are read for years.
 
-`proto/revisions/` holds a FileDescriptorSet of each revision that anything was written with. `python infra/wire.py`
-compares the committed stubs with every one of them; `python infra/wire.py record NAME` adds today's.
+`proto/revisions/` holds a FileDescriptorSet of each revision with which data was written. `python infra/wire.py`
+compares the committed stubs with every revision; `python infra/wire.py record NAME` adds the current one.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _Type = FieldDescriptorProto.Type
 
 
 def breaks(before: FileDescriptorSet, now: FileDescriptorSet) -> list[str]:
-    """A sentence for each change that makes an old message unreadable, or another thing; empty: none."""
+    """A sentence for each change that makes an old message unreadable or changes its meaning; empty if compatible."""
     old, new = _Schema(before), _Schema(now)
     found = []
     for name, message in old.messages.items():
@@ -42,7 +42,7 @@ def breaks(before: FileDescriptorSet, now: FileDescriptorSet) -> list[str]:
 
 
 def current() -> FileDescriptorSet:
-    """The descriptors of the stubs that are committed, which `make check` compares with the .proto files."""
+    """Descriptors of the committed stubs, which `make check` compares with the .proto files."""
     from fleetpb import capture_pb2, data_pb2, gateway_pb2  # noqa: PLC0415 - the script sets the path first
 
     described = FileDescriptorSet()
@@ -159,7 +159,7 @@ def _signature(method: object) -> tuple[object, ...]:
 
 
 def main(arguments: list[str]) -> str | None:
-    """What to say on the way out; None: all is well."""
+    """Text to print at exit; None on success."""
     if arguments[:1] == ["record"] and len(arguments) == 2:
         file = REVISIONS / f"{arguments[1]}.binpb"
         file.write_bytes(current().SerializeToString(deterministic=True))

@@ -1,1 +1,1 @@
-"""What people start: the API, the command line, the workers, and all of it on one machine."""
+"""Programs that users start: the API, the command line, the workers, and all of them on one machine."""

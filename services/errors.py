@@ -1,47 +1,48 @@
-"""What can go wrong when something is started, and who must act.
+"""Errors of starting and running programs, and the person who must act.
 
 ServiceError
-├── SettingsProblem     operator: a setting is missing, wrong, or unsafe as it is
-├── CannotStart         operator: a part of the stack did not come up; the text holds its last words
-├── CertificateProblem  operator: a certificate, a key or their folder is not as it must be
-├── CannotWrite         user: a file or a folder that a command was told to write to; disk or rights
-├── BackupFailed        operator: a dump was not made, or not restored; the text says what PostgreSQL said
-├── AlreadyRunning      user: another `fleetprof up` has this state directory
-└── NotRunning          user: start `fleetprof up` first, or name an address
+├── SettingsProblem     operator: a setting is missing, wrong or unsafe
+├── CannotStart         operator: a part of the stack did not start; the text ends with its last output
+├── CertificateProblem  operator: a certificate, a key or their folder is invalid
+├── CannotWrite         user: a command cannot write its output file or folder; disk or permissions
+├── NoRates             user: the source of request rates provides none
+├── BackupFailed        operator: a dump or restore failed; the text contains PostgreSQL's message
+├── AlreadyRunning      user: another `fleetprof up` holds this state directory
+└── NotRunning          user: start `fleetprof up` first, or give an address
 """
 
 
 class ServiceError(Exception):
-    """Every error a command raises on purpose; its text says what happened, why, and what to do."""
+    """Base of errors that commands raise on purpose; the text states the problem, the reason and the remedy."""
 
 
 class SettingsProblem(ServiceError):
-    """A setting is missing, wrong, or unsafe as it is."""
+    """A setting is missing, wrong or unsafe."""
 
 
 class CannotStart(ServiceError):
-    """A part of the stack did not come up."""
+    """A part of the stack did not start."""
 
 
 class CertificateProblem(ServiceError):
-    """A certificate, a key or the folder they lie in is missing, in the way, or damaged."""
+    """A certificate, a key or their folder is missing, damaged or in the way."""
 
 
 class CannotWrite(ServiceError):
-    """Output cannot go where it was told to."""
+    """Output cannot be written to the given place."""
 
 
 class NoRates(ServiceError):
-    """No request rates come from where they were to come from."""
+    """The given source provides no request rates."""
 
 
 class BackupFailed(ServiceError):
-    """A dump was not made, or not restored."""
+    """A dump or a restore failed."""
 
 
 class AlreadyRunning(ServiceError):
-    """Another `fleetprof up` has this state directory."""
+    """Another `fleetprof up` holds this state directory."""
 
 
 class NotRunning(ServiceError):
-    """Nothing answers where it should."""
+    """No process responds at the expected address."""

@@ -1,1 +1,1 @@
-"""A fleet of gateways that exists only in the computer, with known truth (docs/numbers.md: numbers are checked by it)."""
+"""A simulated fleet of gateways with known true values, which check fleetprof's numbers (docs/numbers.md)."""

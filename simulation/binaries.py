@@ -1,4 +1,4 @@
-"""The files that simulated programs run from: which build of what, and where in it each function lies."""
+"""Files that simulated programs run from: their builds, and the place of each function in them."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -27,7 +27,7 @@ _LIBRARIES: Final[Mapping[str, str]] = {
     "python": "/usr/bin/python3.12",
     "node": "/usr/bin/node",
 }
-"""Paths of images that go by short names; of other shared ones, the name is the path."""
+"""Paths of images with short names; for other shared images the name is the path."""
 KERNEL_PATH: Final = "[kernel]"
 _SMALLEST, _LARGEST = 48, 640
 
@@ -37,13 +37,13 @@ class Build:
     """One build of one image."""
 
     path: str
-    """Where processes see it."""
+    """Path as processes see it."""
     build_id: bytes
     symbols: tuple[str, ...]
 
     @cached_property
     def places(self) -> Mapping[str, tuple[int, int]]:
-        """File offset and length of each function; of the kernel, offsets from `_stext`."""
+        """File offset and length of each function; for the kernel, offsets from `_stext`."""
         at = 0 if self.path == KERNEL_PATH else TEXT_OFFSET
         places = {}
         for symbol in self.symbols:
@@ -57,7 +57,7 @@ class Build:
 
 @lru_cache(maxsize=1)
 def _shared_symbols(seed: int) -> Mapping[str, tuple[str, ...]]:
-    """Symbols of every file that several applications share, by path."""
+    """Symbols of every file shared by several applications, by path."""
     found: dict[str, set[str]] = {}
     for application in APPLICATIONS:
         for function in program_of(application, seed).functions:
@@ -87,7 +87,7 @@ def executable_path(application: Application, seed: int) -> str:
 
 @lru_cache(maxsize=1024)
 def executable(application: Application, seed: int, release: int) -> Build | None:
-    """Build of an application's executable; interpreters are the same in every release. None: a kernel thread."""
+    """Build of an application's executable; interpreters do not change with releases. None for a kernel thread."""
     path = executable_path(application, seed)
     if not path:
         return None
@@ -101,19 +101,19 @@ def executable(application: Application, seed: int, release: int) -> Build | Non
 
 @lru_cache(maxsize=64)
 def library(image: str, seed: int) -> Build:
-    """Build of an image that applications share."""
+    """Build of an image shared by applications."""
     path = _shared_path(image)
     return _build(seed, path, _shared_symbols(seed)[path])
 
 
 @lru_cache(maxsize=16)
 def kernel(number: int, seed: int) -> Build:
-    """Build of a kernel, an index into `platforms.KERNELS`."""
+    """Build of a kernel; `number` is an index into `platforms.KERNELS`."""
     return _build(seed, KERNEL_PATH, _shared_symbols(seed)[KERNEL_PATH], KERNELS[number])
 
 
 def build_of(function: Function, application: Application, seed: int, release: int, on: int) -> Build | None:
-    """The build that a function of an application lies in, on kernel number `on`; None: code without a file."""
+    """Build that contains a function of an application, on kernel number `on`; None for code without a file."""
     if function.image == MAIN:
         return executable(application, seed, release)
     if function.image == KERNEL:
@@ -122,14 +122,14 @@ def build_of(function: Function, application: Application, seed: int, release: i
 
 
 class SymbolFolder:
-    """A folder of symbol files by build-id, laid out as /usr/lib/debug/.build-id is; filled as they are needed."""
+    """A folder of symbol files by build-id, laid out like /usr/lib/debug/.build-id and filled on demand."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._written: set[bytes] = set()
 
     def add(self, builds: Sequence[Build]) -> None:
-        """Write the files of these builds that are not there yet. Several processes may do so at once."""
+        """Write the missing files of these builds. Safe for several processes at once."""
         for build in builds:
             if build.build_id in self._written:
                 continue
@@ -146,14 +146,14 @@ class SymbolFolder:
 
 
 def _make_readable(folder: Path) -> None:
-    """A folder whose files a symbolizer under another account may read; there is no secret in them."""
+    """Make a folder that a symbolizer under another account may read; its files are not secret."""
     with suppress(FileExistsError):
         folder.mkdir(mode=0o755)
-        folder.chmod(0o755)  # whatever the umask, which keeps the fleet's sockets private
+        folder.chmod(0o755)  # independent of the umask, which keeps the fleet's sockets private
 
 
 def content_of(build: Build) -> bytes:
-    """The symbol file of a build: of a kernel as vmlinux has it, with `_stext` before its first function."""
+    """The symbol file of a build; for a kernel like vmlinux, with `_stext` before its first function."""
     shift = TEXT_OFFSET if build.path == KERNEL_PATH else 0
     symbols = [Symbol(name, start + shift, size) for name, (start, size) in build.places.items()]
     if shift:
@@ -162,5 +162,5 @@ def content_of(build: Build) -> bytes:
 
 
 def _build(seed: int, path: str, symbols: tuple[str, ...], *what: object) -> Build:
-    """A build whose id is of its content, as a linker's is: files of an older simulator are not taken for it."""
+    """A build with an id of its content, like a linker's, so files of an older simulator do not match."""
     return Build(path, blake2b(repr((seed, path, symbols, what)).encode(), digest_size=20).digest(), symbols)

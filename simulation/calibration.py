@@ -1,4 +1,4 @@
-"""What a simulated machine answers to Calibrate: its platform's truth, with the noise of a benchmark that is run again and again."""
+"""Simulated response to Calibrate: the platform's true values with the noise of a repeated benchmark."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -14,17 +14,17 @@ from simulation.platforms import PLATFORMS
 from simulation.seeded_random import normal
 
 NOISE: Final = 0.01
-"""Standard deviation of a repetition, as a part of the figure."""
+"""Standard deviation of a repetition, relative to the figure."""
 _ALLOWED: Final = CalibrationSettings(allowed=True)
 _UNITS_PER_S: Final = 2.5e9
-"""Of work, by one thread alone; any number would do."""
+"""Work units per second of one thread alone; the value is arbitrary."""
 _CACHE_BYTES: Final = 32 << 20
 
 Reply = gateway_pb2.CalibrateReply
 
 
 def answer(fleet: Fleet, machine: int, request: gateway_pb2.CalibrateRequest, at: float) -> Iterator[Reply]:
-    """The whole stream, at once: nothing is kept busy. `at` is Unix time, s. Raises CalibrationRefused for what makes no sense."""
+    """The whole stream at once; keeps no CPU busy. `at` is Unix time, s. Raises CalibrationRefused if invalid."""
     planned = plan(request, _ALLOWED)
     platform = PLATFORMS[fleet.platform[machine]]
     cores = int(fleet.cpus[machine]) // fleet.threads

@@ -1,7 +1,7 @@
-"""A capture put together from placed stacks: the same message as `gateway.capture.packer.Packer`'s, in a tenth of its time.
+"""Assemble a capture from placed stacks: the same message as `gateway.capture.packer.Packer`'s, in a tenth of its time.
 
-The packer takes samples one by one, as they come from the kernel. Here whole columns are known beforehand, so distinct
-frames are found with one sort. A test builds captures both ways and compares them.
+The packer takes samples one by one, as the kernel delivers them. Here whole columns are known in advance, so one sort
+finds the distinct frames. A test builds captures both ways and compares them.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ class Profile:
     group: int
     placed: PlacedStacks
     stack: Indexes
-    """Distinct stacks of `placed`."""
+    """Indexes of distinct stacks of `placed`."""
     count: Indexes
 
 
@@ -54,7 +54,7 @@ class Assembly:
     def group(
         self, identity: Identity, executable: Image | None, processes: int, labels: Sequence[tuple[str, str]]
     ) -> int:
-        """Add a process group; its index."""
+        """Add a process group; returns its index."""
         self.capture.groups.add(
             comm=self.text(identity.comm),
             exe=self.text(identity.exe),
@@ -70,7 +70,7 @@ class Assembly:
         return len(self.capture.groups) - 1
 
     def segment(self, message: capture_pb2.Segment, profiles: Sequence[Profile]) -> None:
-        """Add a segment; `message` holds all but what is counted."""
+        """Add a segment; `message` holds everything except the counts."""
         self._segments.append((message, profiles))
 
     def finish(self) -> Packed:
@@ -104,7 +104,7 @@ class Assembly:
         return Packed(data, hashlib.sha256(data).digest(), len(raw), samples)
 
     def _frames(self, used: "_Used") -> "_Frames":
-        """Distinct frames of the stacks used, in order of mapping and offset, as columns of the capture."""
+        """Distinct frames of the used stacks, ordered by mapping and offset, as columns of the capture."""
         if not used.by_table:
             return _Frames([], {})
         ranks = self._name_ranks(used)
@@ -115,7 +115,7 @@ class Assembly:
             name = np.array([self.text(name) for name in placed.names])[placed.name[at]]
             rank = np.array([ranks[name] for name in placed.names])[placed.name[at]]
             offset, flags = placed.offset[at].astype(np.int64), placed.flags[at].astype(np.int64)
-            # Code without a file has no offset: its flags and name take the place.
+            # Code without a file has no offset: its flags and name take that place.
             where = np.where(name > 0, flags << _OFFSET_BITS | rank, offset << _FLAG_BITS | flags)
             keys.append(mapping << (_OFFSET_BITS + _FLAG_BITS) | where)
             facts.append(np.stack([mapping, offset, placed.into_function[at], flags, name]))
@@ -135,12 +135,12 @@ class Assembly:
 
     @staticmethod
     def _name_ranks(used: "_Used") -> Mapping[str, int]:
-        """Place of every name of code without a file in alphabetical order; "" is the first."""
+        """Alphabetical rank of every name of code without a file; "" is first."""
         names = sorted({name for placed, _ in used.by_table for name in placed.names})
         return {name: rank for rank, name in enumerate(names)}
 
     def _excerpts(self, frames: "_Frames", used: "_Used") -> None:
-        """Names of code without a file, of each group that ran it."""
+        """Add the names of code without a file for each group that ran it."""
         hit: dict[int, set[int]] = {}
         for _, profiles in self._segments:
             for profile in profiles:
@@ -163,7 +163,7 @@ class Assembly:
 class _Used:
     by_table: Sequence[tuple[PlacedStacks, Indexes]]
     index: Mapping[tuple[int, int], int]
-    """Number of each stack used, by table and stack there."""
+    """Number of each used stack, by table and stack in it."""
     length: Sequence[int]
     end: Sequence[capture_pb2.StackEnd]
 
@@ -192,7 +192,7 @@ def _distinct_stacks(profiles: Iterable[Profile]) -> _Used:
 
 
 def _ordered(frames: _Frames, used: _Used) -> tuple[list[int], list[int]]:
-    """Stacks by their outer frames, each once, and the place of every stack used in that order."""
+    """Distinct stacks in the order of their outer frames, and the position of every used stack in it."""
     place_of = [0] * len(used.length)
     keyed = sorted(
         (tuple(reversed(stack)), used.end[index], index) for index, stack in enumerate(frames.of_stack)
@@ -220,7 +220,7 @@ def _put_profile(segment: capture_pb2.Segment, profile: Profile, places: Sequenc
 
 
 def _positions(starts: Indexes, stacks: Indexes) -> Indexes:
-    """Positions of all frames of these stacks, one stack after the other."""
+    """Positions of all frames of these stacks, stack by stack."""
     length = starts[stacks + 1] - starts[stacks]
     shift = starts[stacks] - np.cumsum(length) + length
     return np.asarray(np.arange(int(length.sum())) + np.repeat(shift, length), np.int64)

@@ -1,11 +1,11 @@
-"""One capture of a simulated machine: what a gateway would have brought at that moment.
+"""One capture of a simulated machine: the message that a gateway would return at that moment.
 
 The window is drawn around the model (`window`), and then
 
-    samples ~ Multinomial(ticks, busy · shares),
+    samples ~ Multinomial(ticks, busy · shares).
 
-and within a group they fall on a third as many pieces of work, each drawn from the application's stacks, so
-that what is found together is alike. Every sample's expectation is still its share of the model.
+Within a group, samples fall on a third as many pieces of work, each drawn from the application's stacks, so samples of
+one visit resemble each other. The expectation of every sample is still its share in the model.
 """
 
 import math
@@ -43,20 +43,20 @@ _ENOENT: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A finished capture."""
+    """A complete capture."""
 
     packed: Packed
     utilisation: float
     """Busy share of the machine in the window, 0…1."""
     seconds: float
     builds: tuple[Build, ...]
-    """Every build that its frames lie in."""
+    """All builds that contain its frames."""
 
 
 def take(
     fleet: Fleet, machine: int, schedule: Schedule, visit_id: bytes, *, at: float, random: np.random.Generator
 ) -> Taken:
-    """The capture of a machine at a moment, seconds since 1970 UTC, by a schedule of `gateway.capture.limits`."""
+    """The capture of a machine at a time, seconds since 1970 UTC, with a schedule of `gateway.capture.limits`."""
     window = draw(fleet, machine, at, random)
     assembly = Assembly(
         capture_pb2.Capture(
@@ -121,7 +121,7 @@ def _segment(
 def _samples(
     fleet: Fleet, machine: int, window: Window, event: PlannedEvent, random: np.random.Generator
 ) -> Indexes:
-    """Samples of each group."""
+    """Number of samples of each group."""
     cpus = int(fleet.cpus[machine])
     if event.name == "cpu":
         ticks = round(cpus * event.seconds * 1e9 / event.period)
@@ -140,7 +140,7 @@ def _placed(fleet: Fleet, machine: int, window: Window, number: int) -> PlacedSt
 def _stacks(
     fleet: Fleet, window: Window, number: int, samples: int, random: np.random.Generator
 ) -> tuple[Indexes, Indexes]:
-    """Distinct stacks of a group's samples, and how many have each."""
+    """Distinct stacks of a group's samples, and the number of samples of each."""
     application = APPLICATIONS[window.groups[number].application]
     cumulated = shares(application, fleet.seed, window.variant[number]).cumulated
     works = math.ceil(samples / SAMPLES_OF_ONE_WORK)

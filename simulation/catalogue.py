@@ -1,4 +1,4 @@
-"""What runs in the simulated fleet: services in order of size, daemons of every machine, kernel threads."""
+"""Programs of the simulated fleet: services in order of size, daemons of every machine, kernel threads."""
 
 from dataclasses import dataclass
 from enum import IntEnum
@@ -8,24 +8,24 @@ from simulation.kernel_calls import THREADS
 
 
 class Rhythm(IntEnum):
-    """How demand goes with the time of day."""
+    """How demand varies with the time of day."""
 
     DAY = 0
-    """People's: most in the afternoon, less at weekends."""
+    """Demand of users: highest in the afternoon, lower at weekends."""
     NIGHT = 1
-    """Batch work that fills the night."""
+    """Batch work at night."""
     FLAT = 2
 
 
 class Kind(IntEnum):
-    """What an application is to the machine it runs on."""
+    """Role of an application on its machines."""
 
     SERVICE = 0
-    """In containers, with a version; some machines have it."""
+    """In containers, with a version, on some machines."""
     DAEMON = 1
-    """A systemd unit that every machine has."""
+    """A systemd unit on every machine."""
     KERNEL = 2
-    """A family of kernel threads that every machine has."""
+    """A family of kernel threads on every machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,17 +33,18 @@ class Application:
     """One application of the fleet."""
 
     name: str
-    """As the label `application` will say."""
+    """Value of the label `application`."""
     program: str
-    """A runtime of `runtimes.RUNTIMES`, an executable of `servers.SERVERS` or `recorded.RECORDINGS`, or a family of kernel threads."""
+    """A runtime of `runtimes.RUNTIMES`, an executable of `servers.SERVERS` or `recorded_stacks.RECORDINGS`, or a family
+    of kernel threads."""
     kind: Kind = Kind.SERVICE
     rhythm: Rhythm = Rhythm.FLAT
     spread: float = 1.0
     """Share of machines that run it, 0…1."""
     release_days: float = 0.0
-    """Days between releases; 0: it has none."""
+    """Days between releases; 0: it has no releases."""
     rollout: float = 0.5
-    """Part of that time in which a release goes from the first machine to the last, 0…1."""
+    """Part of that time in which a release spreads from the first machine to the last, 0…1."""
     regression: float = 1.0
     """Factor on one function's cost in every odd release."""
     cpi: float = 1.0
@@ -53,7 +54,7 @@ class Application:
 
     @property
     def binary(self) -> str:
-        """Base name of its own executable, where it is no interpreter's."""
+        """Base name of its own executable, unless it runs in an interpreter."""
         if self.program in _OWN_NAMES:
             return self.program
         return self.name

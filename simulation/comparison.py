@@ -1,4 +1,4 @@
-"""What fleetprof says of a simulated fleet beside what is true of it, as a table for the terminal."""
+"""fleetprof's estimates of a simulated fleet beside the true values, as a table for the terminal."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ from simulation.ground_truth import Truth
 
 
 def compared(answer: Mapping[str, Any], found: Truth, *, rows: int = 20) -> RenderableType:
-    """The hottest functions' shares of self time by `/api/v1/table`, their intervals, and the truth."""
+    """The hottest functions: shares of self time by `/api/v1/table`, their intervals, and the true values."""
     table = Table(box=None, pad_edge=False, header_style="bold", expand=True)
     table.add_column("self", justify="right", no_wrap=True, width=7)
     table.add_column("95 % interval", justify="right", no_wrap=True, width=15, style="dim")

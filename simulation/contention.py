@@ -1,13 +1,13 @@
-"""What programs on one chip do to each other: pressure adds up, and everyone slows down by a law of its own (DIGEST I1-I3).
+"""Interference on one chip: pressure adds up, and slows each application by its sensitivity (DIGEST I1-I3).
 
-A core-second of an application brings lines into the shared cache and moves bytes from and to memory, however many
-instructions it gets done. With the lines per second l of all that runs on a chip (in thousands of millions) and the
-share u of its memory's peak that their bytes take, an application's cycles per instruction are those without any
+A core-second of an application brings lines into the shared cache and moves bytes from and to memory, independent of
+the number of instructions done. Let l be the lines per second of all programs on a chip (in thousands of millions), and
+u the share of its memory's peak that their bytes take. The application's cycles per instruction are those without
 pressure, times
 
     1 + s · (0.12 · l + g(u)),    g' = 0.3 up to a quarter of the peak, 0.6 up to three quarters, 1.2 beyond,
 
-s its sensitivity. On a machine of several chips each has an equal part of all work.
+with s its sensitivity. On a machine of several chips each chip has an equal part of all work.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ from simulation.seeded_random import Floats, uniform, word
 
 LINE_BYTES: Final = 64
 CUTS: Final = (0.25, 0.75)
-"""Of the peak; the pieces that DIGEST I3 names."""
+"""Shares of the peak at which the slope changes, as in DIGEST I3."""
 _PER_BILLION_LINES: Final = 0.12
 _SLOPES: Final = (0.3, 0.6, 1.2)
 _NODES: Final = 16
@@ -31,35 +31,35 @@ _NODES: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class Pressure:
-    """On one chip, by all that runs on it."""
+    """Pressure on one chip by all its programs."""
 
     lines: float
-    """Contributions into the shared cache, per second."""
+    """Lines brought into the shared cache, thousands of millions per second."""
     gigabytes: float
-    """Read from memory and written to it, per second."""
+    """GB read from and written to memory per second."""
 
 
 @lru_cache(maxsize=256)
 def lines_per_miss(application: Application) -> float:
-    """Lines brought into the cache for each that was missed: prefetchers bring some more."""
+    """Lines brought into the cache per miss: prefetchers add some."""
     return 1.2 + float(uniform(word(application.name), "prefetch"))
 
 
 @lru_cache(maxsize=256)
 def bytes_per_line(application: Application) -> tuple[float, float]:
-    """Read from memory and written to it for each line brought in."""
+    """Bytes read from and written to memory per line brought in."""
     return float(LINE_BYTES), LINE_BYTES * (0.1 + 0.7 * float(uniform(word(application.name), "written")))
 
 
 def sensitivity(application: Application) -> float:
-    """How much pressure hurts: 0.5 for one that never goes to memory, 2 for one that always does."""
+    """Sensitivity to pressure: 0.5 for a program that never accesses memory, 2 for one that always does."""
     return 0.5 + 0.1 * application.misses
 
 
 def slowdown(
     application: Application, lines: npt.ArrayLike, gigabytes: npt.ArrayLike, peak: npt.ArrayLike
 ) -> Floats:
-    """How many times as many cycles an instruction takes under a chip's pressure; lines and GB per second, peak in GB/s."""
+    """Factor on cycles per instruction under a chip's pressure; lines and GB per second, peak in GB/s."""
     used = np.asarray(gigabytes, np.float64) / np.asarray(peak, np.float64)
     low, high = CUTS
     bent = (
@@ -72,10 +72,10 @@ def slowdown(
 
 
 def mean_speed(slower: Callable[[Floats], Floats], utilisation: Floats, concentration: float) -> Floats:
-    """Expected Σ of 1/`slower`(busy), each window by its busy share, over the mean busy share; as `utilisation`.
+    """Expectation of 1/`slower`(busy), each window weighted by its busy share; same shape as `utilisation`.
 
-    `slower` gets shares of windows in a last axis of its own (`busy_shares`), and pressure grows with them; so a mean of pressure is
-    not enough.
+    `slower` receives the windows' busy shares (`busy_shares`) in an additional last axis. Pressure grows with them, so
+    a mean of pressure is not sufficient.
     """
     busy, weight = busy_shares(utilisation, concentration)
     weight *= busy
@@ -83,21 +83,21 @@ def mean_speed(slower: Callable[[Floats], Floats], utilisation: Floats, concentr
 
 
 def busy_shares(utilisation: Floats, concentration: float) -> tuple[Floats, Floats]:
-    """Busy shares of windows with these means, and how much of an expectation over them each is; (…, 16) both.
+    """Busy shares of windows with these means, and the weight of each in an expectation; both (…, 16).
 
-    A window's busy share is Beta(κ·u, κ·(1 − u)); the nodes and weights are those of Gauss and Jacobi's rule.
+    A window's busy share is Beta(κ·u, κ·(1 − u)); nodes and weights are those of Gauss–Jacobi quadrature.
     """
     busy = np.empty((*utilisation.shape, _NODES))
     weight = np.empty_like(busy)
     for place in np.ndindex(utilisation.shape):
-        # Of a ten-thousandth, which nobody can tell: machines of like load share their nodes.
+        # Rounded to a ten-thousandth, which is negligible: machines of similar load share their nodes.
         busy[place], weight[place] = _nodes(round(float(utilisation[place]), 4), concentration)
     return busy, weight
 
 
 @lru_cache(maxsize=16384)
 def _nodes(utilisation: float, concentration: float) -> tuple[Floats, Floats]:
-    """Nodes and weights of an expectation over Beta(κ·u, κ·(1 − u)) (Golub and Welsch 1969, over Jacobi's polynomials)."""
+    """Nodes and weights of an expectation over Beta(κ·u, κ·(1 − u)) (Golub and Welsch 1969, Jacobi polynomials)."""
     mean = min(max(utilisation, 1e-4), 1.0 - 1e-4)
     a, b = concentration * (1.0 - mean) - 1.0, concentration * mean - 1.0
     k = np.arange(1, _NODES, dtype=np.float64)

@@ -1,13 +1,13 @@
-"""What is true of cores in the simulated fleet: how much of their capacity is used, and the requests that they serve.
+"""True values of cores in the simulated fleet: their used capacity and the requests that they serve.
 
-Everything is of core-time over the machines and slots of a selection, each window's busy share an expectation
-(`contention.busy_shares`); the states of cores follow from it (`threads`). A request is work that takes an idle core `REQUEST_S`: so a
-machine serves as many as its cores do work, and when they are full
+All values are shares of core-time over the machines and slots of a selection, as expectations over each window's busy
+share (`contention.busy_shares`), from which the states of cores follow (`threads`). A request is work that takes an
+idle core `REQUEST_S`, so a machine serves requests in proportion to its cores' work. Fully used, it serves
 
     cores · max(1, 2/OC) / REQUEST_S,
 
-whatever its utilisation is then. APU as the operating system has it (DIGEST A3) takes threads to be independent: it is right
-where they are, and where the kernel keeps them apart it is wrong by what stands here.
+independent of its current utilisation. The operating system's APU (DIGEST A3) assumes independent threads. It is right
+if they are independent. If the kernel keeps them apart, its error follows from the values here.
 """
 
 from dataclasses import dataclass, replace
@@ -33,23 +33,23 @@ class CoreTruth:
     """The cores of a selection; shares of core-time, 0…1."""
 
     utilisation: float
-    """Of logical CPUs."""
+    """Busy share of logical CPUs."""
     thread_any: float
     overlap: float
-    """Both threads busy."""
+    """Share with both threads busy."""
     independent_overlap: float
-    """What it would be if threads were busy independently of each other."""
+    """Overlap if threads were busy independently of each other."""
     apu: float
     independent_apu: float
-    """As the operating system's times say it."""
+    """APU according to the operating system's times."""
     simplified: float
     requests_per_s: float
     full_per_s: float
-    """Requests that these machines serve at most."""
+    """Requests per second that these machines serve at most."""
 
 
 def core_truth(fleet: Fleet, wanted: Wanted) -> CoreTruth:
-    """The truth of a selection of machines and time. Raises ValueError for an empty one, or one of applications."""
+    """True values of a selection of machines and time. Raises ValueError if it is empty or selects applications."""
     if wanted.application is not None or wanted.version is not None:
         raise ValueError("Cores are shared by applications.")
     if not wanted.end > wanted.start:
@@ -60,7 +60,7 @@ def core_truth(fleet: Fleet, wanted: Wanted) -> CoreTruth:
         [PLATFORMS[p].overlap if fleet.threads > 1 else 1.0 for p in fleet.platform[machines]]
     )
     cores = np.array([layout.cores for layout in layouts])
-    # Of utilisation, thread_any, overlap, independent overlap, APU, independent APU, simplified: core-seconds.
+    # Core-seconds: utilisation, thread_any, overlap, independent overlap, APU, independent APU, simplified.
     sums, passed = np.zeros(7), 0.0
     work = 0.0
     for slot in range(slot_of(wanted.start), slot_of(np.nextafter(wanted.end, -np.inf)) + 1):
@@ -86,7 +86,7 @@ def core_truth(fleet: Fleet, wanted: Wanted) -> CoreTruth:
 
 
 def _best(fleet: Fleet, coefficient: Floats) -> Floats:
-    """Work that a full core does, over one with one busy thread."""
+    """Work of a fully used core, relative to a core with one busy thread."""
     return np.maximum(1.0, 2.0 / coefficient) if fleet.threads > 1 else np.ones_like(coefficient)
 
 
@@ -108,7 +108,7 @@ def _measures(layout: Cores, busy: Floats, half: float) -> Floats:
 
 @lru_cache(maxsize=64)
 def _table(layout: Cores, half: float) -> tuple[Floats, Floats]:
-    """Busy shares 0…1 and the seven shares at each. `half` of the overlap coefficient, below 1 or not."""
+    """Busy shares 0…1 and the seven shares at each. `half`: half of the overlap coefficient, below 1 or not."""
     busy = np.linspace(0.0, 1.0, _GRID)
     if layout.threads == 1:
         nothing = np.zeros_like(busy)

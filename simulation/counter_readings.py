@@ -1,4 +1,4 @@
-"""Counters and per-CPU times of a simulated window, in accord with its utilisation."""
+"""Counters and per-CPU times of a simulated window, consistent with its utilisation."""
 
 from collections.abc import Collection, Sequence
 
@@ -18,7 +18,7 @@ from simulation.window import Window
 
 _WHOLE_MACHINE = -1
 _GROUPS_READ = 8
-"""Control groups that are counted at least, even if the plan asks for none: a new fleet has CPI by application."""
+"""Least number of control groups counted, even if the plan requests none: a new fleet has CPI by application."""
 _SOFTWARE = frozenset({"page-faults", "context-switches", "cpu-migrations"})
 _ON_EVERY_THREAD = "cycles-any"
 _OF_CORES = frozenset({_ON_EVERY_THREAD, "cycles-distributed"})
@@ -35,10 +35,10 @@ def add_counters(
     sampled: Collection[int],
     physical: bool,
 ) -> None:
-    """Add what was counted over the window, as gateways do: of the machine, of sockets, and of control groups.
+    """Add the window's counters, as gateways do: of the machine, of sockets and of control groups.
 
-    `sampled` are the numbers of the process groups that have samples: no others' control groups are counted. A machine that is
-    not `physical` has no hardware counters.
+    `sampled` are the numbers of the process groups with samples; only their control groups are counted. A machine that
+    is not `physical` has no hardware counters.
     """
     can = _SOFTWARE | HARDWARE | {PLATFORMS[window.platform].core_cycles} if physical else _SOFTWARE
     drawn = _Drawn(window, schedule.seconds, random)
@@ -56,7 +56,7 @@ def add_counters(
 
 
 class _Drawn:
-    """What each process group brought of each event: drawn once, so that a part is never more than the whole."""
+    """Units of each event by process group: drawn once, so that a part never exceeds the whole."""
 
     def __init__(self, window: Window, seconds: float, random: np.random.Generator) -> None:
         self.window = window
@@ -66,10 +66,10 @@ class _Drawn:
         self._nominal_mhz = PLATFORMS[window.platform].nominal_mhz
 
     def whole(self, name: str) -> int:
-        """Units of the event on the machine, all CPUs added up."""
+        """Units of the event on the machine, summed over all CPUs."""
         if name not in _OF_CORES:
             return int(self.of(name).sum())
-        # Of a core's cycles those in overlap count for both of its threads.
+        # A core's cycles in overlap count for both of its threads.
         together = self.window.overlap / self.window.busy if self.window.busy else 0.0
         cycles = int(self.of("cycles").sum()) * (1.0 - together / 2.0)
         return round(cycles * (self.window.layout.threads if name == _ON_EVERY_THREAD else 1))
@@ -98,7 +98,7 @@ def _add_standing(assembly: Assembly, drawn: _Drawn, counted: Sequence[str], nam
 
 
 def _add_memory(assembly: Assembly, drawn: _Drawn, *, physical: bool) -> None:
-    """Bytes to and from memory by socket: AMD's data fabric tells them together, Intel's controllers apart."""
+    """Bytes to and from memory by socket: AMD's data fabric counts both together, Intel's controllers separately."""
     platform = PLATFORMS[drawn.window.platform]
     if not physical:
         _add_standing(assembly, drawn, (), (TRANSFERRED,))
@@ -114,7 +114,7 @@ def _add_memory(assembly: Assembly, drawn: _Drawn, *, physical: bool) -> None:
 
 
 def _most_run(window: Window, sampled: Collection[int], most: int) -> list[int]:
-    """The groups with most CPU time of those in a control group."""
+    """The groups with the most CPU time, of those in a control group."""
     having = [number for number in sampled if window.groups[number].identity.cgroup]
     return sorted(having, key=lambda number: -window.cores[number])[:most]
 
@@ -140,7 +140,7 @@ def add_usage(
     """Add the time of every logical CPU, uneven but with the window's mean, and the state of the system."""
     cpus, platform = int(fleet.cpus[machine]), PLATFORMS[fleet.platform[machine]]
     cores, busy = window.layout.cores, window.busy
-    # Which core has which part is chance; threads of one core are alike, since a scheduler fills cores before it doubles up.
+    # Which core gets which share is random. Threads of a core are alike, since a scheduler fills cores first.
     shares = window.layout.shares(busy)[:, random.permutation(cores)].ravel()
     window_ms = seconds * 1000.0
     mhz = float(fleet.mhz[machine])

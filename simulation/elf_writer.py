@@ -1,7 +1,7 @@
-"""Small ELF files that name functions: a build-id, one segment of code, and a symbol table.
+"""Small ELF files that name functions: a build-id, one code segment, and a symbol table.
 
-What a linker makes of a program with these functions (System V gABI chapters 4 and 5, x86-64), but that every byte of
-its code is a breakpoint instruction. File offsets equal addresses.
+The output of a linker for a program with these functions (System V gABI chapters 4 and 5, x86-64), except that every
+byte of code is a breakpoint instruction. File offsets equal addresses.
 """
 
 import struct
@@ -24,14 +24,14 @@ _ALLOC, _EXECUTE = 2, 4
 _NAMES: Final = (b"", b".note.gnu.build-id", b".text", b".symtab", b".strtab", b".shstrtab")
 _TEXT_SECTION: Final = 2
 _KERNEL_NAMES: Final = (b".init.text", b".data..percpu")
-"""Sections that only a kernel has, and that it is known by."""
+"""Sections that only a kernel has; readers recognize a kernel by them."""
 _BREAKPOINT: Final = b"\xcc"
 _GLOBAL_FUNCTION: Final = 1 << 4 | 2
 
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A function: its name as the linker has it, file offset and length in bytes."""
+    """A function: its linker symbol, file offset and length in bytes."""
 
     name: str
     start: int
@@ -39,7 +39,7 @@ class Symbol:
 
 
 def elf_file(build_id: bytes, symbols: Sequence[Symbol], *, kernel: bool = False) -> bytes:
-    """The file's bytes: of a shared object, or of a kernel (vmlinux)."""
+    """Content of the file: a shared object, or a kernel (vmlinux)."""
     section_names = (*_NAMES, *_KERNEL_NAMES) if kernel else _NAMES
     end = max((symbol.start + symbol.size for symbol in symbols), default=TEXT_OFFSET)
     note = _NOTE.pack(4, len(build_id), 3) + b"GNU\0" + build_id + b"\0" * (-len(build_id) % 4)

@@ -1,13 +1,13 @@
-"""The fleet as a model: which machines there are, what runs on them, and how much of it at any moment.
+"""The model of the fleet: its machines, their programs, and the load of each at any moment.
 
 Strategy: everything is a pure function of (seed, machine, application, time). Demand is constant within slots of five
-minutes, so integrals over time are sums and the truth is exact (`ground_truth.py`). At slot k machine i spends on
-application a
+minutes, so integrals over time are sums and the true values are exact (`ground_truth.py`). In slot k machine i spends
+on application a
 
     d[i,a,k] = base[i,a] · rhythm[a](k, datacenter) · burst[i,k] · cost[a, release parity]    cores,
 
-all scaled down together where they pass 97 % of the machine. The base loads of machines are log-normal, as those of
-real fleets are skewed; shares of applications follow Zipf's law.
+all scaled down together if the sum exceeds 97 % of the machine. The base loads of machines are log-normal, skewed like
+those of real fleets; shares of applications follow Zipf's law.
 """
 
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ _SPREAD_OF_LOAD: Final = 0.6
 _SLOWED: Final = 0.1
 _SLOWED_TO: Final = 0.8
 RARE_MACHINES: Final = 0.015
-"""Share of a service's machines on which its rare function runs."""
+"""Share of a service's machines that run its rare function."""
 PRESSURES: Final = (0.25, 0.5, 0.75)
 """Utilisations at which contention changes."""
 
@@ -47,7 +47,7 @@ class Moment:
     cores: Floats
     """(m, a) CPUs busy with each application."""
     release: Indexes
-    """(m, a) number of the release each runs; 0 for what has none."""
+    """(m, a) number of the release each runs; 0 for an application without releases."""
     utilisation: Floats
     """(m) busy share of all logical CPUs, 0…1."""
 
@@ -58,7 +58,7 @@ class Moment:
 
 
 class Fleet:
-    """`machines` machines; the first n of a larger fleet of the same seed are not those of a smaller one."""
+    """A fleet of `machines` machines. The first n machines of a larger fleet with the same seed are different ones."""
 
     def __init__(
         self,
@@ -70,10 +70,10 @@ class Fleet:
         dedicated: float = 0.12,
         smt: bool = True,
     ) -> None:
-        """`services` of the catalogue run there, the largest; on a share `dedicated` of machines one of them alone.
+        """Run the largest `services` services of the catalogue; a share `dedicated` of machines runs one of them alone.
 
-        Without `smt` every logical CPU is a core, as where it is switched off: nobody shares one.
-        Raises ValueError for fewer machines than strata, or more strata or services than there are.
+        Without `smt` every logical CPU is a core, as if SMT were switched off.
+        Raises ValueError for fewer machines than strata, or more strata or services than exist.
         """
         if not 1 <= strata <= len(STRATA):
             raise ValueError(f"A fleet has 1 to {len(STRATA)} strata, not {strata}.")
@@ -99,9 +99,9 @@ class Fleet:
         self.cpus: Indexes = largest // part
         """(m) logical CPUs."""
         self.threads = 2 if smt else 1
-        """Of each core."""
+        """Threads of each core."""
         self.kernel: Indexes = self.datacenter % len(KERNELS)
-        """(m) row of `platforms.KERNELS`: a datacenter runs one of them."""
+        """(m) row of `platforms.KERNELS`; all machines of a datacenter run the same kernel."""
         self.is_idle: Flags = uniform(seed, "idle", index) < _IDLE_SHARE
         self.is_dedicated: Flags = ~self.is_idle & (uniform(seed, "dedicated", index) < dedicated)
         """(m) whether the machine runs one service only."""
@@ -114,7 +114,7 @@ class Fleet:
         self._load = np.where(self.is_idle, 0.0, np.clip(load, 0.02, 0.85))
 
     def layout(self, machine: int) -> Cores:
-        """How busy time lies on a machine's cores."""
+        """Distribution of busy time over a machine's cores."""
         apart = bool(self.kernel[machine] == KEEPS_APART)
         return Cores(int(self.cpus[machine]) // self.threads, self.threads, apart)
 
@@ -124,7 +124,7 @@ class Fleet:
 
     @cached_property
     def base(self) -> Floats:
-        """(m, a) cores that each application takes in a usual hour."""
+        """(m, a) cores that each application takes in an average hour."""
         index, services = np.arange(self.size)[:, None], np.arange(len(SERVICES))[None, :]
         spread = np.array([service.spread for service in SERVICES])
         runs = uniform(self.seed, "runs", index, services) < spread
@@ -142,19 +142,19 @@ class Fleet:
         others = np.array([a.kind for a in APPLICATIONS[len(SERVICES) :]])
         numbers = np.arange(len(SERVICES), len(APPLICATIONS))[None, :]
         chatter = np.exp(0.7 * normal(self.seed, "chatter", index, numbers))
-        # A daemon takes a hundredth of a core; a family of kernel threads grows with the machine.
+        # A daemon takes about a hundredth of a core; a family of kernel threads grows with the machine.
         each = np.where(others == Kind.DAEMON, 0.012, 0.0006 * self.cpus[:, None])
         return np.concatenate([served, each * chatter], axis=1)
 
     @cached_property
     def runs_rare(self) -> Flags:
-        """(m, a) whether the application does on this machine what it does on few."""
+        """(m, a) whether the application runs its rare function on this machine."""
         index, number = np.arange(self.size)[:, None], np.arange(len(APPLICATIONS))[None, :]
         return (uniform(self.seed, "rare", index, number) < RARE_MACHINES) & (number < len(SERVICES))
 
     @cached_property
     def _turn(self) -> Floats:
-        """(m, a) when in a roll-out the machine gets the release, 0…1."""
+        """(m, a) position of the machine in roll-outs, 0…1."""
         return uniform(
             self.seed, "turn", np.arange(self.size)[:, None], np.arange(len(APPLICATIONS))[None, :]
         )
@@ -165,7 +165,7 @@ class Fleet:
         return np.array([[1.0, cost(a, self.seed, odd=True)] for a in APPLICATIONS])
 
     def at(self, slot: int, machines: Indexes | None = None) -> Moment:
-        """What runs in slot number `slot`, that is, from 300 · slot seconds after 1970 UTC on."""
+        """Load in slot number `slot`, which begins 300 · slot seconds after 1970 UTC."""
         which = np.arange(self.size) if machines is None else machines
         release = self.releases(slot, which)
         number = np.arange(len(APPLICATIONS))[None, :]
@@ -177,14 +177,14 @@ class Fleet:
         return Moment(cores * scale[:, None], release, np.minimum(busy, _HIGHEST))
 
     def bursts(self, slot: int, machines: Indexes) -> Floats:
-        """Factor on the machines' services: 1, or in few half hours up to several times that."""
+        """Factor on the machines' services: 1, or up to several times that in a few half hours."""
         block = slot // _BURST_SLOTS
         has = uniform(self.seed, "burst", machines, block) < _BURST_SHARE
         height = -np.log1p(-uniform(self.seed, "height", machines, block))
         return np.where(has, 1.5 + height, 1.0)
 
     def releases(self, slot: int, machines: Indexes) -> Indexes:
-        """(m, a) number of the release that each application runs; 0 for what has none."""
+        """(m, a) number of the release that each application runs; 0 for an application without releases."""
         days = np.array([a.release_days for a in APPLICATIONS])
         rollout = np.array([a.rollout for a in APPLICATIONS])
         has = days > 0
@@ -197,12 +197,12 @@ class Fleet:
 
 
 def slot_of(moment: float) -> int:
-    """The slot of a moment in seconds since 1970 UTC."""
+    """The slot of a time in seconds since 1970 UTC."""
     return int(moment // SLOT_S)
 
 
 def rhythms(slot: int) -> Floats:
-    """(datacenter, rhythm) factor on demand; each has a mean of about 1 over a working day."""
+    """(datacenter, rhythm) factor on demand; its mean over a working day is about 1."""
     hour = (slot * SLOT_S / 3600.0 - 5.0 * np.arange(len(DATACENTERS))) % 24.0
     day = (
         np.floor((slot * SLOT_S / 3600.0 - 5.0 * np.arange(len(DATACENTERS))) / 24.0) + 3

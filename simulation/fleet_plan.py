@@ -13,25 +13,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FleetPlan:
-    """How a fleet is simulated."""
+    """Parameters of a simulated fleet."""
 
     machines: int
     sockets: Path
-    """Folder of one Unix socket a machine."""
+    """Folder with one Unix socket per machine."""
     symbols: Path
-    """Folder that gets the symbol files of what runs there."""
+    """Folder for the symbol files of the fleet's programs."""
     seed: int = 7
     strata: int = 8
     processes: int = 2
     real_time: bool = False
-    """Windows take as long as they say."""
+    """Let windows take their full time."""
     failures: bool = True
-    """Some visits fail, busy machines' more often."""
+    """Some visits fail, those of busy machines more often."""
     past_days: int = 0
-    """Whole days before the first one that are made up, when the store is new."""
+    """Number of whole days of simulated past before the first day of a new store."""
 
     def model(self) -> "Fleet":
-        """The model behind it. Raises ValueError for numbers that make no fleet."""
+        """The model of the plan. Raises ValueError for an impossible plan."""
         from simulation.fleet import Fleet  # noqa: PLC0415 - NumPy; `up` needs none of it without a fleet
 
         return Fleet(self.machines, seed=self.seed, strata=self.strata)

@@ -1,8 +1,8 @@
-"""Gateways of simulated machines: the real gRPC service, one server for each machine, all in one event loop.
+"""Gateways of simulated machines: the real gRPC service, one server per machine, all in one event loop.
 
-A machine is a Unix socket, because that is how a collector reaches gateways without certificates. A server of
-`grpc.aio` costs 27 KiB and nothing while nobody calls (1 000 of them: 61 MiB resident in all, 0.6 ms of CPU a second),
-so each machine has its own, with its own admission and memory of visits.
+Each machine has a Unix socket, because collectors reach only these without certificates. A server of `grpc.aio` costs
+27 KiB and nothing while idle (1 000 of them: 61 MiB resident in total, 0.6 ms of CPU per second), so each machine has
+its own server with its own admission and record of visits.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ from simulation.seeded_random import generator
 
 PIECE_BYTES: Final = 256 << 10
 BELIEVED_S: Final = 1.0
-"""How much longer than the call a window may say it was before a collector takes it for a lie."""
+"""Seconds by which a window may claim to exceed the call before a collector rejects it."""
 _PROGRESS_S: Final = 1.0
 _OPTIONS: Final = (("grpc.max_receive_message_length", 64 << 10), ("grpc.so_reuseport", 0))
 
@@ -44,16 +44,16 @@ Reply = gateway_pb2.CaptureReply
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """What the gateways of one process share."""
+    """Shared state of the gateways of one process."""
 
     fleet: Fleet
     symbols: SymbolFolder
     failures: Failures = field(default_factory=Failures)
     real_time: bool = False
-    """Let a window take as long as it says; else an answer comes as early as a collector believes it."""
+    """Let a window take its full time; otherwise the response comes as early as a collector accepts it."""
     clock: Callable[[], float] = time.time
     bench: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "captures"))
-    """Where captures are made, one after the other: the first ones take seconds, and nobody else should wait."""
+    """Makes captures one after the other: the first ones take seconds, and must not block other calls."""
 
 
 class SimulatedGateway(gateway_pb2_grpc.GatewayServicer):
@@ -69,14 +69,14 @@ class SimulatedGateway(gateway_pb2_grpc.GatewayServicer):
     async def Describe(  # noqa: N802 - the name on the wire
         self, request: gateway_pb2.DescribeRequest, context: grpc.aio.ServicerContext[object, object]
     ) -> capture_pb2.Machine:
-        """What this machine is."""
+        """Facts of this machine."""
         del request, context
         return describe(self._simulation.fleet, self._machine)
 
     async def Health(  # noqa: N802 - the name on the wire
         self, request: gateway_pb2.HealthRequest, context: grpc.aio.ServicerContext[object, object]
     ) -> gateway_pb2.HealthReply:
-        """Alive, and what it is doing."""
+        """Health and current activity."""
         del request, context
         return gateway_pb2.HealthReply(
             producer=PRODUCER,
@@ -90,7 +90,7 @@ class SimulatedGateway(gateway_pb2_grpc.GatewayServicer):
     async def Capture(  # noqa: N802 - the name on the wire
         self, request: gateway_pb2.Plan, context: grpc.aio.ServicerContext[object, object]
     ) -> AsyncIterator[Reply]:
-        """Take one capture, or do what this machine does instead."""
+        """Take one capture, or fail as the visit's fate requires."""
         at = self._simulation.clock()
         utilisation = self._utilisation(at)
         try:
@@ -160,7 +160,7 @@ class SimulatedGateway(gateway_pb2_grpc.GatewayServicer):
     async def Symbols(  # noqa: N802 - the name on the wire
         self, request: gateway_pb2.SymbolsRequest, context: grpc.aio.ServicerContext[object, object]
     ) -> AsyncIterator[gateway_pb2.SymbolsReply]:
-        """Refused: what a simulated machine ran is in the simulation's symbol folder, not on a machine."""
+        """Refused: symbols of simulated programs are in the simulation's symbol folder, not on a machine."""
         del request, context
         yield gateway_pb2.SymbolsReply(
             refusal=gateway_pb2.SymbolsRefusal(
@@ -171,7 +171,7 @@ class SimulatedGateway(gateway_pb2_grpc.GatewayServicer):
     async def Calibrate(  # noqa: N802 - the name on the wire
         self, request: gateway_pb2.CalibrateRequest, context: grpc.aio.ServicerContext[object, object]
     ) -> AsyncIterator[gateway_pb2.CalibrateReply]:
-        """The truth of the machine's platform, with a benchmark's noise."""
+        """The true values of the machine's platform, with a benchmark's noise."""
         del context
         try:
             for reply in calibration.answer(
@@ -250,7 +250,7 @@ async def serve(
 
 
 def warm_up(fleet: Fleet, at: float) -> None:
-    """Make the stacks of what runs now, which the first captures would else wait for."""
+    """Compute the stacks of the current programs, which would otherwise delay the first captures."""
     releases = fleet.at(slot_of(at)).release
     for number, application in enumerate(APPLICATIONS):
         for release in np.unique(releases[:, number]).tolist():

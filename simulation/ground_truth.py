@@ -1,13 +1,14 @@
-"""What is true of a simulated fleet over a stretch of time: by summing the model, without drawing anything.
+"""True values of a simulated fleet over a time range: sums of the model, without random draws.
 
-Demand is constant within a slot of five minutes, so the core-seconds of machine i in application a over [from, to) are
-the sum of its cores over the slots times the seconds of each slot in the stretch. Shares of functions depend on the
-application, the parity of its release, whether the machine is one of the few, the class of its utilisation and its
-platform (`variants.Variant`); units are summed by these first, then multiplied by the shares of each.
+Demand is constant within a slot of five minutes. The core-seconds of machine i in application a over [from, to) are the
+sum of its cores over the slots times the seconds of each slot in the range. Shares of functions depend on the
+application, the parity of its release, whether the machine runs rare code, the class of its utilisation and its
+platform (`variants.Variant`). Units are summed by these keys first, then multiplied by the shares of each.
 
-Events that come with instructions are fewer under pressure (`contention`) and where both threads of a core are busy (`threads`). Both
-scatter with what runs in a window, so for these the truth is an expectation over its busy share, with the mix of applications at its mean: right to half a
-percent, as a test checks. For all others it is exact.
+Events that come with instructions are fewer under pressure (`contention`) and while both threads of a core are busy
+(`threads`). Both vary with the programs in a window, so for these events the true value is an expectation over the
+window's busy share, with the mix of applications at its mean: correct to half a percent, as a test checks. For all
+other events it is exact.
 """
 
 from collections.abc import Mapping
@@ -37,7 +38,7 @@ _CLASSES = len(PRESSURES) + 1
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A selection of the truth; None means all."""
+    """A selection of true values; None means all."""
 
     start: float
     """Seconds since 1970 UTC."""
@@ -47,7 +48,7 @@ class Wanted:
     datacenter: str | None = None
     platform: str | None = None
     alone: bool = False
-    """Only machines that run one service and nothing else."""
+    """Only machines that run a single service."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,37 +56,37 @@ class FunctionTruth:
     """One function in the selection."""
 
     self_share: float
-    """Of the selection's units, 0…1."""
+    """Share of the selection's units, 0…1."""
     total_share: float
     machines: int
-    """Machines on which it runs at some time, however little."""
+    """Machines on which it runs at any time, however little."""
 
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """The selection as it is."""
+    """True values of a selection."""
 
     units: float
-    """Of the event: nanoseconds of CPU for `cpu`."""
+    """Units of the event: nanoseconds of CPU for `cpu`."""
     core_seconds: float
     cores: float
     """CPUs busy on average."""
     machines: int
     """Machines of the fleet in the selected strata."""
     utilisation: float
-    """Mean busy share over machines and time, of all that runs there."""
+    """Mean busy share over machines and time, of all programs."""
     answering: float
-    """Mean chance that a visit is answered."""
+    """Mean probability that a visit succeeds."""
     applications: Mapping[str, float]
     """Units by application."""
     versions: Mapping[tuple[str, str], float]
-    """Units by application and version, of those that have one."""
+    """Units by application and version, for applications with versions."""
     functions: Mapping[tuple[str, str], FunctionTruth] = field(repr=False)
-    """By name and binary, as the table of functions has them."""
+    """By name and binary, as in the table of functions."""
 
 
 def truth(fleet: Fleet, wanted: Wanted, *, event: str = "cpu", failures: Failures | None = None) -> Truth:
-    """The truth of a selection. Raises ValueError for an empty stretch or an unknown name or event."""
+    """True values of a selection. Raises ValueError for an empty range or an unknown name or event."""
     if not wanted.end > wanted.start:
         raise ValueError("The stretch of time is empty.")
     machines = machines_of(fleet, wanted)
@@ -139,7 +140,7 @@ def truth(fleet: Fleet, wanted: Wanted, *, event: str = "cpu", failures: Failure
 
 
 def cycles_per_instruction(fleet: Fleet, wanted: Wanted) -> Mapping[str, float]:
-    """CPI by application in the mix of machines, neighbours and moments of the selection; alone where it says so."""
+    """CPI by application in the selection's mix of machines, neighbours and times; without neighbours if `alone`."""
     cycles, instructions = (
         truth(fleet, wanted, event=event).applications for event in ("cycles", "instructions")
     )
@@ -147,7 +148,7 @@ def cycles_per_instruction(fleet: Fleet, wanted: Wanted) -> Mapping[str, float]:
 
 
 class _Sums:
-    """Core-seconds and units of some applications on some machines over a stretch of time."""
+    """Core-seconds and units of some applications on some machines over a time range."""
 
     def __init__(
         self,
@@ -201,7 +202,7 @@ class _Sums:
 
 
 def machines_of(fleet: Fleet, wanted: Wanted) -> Indexes:
-    """The machines of a selection, idle ones too. Raises ValueError where there are none."""
+    """The machines of a selection, including idle ones. Raises ValueError if there are none."""
     chosen = [
         stratum
         for stratum, (datacenter, platform) in enumerate(STRATA[: fleet.strata])
@@ -224,7 +225,7 @@ def _applications(wanted: Wanted) -> list[int]:
 
 
 def _rates(fleet: Fleet, machines: Indexes, chosen: list[int], event: str) -> Floats:
-    """(m, a) units that a core-second brings without any pressure."""
+    """(m, a) units per core-second without pressure."""
     kinds, kind = np.unique(
         np.stack([fleet.platform[machines], fleet.mhz[machines]]), axis=1, return_inverse=True
     )
@@ -238,7 +239,7 @@ def _rates(fleet: Fleet, machines: Indexes, chosen: list[int], event: str) -> Fl
 
 
 def _speed(fleet: Fleet, machines: Indexes, moment: Moment, chosen: list[int]) -> Floats:
-    """(m, a) instructions that applications get done beside all on their chips and on their cores, over those without."""
+    """(m, a) instructions of applications beside all programs on their chips and cores, relative to those alone."""
     everything = list(range(len(APPLICATIONS)))
     chips = np.array([PLATFORMS[p].packages for p in fleet.platform[machines]])
     utilisation = moment.utilisation
@@ -250,7 +251,7 @@ def _speed(fleet: Fleet, machines: Indexes, moment: Moment, chosen: list[int]) -
     layouts = [fleet.layout(machine) for machine in machines.tolist()]
     coefficient = [PLATFORMS[p].overlap for p in fleet.platform[machines]]
     busy, _ = busy_shares(utilisation, BUSY_CONCENTRATION)
-    # The same windows whatever the application: threads of a core slow down all of them alike.
+    # The same windows for every application: a core's threads slow down all applications alike.
     threads = np.stack([of.speed(b, oc) for of, b, oc in zip(layouts, busy, coefficient, strict=True)])
     return np.stack(
         [
@@ -274,7 +275,7 @@ def _slower(  # noqa: PLR0917 - all but the last are bound
 
 
 def _named(function: Function, application: int, seed: int) -> tuple[str, str]:
-    """Name and binary as the store has them."""
+    """Name and binary as stored."""
     if function.image == JIT:
         known = parse(function.symbol)
         return known.name, known.file or "[jit]"

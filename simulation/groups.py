@@ -1,4 +1,4 @@
-"""Process groups of a simulated machine: containers, daemons, kernel threads, with what identifies them."""
+"""Process groups of a simulated machine: containers, daemons, kernel threads, with their identities."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -28,14 +28,14 @@ class Group:
     application: int
     """Index into `catalogue.APPLICATIONS`."""
     share: float
-    """Of what the application takes on this machine; those of one application sum to 1."""
+    """Share of the application's load on this machine; the shares of one application sum to 1."""
     identity: Identity
     processes: int
 
 
 @lru_cache(maxsize=1024)
 def groups_of(fleet: Fleet, machine: int) -> tuple[Group, ...]:
-    """The process groups of a machine, with something to do or not."""
+    """The process groups of a machine, busy or not."""
     found: list[Group] = []
     for index in np.flatnonzero(fleet.base[machine] > 0).tolist():
         application = APPLICATIONS[index]
@@ -56,7 +56,7 @@ def groups_of(fleet: Fleet, machine: int) -> tuple[Group, ...]:
 
 
 def labels(application: Application, release: int) -> tuple[tuple[str, str], ...]:
-    """What the orchestrator says of a container of the application."""
+    """The orchestrator's labels of a container of the application."""
     if application.kind is not Kind.SERVICE:
         return ()
     return (_NAME, application.name), (_VERSION, version(release))

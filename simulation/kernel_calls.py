@@ -1,4 +1,4 @@
-"""The kernel's part of the call graphs: system calls, faults, interrupts, and its own threads (Linux 6 names)."""
+"""The kernel's part of the call graphs: system calls, faults, interrupts, kernel threads (Linux 6 names)."""
 
 from typing import Final
 
@@ -102,7 +102,7 @@ SYSCALLS: Final = {
     "__lll_lock_wait": "futex", "pthread_cond_signal": "futex", "mmap": "mmap", "madvise": "madvise",
     "open64": "openat", "fsync": "fsync",
 }  # fmt: skip
-"""Functions of the C library, and the system call each makes."""
+"""Functions of the C library, and the system call of each."""
 
 _THREADS: Final = {
     "kworker": """
@@ -160,7 +160,7 @@ THREADS: Final = tuple(_THREADS)
 
 
 def add_kernel(graph: CallGraph) -> None:
-    """What lies below the C library and below interrupts."""
+    """Add the code below the C library and below interrupts."""
     graph.read(_TAILS)
     for caller, call in SYSCALLS.items():
         graph.add(f"libc:{caller}", 1.0, [(f"kernel:entry_SYSCALL_64_after_hwframe#{call}", 12.0)])
@@ -168,7 +168,7 @@ def add_kernel(graph: CallGraph) -> None:
 
 
 def add_entry(graph: CallGraph, call: str) -> None:
-    """The way into one system call."""
+    """Add the entry into one system call."""
     if f"kernel:entry_SYSCALL_64_after_hwframe#{call}" in graph.places:
         return
     graph.add(f"kernel:entry_SYSCALL_64_after_hwframe#{call}", 1.0, [(f"kernel:do_syscall_64#{call}", 12.0)])
@@ -176,7 +176,7 @@ def add_entry(graph: CallGraph, call: str) -> None:
 
 
 def thread_graph(family: str) -> CallGraph:
-    """What kernel threads of a family do; their stacks begin at `ret_from_fork_asm`."""
+    """Call graph of a family of kernel threads; their stacks begin at `ret_from_fork_asm`."""
     graph = CallGraph()
     add_kernel(graph)
     return graph.read(_THREADS[family])

@@ -1,4 +1,4 @@
-"""What a simulated machine says of itself: the answer to Describe, and the head of its captures."""
+"""Facts of a simulated machine: the response to Describe, and the head of its captures."""
 
 import uuid
 from typing import Final
@@ -15,7 +15,7 @@ from simulation.seeded_random import uniform, word
 
 PRODUCER: Final = "fleetprof-simulate 0.1.0"
 _VIRTUAL: Final = 2
-"""Datacenter whose machines are virtual and have no performance counters."""
+"""Datacenter with virtual machines, which have no performance counters."""
 _ENOENT: Final = 2
 _GIB_PER_CPU: Final = 4
 _SAMPLE_COST_S: Final = 30e-6
@@ -32,14 +32,14 @@ def has_counters(fleet: Fleet, machine: int) -> bool:
 
 
 def capacity(fleet: Fleet, machine: int) -> Capacity:
-    """What sampling costs there, by which a gateway thins a plan."""
+    """Cost of sampling on the machine, by which a gateway thins a plan."""
     return Capacity(int(fleet.cpus[machine]), _SAMPLE_COST_S, PLATFORMS[fleet.platform[machine]].nominal_mhz)
 
 
 def find_event(name: str) -> Event:
-    """The generic event of that name, as it is where the kernel's own stands behind it.
+    """The generic event of that name, as if the kernel supported it.
 
-    Raises EventUnavailable for all others.
+    Raises EventUnavailable for other names.
     """
     event = EVENTS.get(name)
     if event is None:
@@ -82,7 +82,7 @@ def describe(fleet: Fleet, machine: int) -> capture_pb2.Machine:
 
 
 def can_sample(event: str, *, physical: bool) -> bool:
-    """Whether a generic event is there: hardware's on physical machines, and none that the model has no rate of."""
+    """Whether a generic event is available: hardware events need a physical machine, all events a modelled rate."""
     return event in RATED and (physical or event not in HARDWARE)
 
 
@@ -93,7 +93,7 @@ def _support(event: str, *, source: str, physical: bool) -> capture_pb2.EventSup
 
 
 def clock_skew_s(fleet: Fleet, machine: int) -> float:
-    """How far the machine's wall clock is off; 0.0 for most."""
+    """Error of the machine's wall clock; 0.0 for most."""
     lies = uniform(fleet.seed, "liar", machine)
     hours = 26.0 * (2.0 * float(uniform(fleet.seed, "skew", machine)) - 1.0)
     return hours * 3600.0 if lies < 0.015 else 0.0

@@ -1,12 +1,12 @@
-"""How visits to simulated machines end: most answer, busy ones less often, and some are odd.
+"""Outcomes of visits to simulated machines: most succeed, busy machines fail more often, and some are odd.
 
-    vanished      the machine is away for half an hour, whatever its load
-    garbage       what it sends contradicts itself, whatever its load
-    silent        it does not answer at all, whatever its load
-    busy          it refuses, breaks while sampling, or hangs: the more often the busier it is
+    vanished      the machine is unreachable for half an hour, independent of its load
+    garbage       its message is inconsistent, independent of its load
+    silent        it does not respond, independent of its load
+    busy          it refuses, aborts while sampling, or hangs, more often with higher load
 
-Only `busy` depends on the load, and each of these visits tells the utilisation before it fails, as real gateways do:
-so what the estimator has to mend is what it can mend.
+Only `busy` depends on the load. Each such visit reports the utilisation before it fails, as real gateways do, so the
+estimator can correct the bias.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _AWAY_SLOTS = 6
 
 
 class Fate(Enum):
-    """What a simulated gateway does with a plan."""
+    """Reaction of a simulated gateway to a plan."""
 
     ANSWERS = "answers"
     AWAY = "away"
@@ -36,7 +36,7 @@ class Fate(Enum):
 
     @property
     def outcome(self) -> Outcome:
-        """What the collector calls it."""
+        """The collector's name of the outcome."""
         return _OUTCOMES[self]
 
 
@@ -55,22 +55,22 @@ _OUTCOMES = {
 
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """Shares of visits that fail; 0 everywhere is a fleet that always answers."""
+    """Probabilities of failed visits; with 0 everywhere every visit succeeds."""
 
     away: float = 0.004
-    """Share of time that a machine is not reachable."""
+    """Share of time in which a machine is unreachable."""
     garbage: float = 0.003
     silent: float = 0.002
     busiest: float = 0.45
     """Share of visits that fail at full load; it grows with the square of the load above a fifth."""
 
     def when_busy(self, utilisation: Floats) -> Floats:
-        """Chance that a visit fails for the machine's load, by its utilisation."""
+        """Probability that a visit fails because of the machine's load, by its utilisation."""
         above = np.clip((utilisation - 0.2) / 0.8, 0.0, 1.0)
         return self.busiest * above**2
 
     def answering(self, utilisation: Floats) -> Floats:
-        """Chance that a visit is answered, by the machine's utilisation."""
+        """Probability that a visit succeeds, by the machine's utilisation."""
         return (1.0 - self.away) * (1.0 - self.garbage - self.silent) * (1.0 - self.when_busy(utilisation))
 
 
@@ -80,14 +80,14 @@ NEVER = Failures(0.0, 0.0, 0.0, 0.0)
 def is_away(
     fleet: Fleet, failures: Failures, slot: int, machines: Indexes
 ) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
-    """Which machines are not reachable in a slot."""
+    """Which machines are unreachable in a slot."""
     return np.asarray(uniform(fleet.seed, "away", machines, slot // _AWAY_SLOTS) < failures.away)
 
 
 def fate(
     fleet: Fleet, failures: Failures, machine: int, visit_id: bytes, *, slot: int, utilisation: float
 ) -> Fate:
-    """What becomes of a visit; the same for the same visit."""
+    """Fate of a visit; deterministic."""
     if is_away(fleet, failures, slot, np.array([machine]))[0]:
         return Fate.AWAY
     visit = int.from_bytes(visit_id[:8], "little") ^ int.from_bytes(visit_id[8:], "little")

@@ -1,7 +1,7 @@
-"""The past of a simulated fleet: rounds drawn, visits ended and captures archived as if days had gone by.
+"""The past of a simulated fleet: draw rounds, finish visits and archive captures as if days had passed.
 
-Everything but the clock and the network is the collector's own: the draw, the books, the archive. What the captures
-say is ingested by workers like any other, so a store with a past is one that was filled by the product.
+Everything except the clock and the network is the collector's own code: the draw, the records, the archive. Workers
+ingest the captures like any others, so fleetprof itself fills a store with a past.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ _CALL_S = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """Which rounds are made up for: those that begin in [start, end)."""
+    """Rounds to simulate: those that begin in [start, end)."""
 
     start: datetime
     end: datetime
@@ -44,7 +44,7 @@ class Past:
     visits_per_round: float = 1.0
 
     def __post_init__(self) -> None:
-        """Raises ValueError for an empty stretch."""
+        """Raises ValueError for an empty range."""
         if not self.end > self.start:
             raise ValueError("The past is empty.")
 
@@ -65,10 +65,10 @@ def simulate_past(
     random: np.random.Generator,
     on_round: Callable[[], None] = lambda: None,
 ) -> Counter[Outcome]:
-    """Draw the rounds and end their visits; how many ended how. `on_round` is called after each round.
+    """Draw the rounds and finish their visits, calling `on_round` after each; returns the visits by outcome.
 
-    The inventory must be that of the simulation's fleet, described, and the campaign must not have drawn later rounds. Raises
-    `StorageError`.
+    The inventory must be that of the simulation's fleet, with described machines, and the campaign must not have drawn
+    later rounds. Raises `StorageError`.
     """
     fleet = simulation.fleet
     number_of = {fleet.name(machine): machine for machine in range(fleet.size)}
@@ -93,7 +93,7 @@ def simulate_past(
 
 
 def visit(simulation: Simulation, machine: int, scheduled: ScheduledVisit) -> VisitResult:
-    """How the visit of a machine went at the moment it was drawn for."""
+    """Result of visiting a machine at the time for which it was drawn."""
     fleet, failures = simulation.fleet, simulation.failures
     moment = scheduled.visit.drawn_at
     at, visit_id = moment.timestamp(), scheduled.visit_id.bytes

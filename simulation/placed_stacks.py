@@ -1,4 +1,4 @@
-"""Stacks of an application as a gateway sees them: places in builds instead of functions."""
+"""Stacks of an application as a gateway sees them: addresses in builds, without function names."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,7 +17,7 @@ from simulation.seeded_random import Indexes, uniform
 from simulation.stack_table import stack_table
 
 _LEAF_PLACES: Final = 3
-"""Instructions of one function at which samples of one stack are found."""
+"""Number of instructions of one function at which samples of one stack are found."""
 JIT_IMAGE: Final = Image(capture_pb2.Mapping.ANONYMOUS)
 
 
@@ -28,22 +28,22 @@ class PlacedStacks:
     builds: tuple[Build, ...]
     images: tuple[Image, ...]
     image: npt.NDArray[np.int16]
-    """Index into `images`; narrow like the other columns, since a fleet has hundreds of such tables at hand."""
+    """Index into `images`; as narrow as the other columns, since a fleet holds hundreds of such tables."""
     offset: npt.NDArray[np.int32]
     into_function: npt.NDArray[np.int32]
     flags: npt.NDArray[np.int8]
     name: npt.NDArray[np.int16]
-    """Index into `names`; 0 where the image has the name."""
+    """Index into `names`; 0 if the image has the name."""
     names: tuple[str, ...]
     starts: Indexes
     """n + 1 positions in the columns."""
     end: Indexes
-    """How each walk ended (StackEnd)."""
+    """How each unwinding ended (StackEnd)."""
 
 
 @lru_cache(maxsize=256)
 def placed(application: Application, seed: int, release: int, on: int) -> PlacedStacks:
-    """The stacks of a release on kernel number `on`; stack k is that of `stacks.stack_table`."""
+    """The stacks of a release on kernel number `on`; stack k is that of `stack_table.stack_table`."""
     table = stack_table(application, seed)
     builds = [build_of(function, application, seed, release, on) for function in table.functions]
     distinct = tuple({build.build_id: build for build in builds if build is not None}.values())
@@ -66,7 +66,7 @@ def placed(application: Application, seed: int, release: int, on: int) -> Placed
         -1 - (np.repeat(np.arange(len(table)), np.diff(table.starts)) % _LEAF_PLACES),
         np.roll(frames, 1),
     )
-    # The user part of a stack begins where the kernel was entered: that pointer was recorded, not returned to.
+    # The user part of a stack begins at the kernel entry with the recorded instruction pointer, not a return address.
     entered = ~is_leaf & ~in_kernel[frames] & in_kernel[np.roll(frames, 1)] & (position > 0)
     exact = is_leaf | entered
     has_file = image[frames] < len(distinct)

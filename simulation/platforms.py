@@ -11,22 +11,22 @@ class Platform:
     name: str
     packages: int
     cores_per_package: int
-    """Of its largest machines; smaller ones have a half, a quarter or an eighth of them."""
+    """Cores per package of its largest machines; smaller ones have a half, a quarter or an eighth of them."""
     nominal_mhz: float
     cpi: float
-    """Cycles per instruction, as a factor."""
+    """Factor on cycles per instruction."""
     vectorized: float
-    """Cost of copying, clearing and compressing, as a factor."""
+    """Factor on the cost of copying, clearing and compressing."""
     misses: float
-    """Last-level cache misses, as a factor."""
+    """Factor on last-level cache misses."""
     latency_ns: float
-    """That a miss keeps a core waiting, what overlaps taken off (DIGEST D1)."""
+    """Time that a core waits for a miss, less overlaps (DIGEST D1)."""
     peak_gbs: float
-    """Of a package's memory, however few of its cores a machine has."""
+    """Peak of a package's memory, independent of the machine's number of cores."""
     overlap: float
-    """Overlap coefficient of every application's threads there (DIGEST A1)."""
+    """Overlap coefficient of all applications' threads there (DIGEST A1)."""
     core_cycles: str
-    """The counter of a core's cycles, as of gateway.perf.cpu_models; "": it has none."""
+    """Counter of a core's cycles, as in gateway.perf.cpu_models; "" without one."""
 
 
 PLATFORMS: Final = (
@@ -41,7 +41,7 @@ PLATFORMS: Final = (
 )  # fmt: skip
 
 DATACENTERS: Final = ("sim-fra", "sim-iad", "sim-sin", "sim-gru")
-"""Their names say that nothing of this is real; the day is 5 hours later in each than in the one before."""
+"""The names mark them as simulated; the day is 5 hours later in each than in the previous one."""
 
 STRATA: Final = tuple(
     (datacenter, platform)
@@ -53,6 +53,6 @@ STRATA: Final = tuple(
 """Datacenter and platform of each stratum, the largest first."""
 
 KERNELS: Final = ("6.1.0-28-amd64", "6.8.0-49-generic")
-"""Releases; a datacenter runs one of them."""
+"""Kernel releases; all machines of a datacenter run the same one."""
 KEEPS_APART: Final = 1
-"""The kernel whose scheduler fills idle cores first, so that two threads of one are seldom busy together."""
+"""The kernel whose scheduler fills idle cores first, so that two threads of a core are seldom busy together."""

@@ -1,4 +1,4 @@
-"""The program of one application: its runtime's skeleton with code of its own in between, or what was recorded of it."""
+"""The program of one application: its runtime's skeleton with generated application code, or recorded stacks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -25,29 +25,29 @@ _VERBS: Final = (
 )  # fmt: skip
 _LAYERS: Final = 7
 _WIDEST: Final = 20
-"""Functions in the middle layers of a service."""
+"""Number of functions in each middle layer of a service."""
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A call graph, where its threads start, and the functions that something will happen to."""
+    """A call graph, its threads' roots, and the functions that later change."""
 
     graph: CallGraph
     roots: Mapping[str, float]
     image: str
-    """Base name of the interpreter; "" where the executable is the application's own."""
+    """Base name of the interpreter; "" if the executable is the application's own."""
     own: frozenset[str] = frozenset()
     """Places of the application's own code."""
     rare: str = ""
     """Place that runs on few machines only."""
     introduced: str = ""
-    """Place that odd releases have and even ones do not."""
+    """Place that only odd releases have."""
     recorded: Mapping[tuple[Function, ...], int] = field(default_factory=dict)
-    """Samples by stack, outermost first, where they were recorded: then the graph is empty."""
+    """Samples by recorded stack, outermost first; the graph is then empty."""
 
     @property
     def functions(self) -> frozenset[Function]:
-        """Every function that it has."""
+        """All functions of the program."""
         places = self.graph.places
         names = {*places, *(callee for place in places.values() for callee in place.callees)}
         return frozenset(map(function_of, names)).union(*self.recorded)
@@ -55,7 +55,7 @@ class Program:
 
 @lru_cache(maxsize=256)
 def program_of(application: Application, seed: int) -> Program:
-    """The program of an application of the catalogue; the same for the same seed."""
+    """The program of an application of the catalogue; deterministic by seed."""
     if application.kind is Kind.KERNEL:
         return Program(
             thread_graph(application.program), MappingProxyType({"kernel:ret_from_fork_asm": 1.0}), ""
@@ -92,7 +92,7 @@ class _OwnCode:
 
 
 def _own_code(application: Application, runtime: Runtime, seed: int) -> _OwnCode:
-    """Layers of functions: each calls some of the next layer, the runtime, and now and then itself."""
+    """Layers of functions: each calls some functions of the next layer, the runtime, and occasionally itself."""
     random = generator(seed, f"own code of {application.name}")
     widest = _WIDEST if application.kind is Kind.SERVICE else 5
     layers = _LAYERS if application.kind is Kind.SERVICE else 2
@@ -140,12 +140,12 @@ def _call(
     callees: Mapping[str, float],
     code: set[str],
 ) -> None:
-    """Add calls; those of the program's own functions go through the interpreter's frames, if there are any."""
+    """Add calls; calls of the program's own functions pass through the interpreter's frames, if any."""
     graph.add(caller, own)
     if not runtime.spacers:
         graph.add(caller, 0.0, callees.items())
         return
-    # The interpreter runs the function's body; what it calls it calls from there.
+    # The interpreter runs the function's body and calls its callees from there.
     spacer, step = (f"{place}#{caller}" for place in runtime.spacers)
     graph.add(caller, 0.0, [(spacer, 12.0)] if spacer not in graph.places else [])
     graph.add(spacer, own + 2.0 if own else 0.0)

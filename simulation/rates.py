@@ -1,8 +1,8 @@
-"""Units of each event that a core-second of an application brings on a platform.
+"""Units of each event per core-second of an application on a platform.
 
-Time an instruction = A/f + B (DIGEST D1): A cycles on the core, and for B it waits for memory, by the platform's latency of a
-miss. Beside others an instruction takes more cycles (`contention`), and while the core's other thread is busy too (`threads`);
-what is missed a second stays.
+Time per instruction = A/f + B (DIGEST D1): A cycles on the core, and B waiting for memory, by the platform's latency of
+a miss. Beside other programs an instruction takes more cycles (`contention`), and also while the core's other thread is
+busy (`threads`); the misses per second are unchanged.
 """
 
 from collections.abc import Mapping
@@ -22,23 +22,23 @@ _PER_THOUSAND_INSTRUCTIONS: Final[Mapping[str, float]] = MappingProxyType(
 )
 _CPI_OF_KERNEL: Final = 1.7
 OF_INSTRUCTIONS: Final = frozenset({"instructions", *_PER_THOUSAND_INSTRUCTIONS})
-"""Events that come with instructions: fewer where pressure slows them down."""
+"""Events that come with instructions: fewer where pressure slows the instructions."""
 HARDWARE: Final = OF_INSTRUCTIONS | {"cycles", "ref-cycles", "llc-references", "llc-misses", "l2-lines-in"}
-"""Events that need a performance monitoring unit, which virtual machines commonly have not."""
+"""Events that need a performance monitoring unit, which virtual machines usually lack."""
 RATED: Final = HARDWARE | {"cpu", *_PER_SECOND}
-"""Events that have a rate."""
+"""Events with a rate."""
 MEMORY: Final = ("memory-read", "memory-written")
-"""Bytes; only the sockets count them."""
+"""Counters of bytes; only sockets have them."""
 
 
 def waiting_s(application: Application, platform: int) -> float:
-    """Seconds that an instruction waits for memory on average: B of DIGEST D1."""
+    """Mean seconds that an instruction waits for memory: B of DIGEST D1."""
     model = PLATFORMS[platform]
     return application.misses * model.misses / 1000.0 * model.latency_ns * 1e-9
 
 
 def cycles_per_instruction(application: Application, platform: int, mhz: float) -> float:
-    """Without any pressure, at a frequency; at the nominal one it is the application's times the platform's."""
+    """CPI without pressure at a frequency; at the nominal one, the product of the application's and the platform's."""
     model = PLATFORMS[platform]
     nominal = (_CPI_OF_KERNEL if application.kind is Kind.KERNEL else application.cpi) * model.cpi
     return nominal + waiting_s(application, platform) * (mhz - model.nominal_mhz) * 1e6
@@ -48,9 +48,9 @@ def cycles_per_instruction(application: Application, platform: int, mhz: float) 
 def units_per_core_second(
     event: str, application: Application, platform: int, mhz: float | None = None
 ) -> float:
-    """Expected units of a generic event (`gateway.perf.events`), or bytes of `MEMORY`, without any pressure.
+    """Expected units of a generic event (`gateway.perf.events`), or bytes of `MEMORY`, without pressure.
 
-    `mhz`: None is the platform's nominal frequency. Raises ValueError for an event that is not known.
+    `mhz` None is the platform's nominal frequency. Raises ValueError for an unknown event.
     """
     if event == "cpu":
         return 1e9

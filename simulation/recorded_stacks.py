@@ -1,12 +1,12 @@
-"""Recorded stacks: of programs that a profiler was pointed at, in the collapsed form that flame graphs are made from.
+"""Stacks recorded by a profiler from real programs, in the collapsed form that flame graphs are made from.
 
-A line is one stack, the outermost function first, and in how many samples it was:
+A line has one stack, outermost function first, and its number of samples:
 
     libc.so.6`__libc_start_call_main;main;PostgresMain;[kernel]`do_syscall_64 17
 
-A frame is a function's symbol as the linker has it; one of another file than the program's own has the file's base name
-and a backtick before it (DTrace's form), one of the kernel `[kernel]`. `infra/fold.py` makes such files of what
-`perf script` prints; `recordings/README.md` says what was recorded.
+A frame is a function's linker symbol. A function outside the program's own file has the file's base name and a backtick
+before it (DTrace's form); a kernel function has `[kernel]`. `infra/fold.py` makes such files from the output of `perf
+script`; `recordings/README.md` describes the recordings.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ MAX_BYTES: Final = 4 << 20
 MAX_STACKS: Final = 50_000
 MAX_DEPTH: Final = 256
 MAX_NAME: Final = 512
-"""Characters of one frame."""
+"""Longest frame, in characters."""
 MAX_COUNT: Final = 10**12
 _DIGITS: Final = len(str(MAX_COUNT))
 _KERNEL_BINARY: Final = "[kernel]"
@@ -32,11 +32,11 @@ _FOLDER_OF_LIBRARIES: Final = "/usr/lib/x86_64-linux-gnu"
 RECORDINGS: Final[Mapping[str, str]] = MappingProxyType(
     {"postgres": "postgres.folded.gz", "redis-server": "redis-server.folded.gz"}
 )
-"""Files in `recordings/` by the executable whose stacks they hold."""
+"""Files in `recordings/` by the executable that was recorded."""
 
 
 class BadRecording(ValueError):
-    """The file is no recording; the sentence says which line is wrong and why."""
+    """The file is not a recording; the sentence names the invalid line and the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +52,9 @@ Stacks = Mapping[tuple[Frame, ...], int]
 
 
 def read_recording(data: bytes) -> Stacks:
-    """The stacks of a file, in its order; lines of the same stack are added up.
+    """The stacks of a file in its order; lines with the same stack are added up.
 
-    Raises BadRecording for a file that is too large, holds no stack, or has a wrong line.
+    Raises BadRecording if the file is too large, has no stack, or has an invalid line.
     """
     if len(data) > MAX_BYTES:
         raise BadRecording(f"The recording has {len(data):,} bytes; at most {MAX_BYTES:,} are read.")
@@ -75,13 +75,13 @@ def read_recording(data: bytes) -> Stacks:
 
 @lru_cache(maxsize=len(RECORDINGS))
 def stacks_of_program(program: str) -> Mapping[tuple[Function, ...], int]:
-    """Samples by stack, outermost first, of a program of `RECORDINGS`. Raises KeyError for another one."""
+    """Samples by stack, outermost first, of a program of `RECORDINGS`. Raises KeyError for others."""
     data = files(__package__).joinpath("recordings", RECORDINGS[program]).read_bytes()
     return functions_of(read_recording(decompress(data)), program)
 
 
 def functions_of(stacks: Stacks, program: str) -> Mapping[tuple[Function, ...], int]:
-    """The same with the simulator's functions: frames that name the program as their file are its own, too."""
+    """Samples by stack of the simulator's functions; frames that name the program as their file count as its own."""
     found: dict[tuple[Function, ...], int] = {}
     for frames, count in stacks.items():
         stack = tuple(Function(_image(frame.binary, program), frame.symbol) for frame in frames)

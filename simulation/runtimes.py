@@ -1,4 +1,4 @@
-"""What programs of one language have in common: the way from a thread's start to their own code, and their runtime.
+"""Runtimes: the code that programs of one language share, from a thread's start to their own code and below it.
 
 The names are those that real programs of these kinds show in a profile (Go 1.22, OpenJDK 21, CPython 3.12 with perf
 trampolines, Node.js 20, glibc 2.36); the graphs between them are simplified. nginx and memcached are in `servers`.
@@ -12,7 +12,7 @@ from typing import Final
 from simulation.seeded_random import word
 
 ENTRY: Final = "@entry"
-"""Stands for the program's own outermost functions."""
+"""Placeholder for the program's own outermost functions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +24,13 @@ class Runtime:
     skeleton: str
     """Lines of the call language; `@entry` is the program's own code."""
     leaves: Mapping[str, float]
-    """What a program's own functions call of the runtime and of libraries."""
+    """Callees of a program's own functions in the runtime and in libraries."""
     name: Callable[[str, str, str], str]
-    """The program's own function in the call language, of (application, noun, verb)."""
+    """Name of a program's own function in the call language, from (application, noun, verb)."""
     spacers: Sequence[str] = ()
-    """Frames of the interpreter between two calls of the program's own functions, outermost first."""
+    """Interpreter frames between two calls of the program's own functions, outermost first."""
     image: str = ""
-    """Base name of the executable where it is not the application's own: the interpreter."""
+    """Base name of the interpreter; "" if the executable is the application's own."""
 
 
 def _camel(*words: str) -> str:

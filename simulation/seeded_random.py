@@ -1,8 +1,8 @@
-"""Chance that can be asked again: a number that depends on a seed and on what it is for, and on nothing else.
+"""Reproducible random numbers: each depends only on a seed and its purpose.
 
-SplitMix64 (Steele, Lea, Flood, Fast Splittable Pseudorandom Number Generators, OOPSLA 2014, figure 16) as a hash:
-whoever asks for the load of machine 17 in five-minute slot 5 800 000 gets the same answer in any process and in any
-order, so truth and captures need no shared state.
+SplitMix64 (Steele, Lea, Flood, Fast Splittable Pseudorandom Number Generators, OOPSLA 2014, figure 16) as a hash: the
+load of machine 17 in five-minute slot 5 800 000 is the same in any process and any order, so true values and captures
+need no shared state.
 """
 
 import hashlib
@@ -21,13 +21,13 @@ _SECOND: Final = np.uint64(0x94D049BB133111EB)
 
 
 def word(text: str) -> int:
-    """64 bits that stand for a text, the same in every process."""
+    """64-bit hash of a text, the same in every process."""
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "little")
 
 
 def uniform(seed: int, what: str, *keys: npt.ArrayLike) -> Floats:
-    """Numbers uniform on [0, 1), one for each combination of integer keys, which broadcast."""
-    with np.errstate(over="ignore"):  # the arithmetic is that of integers modulo 2⁶⁴
+    """Numbers uniform on [0, 1), one per combination of integer keys, which broadcast."""
+    with np.errstate(over="ignore"):  # arithmetic modulo 2⁶⁴
         state = np.asarray(_mixed(np.uint64((seed ^ word(what)) & 0xFFFFFFFFFFFFFFFF)), np.uint64)
         for key in keys:
             state = _mixed(state ^ _mixed(np.asarray(key).astype(np.uint64)))
@@ -35,13 +35,13 @@ def uniform(seed: int, what: str, *keys: npt.ArrayLike) -> Floats:
 
 
 def normal(seed: int, what: str, *keys: npt.ArrayLike) -> Floats:
-    """Standard normal numbers (Box and Muller 1958), one for each combination of keys."""
+    """Standard normal numbers (Box and Muller 1958), one per combination of keys."""
     radius = np.sqrt(-2.0 * np.log1p(-uniform(seed, f"{what} radius", *keys)))
     return np.asarray(radius * np.cos(2.0 * np.pi * uniform(seed, f"{what} angle", *keys)))
 
 
 def generator(seed: int, what: str, *keys: int) -> np.random.Generator:
-    """A generator of its own for a purpose."""
+    """A generator for one purpose."""
     return np.random.default_rng([seed & 0xFFFFFFFFFFFFFFFF, word(what), *keys])
 
 

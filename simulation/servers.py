@@ -1,4 +1,4 @@
-"""Programs everybody knows, with the functions their profiles really show: nginx, memcached."""
+"""Well-known servers with the functions of their real profiles: nginx, memcached."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

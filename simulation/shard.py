@@ -1,4 +1,4 @@
-"""One process of a simulated fleet: `python -m simulation.shard`, started by `run.start`."""
+"""One process of a simulated fleet: `python -m simulation.shard`, started by `services.deployment.fleet_processes`."""
 
 import argparse
 import asyncio
@@ -56,7 +56,7 @@ def main(arguments: list[str] | None = None) -> None:
 
 
 def raise_descriptor_limit() -> None:
-    """Allow as many open files as the system lets us: every machine is a socket."""
+    """Allow as many open files as the system permits: every machine is a socket."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 

@@ -1,6 +1,6 @@
-"""Distinct stacks of an application and how often each occurs: recorded, or random walks over its call graph, once and for all.
+"""Distinct stacks of an application and their frequencies: recorded, or walked once at random over its call graph.
 
-The table is the truth of the application: shares of functions are sums over it, and captures draw from it.
+The table is the true value of the application: shares of functions are sums over it, and captures draw from it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,15 +16,15 @@ from simulation.programs import Program, program_of
 from simulation.seeded_random import Floats, Indexes, generator
 
 WALKS: Final = 6000
-"""Walks over a service's graph: the rarest of its stacks is one in so many."""
+"""Walks over a service's graph; the rarest stack has a share of 1 in this number."""
 FEWER_WALKS: Final = 500
-"""For daemons and kernel threads, which few look at."""
+"""Walks for daemons and kernel threads, which need less detail."""
 _DEEPEST: Final = 80
 _REGRESSED_SHARE: Final = 0.04
 RARE_SHARE: Final = 0.08
-"""Share of its application that a rare function has where it runs."""
+"""Share of a rare function in its application on machines that run it."""
 INTRODUCED_SHARE: Final = 0.02
-"""Share of its application that a new function has in the releases that have it."""
+"""Share of a new function in its application in releases that have it."""
 _CONTENDED: Final = (
     "native_queued_spin_lock_slowpath",
     "runtime.lock2",
@@ -32,7 +32,7 @@ _CONTENDED: Final = (
     "LWLockAcquire",
     "take_gil",
 )
-"""Functions that take a larger share the busier the machine is."""
+"""Functions whose share grows with the machine's load."""
 _VECTORIZED: Final = (
     "memcpy",
     "memmove",
@@ -50,28 +50,28 @@ _Flags = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 @dataclass(frozen=True, slots=True)
 class StackTable:
-    """n stacks over f functions, leaf first, and what changes the share of each."""
+    """n stacks over f functions, leaf first, with the properties that change the share of each."""
 
     functions: tuple[Function, ...]
     frames: Indexes
-    """Functions of all stacks, one stack after the other."""
+    """Functions of all stacks, stack by stack."""
     starts: Indexes
     """n + 1 positions in `frames`."""
     weight: Floats
-    """Share of each stack in an even release on a calm machine of platform 0; of rare and introduced ones, what
-    they would add to that."""
+    """Share of each stack in an even release on an unloaded machine of platform 0; for rare and introduced stacks,
+    their addition to it."""
     regressed: _Flags
-    """Stacks through the function that odd releases make slower."""
+    """Stacks through the function that odd releases slow down."""
     rare: _Flags
     """Stacks that occur on few machines only."""
     introduced: _Flags
-    """Stacks that odd releases have and even ones do not."""
+    """Stacks that only odd releases have."""
     contended: _Flags
     """Stacks that occur more often on busy machines."""
     vectorized: _Flags
-    """Stacks that cost more or less by CPU model."""
+    """Stacks whose cost depends on the CPU model."""
     regressed_function: int
-    """Index of the function behind `regressed`; −1: none."""
+    """Index of the function behind `regressed`; −1 without one."""
 
     def __len__(self) -> int:
         return len(self.weight)
@@ -110,7 +110,7 @@ def stack_table(application: Application, seed: int) -> StackTable:
 
 
 def _recorded(program: Program) -> tuple[tuple[Function, ...], Indexes, Indexes]:
-    """Functions, distinct stacks outermost first with −1 behind the end, and samples of each."""
+    """Functions, distinct stacks outermost first padded with −1, and samples of each."""
     functions = tuple(sorted(program.functions))
     number = {function: index for index, function in enumerate(functions)}
     stacks = np.full((len(program.recorded), max(map(len, program.recorded))), -1, np.int64)
@@ -122,7 +122,7 @@ def _recorded(program: Program) -> tuple[tuple[Function, ...], Indexes, Indexes]
 def _walked(
     application: Application, program: Program, seed: int
 ) -> tuple[tuple[Function, ...], Indexes, Indexes]:
-    """The same of walks over the call graph."""
+    """As `_recorded`, from walks over the call graph."""
     random = generator(seed, f"stacks of {application.name}")
     walks = WALKS if application.kind is Kind.SERVICE else FEWER_WALKS
     names, paths = _walk(program.graph, program.roots, walks, random)
@@ -136,23 +136,23 @@ def _walked(
 
 @dataclass(frozen=True, slots=True)
 class _Through:
-    """Which stacks go through certain functions."""
+    """Finds the stacks that pass through given functions."""
 
     frames: Indexes
     starts: Indexes
     functions: tuple[Function, ...]
 
     def place(self, name: str) -> _Flags:
-        """Through the function of a place; "" is none."""
+        """Stacks through the function of a place; "" matches none."""
         return self.any([bool(name) and function == function_of(name) for function in self.functions])
 
     def any(self, chosen: Sequence[bool]) -> _Flags:
-        """Through any of the functions chosen."""
+        """Stacks through any chosen function."""
         return np.asarray(np.logical_or.reduceat(np.array(chosen)[self.frames], self.starts[:-1]))
 
 
 def _regressed(application: Application, program: Program, through: _Through, weight: Floats) -> int:
-    """The function of the application's own code whose total share is nearest to what a regression needs."""
+    """The function of the application's own code whose total share is closest to the regression's target."""
     if application.regression == 1.0:
         return -1
     own = {function_of(name) for name in program.own}
@@ -168,11 +168,11 @@ def _regressed(application: Application, program: Program, through: _Through, we
 def _walk(
     graph: CallGraph, roots: Mapping[str, float], walks: int, random: np.random.Generator
 ) -> tuple[list[str], Indexes]:
-    """Paths from a root to where the walk stopped, as places, outermost first, −1 behind the end."""
+    """Paths from a root to the end of the walk, as places, outermost first, padded with −1."""
     names = sorted({*graph.places, *(callee for place in graph.places.values() for callee in place.callees)})
     number = {name: index for index, name in enumerate(names)}
     widest = 1 + max(len(place.callees) for place in graph.places.values())
-    chance = np.ones((len(names), widest))  # cumulated; the first is of stopping here
+    chance = np.ones((len(names), widest))  # cumulative; the first is the probability to stop here
     target = np.full((len(names), widest), -1, np.int64)
     for name, place in graph.places.items():
         weights = np.array([place.own, *place.callees.values()])

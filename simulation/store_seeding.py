@@ -1,4 +1,4 @@
-"""A simulated fleet in a store of its own: its machines, described, and nobody else's; and its past."""
+"""Prepare a store for a simulated fleet: exactly its machines, described, and its past."""
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
@@ -13,11 +13,11 @@ from storage import inventory as stored
 from storage.archive import Archive
 
 _ROUND_S, _VISITS = 3600.0, 30.0
-"""Of days gone by: 720 visits a day, which is what a real campaign of a fleet this size takes."""
+"""Rounds of past days: 720 visits a day, as in a real campaign of a fleet of this size."""
 
 
 def seed(connection: Connection, plan: FleetPlan) -> None:
-    """Make the inventory that of the plan: add and describe its machines, remove all others; their past stays."""
+    """Make the inventory that of the plan: add and describe its machines, remove all others. Past data is kept."""
     fleet = plan.model()
     machines = inventory(plan)
     _remove_others(connection, [machine.name for machine in machines])
@@ -35,9 +35,9 @@ def _remove_others(connection: Connection, names: Sequence[str]) -> None:
 def seed_past(
     engine: Engine, archive: Archive, plan: FleetPlan, now: datetime, on_round: Callable[[], None]
 ) -> Iterator[str]:
-    """Make up for the plan's days before today, unless the standing campaign drew before; a line for each day.
+    """Simulate the plan's days before today, unless the standing campaign has drawn before; reports a line per day.
 
-    Today is left alone: an estimate weighs all visits of a day alike, so a day has one rate of visits.
+    Today is omitted: an estimate weights all visits of a day alike, so a day must have one rate of visits.
     """
     with engine.connect() as connection:
         campaign = campaigns.get(connection, campaigns.FLEET)

@@ -1,4 +1,4 @@
-"""How an application's stacks are weighed under given circumstances, and the functions' shares that follow."""
+"""Weights of an application's stacks under given conditions, and the resulting shares of functions."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,12 +17,12 @@ CONTENTION: Final = (1.0, 1.6, 2.6, 4.0)
 
 @dataclass(frozen=True, slots=True, order=True)
 class Variant:
-    """Circumstances that an application's shares depend on."""
+    """Conditions that an application's shares depend on."""
 
     odd: bool = False
-    """The release is an odd one."""
+    """The release is odd."""
     rare: bool = False
-    """The machine is one of the few."""
+    """The machine runs the rare function."""
     pressure: int = 0
     """Class of the machine's utilisation, 0…3."""
     platform: int = 0
@@ -31,21 +31,21 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """Of n stacks and their f functions: every column of shares sums up as its name says."""
+    """Shares of n stacks and their f functions."""
 
     stacks: Floats
     """Share of each stack; they sum to 1."""
     cumulated: Floats
-    """Running sums of `stacks`, to draw by."""
+    """Cumulative sums of `stacks`, for drawing."""
     self: Floats
-    """Share of stacks whose innermost function it is; they sum to 1."""
+    """Share of stacks with the function innermost; they sum to 1."""
     total: Floats
-    """Share of stacks that it is in, however often."""
+    """Share of stacks that contain the function, recursion counted once."""
 
 
 @lru_cache(maxsize=1024)
 def shares(application: Application, seed: int, variant: Variant) -> Shares:
-    """Shares of an application's stacks and functions in these circumstances."""
+    """Shares of an application's stacks and functions under these conditions."""
     table = stack_table(application, seed)
     weight = _weights(application, table, variant)
     weight = weight / weight.sum()
@@ -60,7 +60,7 @@ def shares(application: Application, seed: int, variant: Variant) -> Shares:
 
 
 def cost(application: Application, seed: int, *, odd: bool) -> float:
-    """Cost of a release of this parity over that of an even one."""
+    """Cost of a release of this parity relative to an even one."""
     table = stack_table(application, seed)
     even, this = (_weights(application, table, Variant(odd=parity)).sum() for parity in (False, odd))
     return float(this / even)

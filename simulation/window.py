@@ -1,11 +1,11 @@
-"""One window on a simulated machine: its process groups, what each does, and the pressure of all on its chips.
+"""One window on a simulated machine: its process groups, the load of each, and the total pressure on its chips.
 
-Means are those of the model exactly; around them a window is as uneven as real ones. With u the machine's utilisation
-and s the shares of its process groups in the slot,
+Means equal the model's exactly; around them a window is as uneven as real ones. With u the machine's utilisation and s
+the shares of its process groups in the slot,
 
     busy in this window ~ Beta(κ·u, κ·(1 − u)),   shares ~ Dirichlet(λ·s).
 
-Pressure and overlap of threads, and so how slow everyone is, follow from what runs in the window, not from means.
+Pressure and overlap of threads, and hence slowdowns, follow from the programs in the window, not from means.
 """
 
 from dataclasses import dataclass
@@ -29,13 +29,13 @@ SHARE_CONCENTRATION: Final = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A machine in one window: its groups and what each does to it."""
+    """A machine in one window: its groups and the load of each."""
 
     groups: tuple[Group, ...]
     release: tuple[int, ...]
     variant: tuple[Variant, ...]
     share: Floats
-    """Of the busy time."""
+    """Shares of the busy time."""
     busy: float
     cores: Floats
     """CPUs that each group keeps busy."""
@@ -49,14 +49,14 @@ class Window:
         return float(self.layout.overlap(self.busy))
 
     def rates(self, event: str) -> Floats:
-        """Units of the event that a busy CPU second of each group brings here."""
+        """Units of the event per busy CPU second of each group here."""
         alone = np.array(
             [units_per_core_second(event, each, self.platform, self.mhz) for each in self._applications]
         )
         return alone / self._slower() if event in OF_INSTRUCTIONS else alone
 
     def pressure(self) -> Pressure:
-        """On each of its chips."""
+        """Pressure on each of its chips."""
         lines, *moved = (
             float(self.cores @ self.rates(name)) / PLATFORMS[self.platform].packages
             for name in ("l2-lines-in", *MEMORY)
@@ -76,7 +76,7 @@ class Window:
 
 
 def draw(fleet: Fleet, machine: int, at: float, random: np.random.Generator) -> Window:
-    """A window at a moment, seconds since 1970 UTC."""
+    """A window at a time, seconds since 1970 UTC."""
     moment = fleet.at(slot_of(at), np.array([machine]))
     groups = groups_of(fleet, machine)
     application = np.array([group.application for group in groups])

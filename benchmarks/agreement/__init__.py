@@ -1,1 +1,1 @@
-"""Profiles of running programs, taken by the whole product and by `perf` in the same seconds, compared."""
+"""Compare profiles of running programs by the whole product and by `perf` in the same seconds."""

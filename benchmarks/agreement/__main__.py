@@ -1,20 +1,20 @@
-"""Compare what the whole product and `perf` tell of the same programs in the same seconds.
+"""Compare profiles of the same programs in the same seconds by the whole product and by `perf`.
 
     python -m benchmarks.agreement [--seconds 30] [--rate 99] [program …]
 
-Real programs run; the gateway samples them, a visit brings the capture, the symbolizer ingests it in PostgreSQL
-and the query engine answers. In the same window `perf record` samples the whole machine twice: with copies of
-the stack (`--call-graph dwarf`) and with frame pointers (`-g`). Compared are, for every program,
+Real programs run; the gateway samples them, a visit returns the capture, the symbolizer ingests it into PostgreSQL,
+and the query engine responds. In the same window `perf record` samples the whole machine twice: with copies of the
+stack (`--call-graph dwarf`) and with frame pointers (`-g`). For every program the comparison covers
 
 * self of the ten hottest functions of either side, against both recordings. The product's leaf is the innermost
-  inlined call, so perf's leaf is too: its address is asked of `addr2line --inlines`, as perf does itself.
-  Functions without a name are compared by where they begin (`readelf --debug-dump=frames`);
-* totals of the ten largest, where both sides' stacks reach the thread's start in 99 of 100 samples;
-* the program's share of all samples, which tells whether its label is right.
+  inlined call. perf's leaf is therefore resolved with `addr2line --inlines`, as perf does itself. Functions without a
+  name are compared by their start (`readelf --debug-dump=frames`);
+* totals of the ten largest, if both sides' stacks reach the thread's start in 99 of 100 samples;
+* the program's share of all samples, which checks its label.
 
-`SIZE=smallest` looks at two programs for two seconds, where shares are too rough to be judged.
+`SIZE=smallest` compares two programs for two seconds, without judging the shares, which are too rough.
 
-Names of one address (aliases) count as one function; shares.py says when two shares agree.
+Names of one address (aliases) count as one function; `shares.py` defines when two shares agree.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from storage import migrate
 from storage.archive import Archive
 from storage.database import open_engine
 
-# Together in a window: those of a window share its CPUs, and each needs samples.
+# Programs of one window share its CPUs, and each needs samples.
 GROUPS: Final = (
     ("python", "gzip", "perl", "dd"),
     ("c", "cplusplus", "rust", "gofmt"),
@@ -97,7 +97,7 @@ def main(arguments: list[str]) -> int:
 def measure(
     groups: tuple[tuple[str, ...] | list[str], ...], seconds: float, rate_hz: int
 ) -> tuple[list[Window], list[str]]:
-    """One window for each group of programs; and sentences about programs that cannot be had."""
+    """One window per group of programs, and sentences about unavailable programs."""
     windows, missing = [], []
     with ExitStack() as stack:
         # PostgreSQL's own user must be able to enter it.

@@ -1,9 +1,9 @@
-"""Names for places that `perf script` printed, by binutils alone: none of the product's code is asked.
+"""Names for addresses printed by `perf script`, by binutils alone, without the product's code.
 
-perf prints the symbol at an address. Where a file has debug information the leaf of the product is the
-innermost call that was inlined there, so the same is asked of `addr2line --inlines`, as perf itself does
-without --no-inline (but once for all addresses, which is thousands of times faster). Where a file has no
-symbol for an address, its function is known by its start, which `readelf` reads from the unwind table.
+perf prints the symbol at an address. In a file with debug information the product's leaf is the innermost inlined call,
+so `addr2line --inlines` resolves the same, as perf itself does without --no-inline (but once for all addresses, which
+is thousands of times faster). A function without a symbol is identified by its start, which `readelf` reads from the
+unwind table.
 """
 
 from __future__ import annotations
@@ -29,29 +29,29 @@ _LOAD: Final = re.compile(r"^\s+LOAD\s+0x(\w+)\s+0x(\w+)\s+0x\w+\s+0x(\w+)", re.
 _FDE: Final = re.compile(r"FDE cie=\w+ pc=(\w+)\.\.(\w+)")
 _BUILD_ID: Final = re.compile(r"Build ID: ([0-9a-f]+)")
 _SYMBOL: Final = re.compile(r"^([0-9a-f]+) [tTwWiu] (.+)$", re.MULTILINE)
-# Suffixes of the copies that GCC and LLVM make of a function: debug information names the function.
+# Suffixes of copies of a function by GCC and LLVM; debug information names the function.
 _COPY: Final = re.compile(r"(\.(cold|isra|part|constprop|lto_priv|llvm|localalias|warm)(\.\d+)*)+$")
 _BLANKS: Final = re.compile(r"\s*([<>])\s*")
 _VERSION: Final = re.compile(r"@.*$")
 
 
 class Function(NamedTuple):
-    """What is compared: the function's name and the base name of its file."""
+    """Unit of comparison: the function's name and the base name of its file."""
 
     name: str
     binary: str
 
 
 def plain(name: str) -> str:
-    """The name without the suffix of a compiler's copy, and without the blanks that only GNU's demangler sets."""
+    """The name without a suffix of a compiler's copy, and without blanks that only GNU's demangler emits."""
     return _BLANKS.sub(r"\1", _COPY.sub("", name) or name)
 
 
 class Namer:
-    """Gives the functions at places, outermost last; remembers files.
+    """Resolves the functions at addresses, outermost last; caches files.
 
-    `copies` are base names of files by those of what they are copies of. The product tells nameless functions
-    apart by build-id, so it may call one by the original, if that ran too.
+    `copies` maps base names of copied files to the originals. The product distinguishes nameless functions by
+    build-id, so it may attribute one to the original, if that ran too.
     """
 
     def __init__(self, copies: Mapping[str, str]) -> None:
@@ -61,7 +61,7 @@ class Namer:
         self._kernel_aliases: dict[str, str] | None = None
 
     def learn(self, frames: Iterable[Frame]) -> None:
-        """Look up all of these at once."""
+        """Resolve all these frames at once."""
         by_file: defaultdict[str, set[Frame]] = defaultdict(set)
         for frame in frames:
             if frame not in self._known:
@@ -73,11 +73,11 @@ class Namer:
                 self._known[place] = self._functions(place, file, inlined.get(place.ip, ()))
 
     def functions(self, frame: Frame) -> tuple[Function, ...]:
-        """The calls at a place, innermost first; at least one."""
+        """The calls at an address, innermost first; at least one."""
         return self._known[frame]
 
     def same(self, function: Function) -> Function:
-        """One name for all names of one address, so that aliases compare as equal."""
+        """One name for all names of an address, so that aliases compare as equal."""
         if copy := self._copies.get(function.binary):
             name = function.name
             nameless = name.startswith(f"{function.binary}+0x")
@@ -121,7 +121,7 @@ class _Load:
 
 
 class _File:
-    """An ELF file as binutils see it."""
+    """An ELF file as binutils read it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -141,7 +141,7 @@ class _File:
         self._entries: tuple[list[int], list[int]] | None = None
 
     def inlined(self, offsets: set[int]) -> Mapping[int, tuple[str, ...]]:
-        """The calls at each file offset that debug information knows, innermost first."""
+        """The calls at each file offset with debug information, innermost first."""
         if not self._has_debug_data:
             return {}
         asked = sorted(offsets)
@@ -153,7 +153,7 @@ class _File:
             text=True,
             check=True,
         ).stdout
-        # Each address is a line 0x…, then two lines for each call: function, place in the source.
+        # Each address is a line 0x…, followed by two lines per call: function, source position.
         answers = re.split(r"^0x[0-9a-f]+\n", output, flags=re.MULTILINE)[1:]
         assert len(answers) == len(asked)
         names = [tuple(answer.splitlines()[::2]) for answer in answers]
@@ -165,7 +165,7 @@ class _File:
         }
 
     def full_name(self, offset: int, symbol: str) -> str:
-        """The name with its parameters, which perf leaves out, by the symbol that begins nearest before."""
+        """The name with its parameters, which perf omits, by the nearest preceding symbol."""
         address = self._address(offset)
         at = bisect_right(self._symbols, (address, "\U0010ffff"))
         for start, name in reversed(self._symbols[max(0, at - 8) : at]):
@@ -192,7 +192,7 @@ class _File:
 
 
 def _aliases(symbols: str) -> dict[str, str]:
-    """For each name the first, in order of the alphabet, of the names that share an address with it."""
+    """For each name, the alphabetically first name with the same address."""
     names_at: defaultdict[str, set[str]] = defaultdict(set)
     for address, name in _SYMBOL.findall(symbols):
         names_at[address].add(plain(_VERSION.sub("", name)))

@@ -1,4 +1,4 @@
-"""`perf record` of the whole machine, and the samples that `perf script` prints of it."""
+"""`perf record` of the whole machine, and its samples from `perf script`."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _FRAME: Final = re.compile(r"^\s+([0-9a-f]+) (.*) \((.*)\)$")
 
 
 class PerfUnusable(Exception):
-    """perf cannot record here; the sentence says why."""
+    """perf cannot record here; the sentence gives the reason."""
 
 
 class Frame(NamedTuple):
-    """A place as perf prints it: offset in the file (an address where there is none), its symbol, its file."""
+    """An address as perf prints it: offset in the file (the address without a file), symbol, file."""
 
     ip: int
     symbol: str
@@ -43,7 +43,7 @@ class Sample(NamedTuple):
 
 @contextmanager
 def recording(path: Path, rate_hz: int, *how: str) -> Iterator[None]:
-    """Record every CPU's timer, by CLOCK_MONOTONIC, from entry to exit. Raises PerfUnusable."""
+    """Record every CPU's timer, by CLOCK_MONOTONIC, during the block. Raises PerfUnusable."""
     control, acknowledged = os.pipe(), os.pipe()
     command = [
         "perf", "record", "--all-cpus", "--event", "cpu-clock", "--freq", str(rate_hz), "--clockid", "mono",
@@ -59,7 +59,7 @@ def recording(path: Path, rate_hz: int, *how: str) -> Iterator[None]:
     )
     os.close(control[0])
     os.close(acknowledged[1])
-    # perf writes the file's header when it is interrupted, and not if its control is closed before.
+    # perf writes the file's header on an interrupt, but not if its control pipe is closed first.
     with os.fdopen(control[1], "w") as say, os.fdopen(acknowledged[0]) as answers:
         try:
             try:
@@ -78,7 +78,7 @@ def recording(path: Path, rate_hz: int, *how: str) -> Iterator[None]:
 
 
 def samples(path: Path, *, comms: Collection[str], between: Sequence[tuple[int, int]]) -> list[Sample]:
-    """The samples of processes with these names, taken in one of these spans of CLOCK_MONOTONIC."""
+    """The samples of processes with these names in any of these spans of CLOCK_MONOTONIC."""
     command = [
         "perf", "script", "--input", str(path), "--ns", "--no-inline", "--comms", ",".join(comms),
         "--fields", "comm,pid,tid,time,ip,sym,dso", "--max-stack", str(MOST_FRAMES),
@@ -96,7 +96,7 @@ def samples(path: Path, *, comms: Collection[str], between: Sequence[tuple[int, 
 
 
 def running(path: Path, *, between: Sequence[tuple[int, int]]) -> Counter[str]:
-    """How many samples in these spans found a process of each name running; the idle task is left out."""
+    """Number of samples in these spans by the running process's name, without the idle task."""
     command = ["perf", "script", "--input", str(path), "--ns", "--fields", "comm,pid,tid,time"]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     found: Counter[str] = Counter()

@@ -1,4 +1,4 @@
-"""The product, whole: a gateway daemon, a visit, the archive, the symbolizer, PostgreSQL, a query."""
+"""The whole product: a gateway daemon, a visit, the archive, the symbolizer, PostgreSQL, a query."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ _ALL_ROWS = Page(limit=10_000)
 
 
 class ProductFailed(Exception):
-    """A part of the product did not do its part; the sentence says which."""
+    """A part of the product failed; the sentence names it."""
 
 
 @contextmanager
 def gateway(socket: Path, log: Path) -> Iterator[str]:
-    """A gateway daemon of this machine; its address."""
+    """Run a gateway daemon of this machine; yields its address."""
     address = f"unix:{socket}"
     with log.open("w+") as log_file:
-        # Its limits stay; only the share of CPU is raised, because other work must not thin what is compared.
+        # Default limits, except a higher share of CPU, so that other work does not thin the sampling.
         command = [sys.executable, "-m", "gateway", "--listen", address, "--max-cpu-percent", "50"]
         process = subprocess.Popen(command, stdout=log_file, stderr=subprocess.STDOUT)
         try:
@@ -72,14 +72,14 @@ def gateway(socket: Path, log: Path) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class VisitResult:
-    """A visit that answered."""
+    """A successful visit."""
 
     scheduled: ScheduledVisit
     capture: capture_pb2.Capture
 
     @property
     def period(self) -> int:
-        """Units of the CPU event that a sample stands for."""
+        """Units of the CPU event per sample."""
         return self.capture.segments[0].period
 
     @property
@@ -98,7 +98,7 @@ class VisitResult:
 
 
 class Product:
-    """Profiles this machine and answers. The archive and the database are the caller's."""
+    """Profiles this machine and runs queries. The caller owns the archive and the database."""
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class Product:
         *,
         symbols: SymbolSource | None = None,
     ) -> None:
-        """`symbols`: this machine's files unless stated otherwise."""
+        """`symbols` defaults to this machine's files."""
         self._engine = engine
         self._archive = archive
         self._lander = Ingester(engine, archive, Resolver(symbols or LocalFiles(), symbol_cache))
@@ -118,7 +118,7 @@ class Product:
             inventory.add(connection, NewMachine(MACHINE, gateway_address))
 
     def visit(self, seconds: float, rate_hz: float, on_progress: Callable[[float, int], None]) -> VisitResult:
-        """Visit this machine and archive what that brings. Raises ProductFailed."""
+        """Visit this machine and archive the capture. Raises ProductFailed."""
         visitor = Visitor()
         scheduled = by_hand.schedule(self._engine, MACHINE, visitor)
         visited = asyncio.run(
@@ -143,15 +143,15 @@ class Product:
             raise ProductFailed(f"The capture of {brought} samples were not ingested: {ingested}")
 
     def table(self, visited: VisitResult, select: str, by: tuple[str, ...] = ("function",)) -> TableAnswer:
-        """All rows of the visit's samples that the matchers select."""
+        """All rows of the visit's samples that match."""
         return self._queries.ask(TableQuestion(_selection(visited, select), by, _ALL_ROWS))
 
     def flame(self, visited: VisitResult, select: str) -> FlameAnswer:
-        """The whole tree of the visit's samples that the matchers select."""
+        """The whole tree of the visit's samples that match."""
         return self._queries.ask(FlameQuestion(_selection(visited, select), MOST_NODES))
 
     def close(self) -> None:
-        """Give back what queries hold."""
+        """Release the queries' resources."""
         self._queries.close()
 
 

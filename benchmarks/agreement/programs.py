@@ -1,7 +1,7 @@
-"""The programs that are profiled: what others wrote where possible, each under a name of its own.
+"""The profiled programs: third-party ones where possible, each under its own name.
 
-Each is a copy of (or a link to) the real executable, so that the kernel's name for the process selects it on
-perf's side and the application label selects it on ours, and nothing else on the machine has either.
+Each is a copy of (or a link to) the real executable. The kernel's name of the process selects it on perf's side, the
+application label on ours, and no other process of the machine has either.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SOURCES: Final = Path(__file__).with_name("programs")
 
 
 class NotHere(Exception):
-    """What the program needs is not installed; the sentence says what."""
+    """A requirement of the program is not installed; the sentence names it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,18 +31,18 @@ class Program:
     comm: str
     """The kernel's name of its processes, at most 15 bytes."""
     application: str
-    """The label that the product must find for it."""
+    """The label that the product must assign."""
     command: tuple[str, ...]
     starts_late: bool = False
-    """Started when the window is half over."""
+    """Start it in the middle of the window."""
     also: tuple[str, ...] = ()
-    """Other kernel names that threads of the process give themselves."""
+    """Other kernel names that its threads set."""
     original: str = ""
-    """Base name of the file that its executable is a copy of."""
+    """Base name of the file that its executable copies."""
 
 
 def prepare(directory: Path, wanted: Sequence[str]) -> tuple[list[Program], list[str]]:
-    """The programs by name of `RECIPES`, ready to run; and sentences about those that cannot be had here."""
+    """The programs by name of `RECIPES`, ready to run, and sentences about unavailable ones."""
     programs, missing = [], []
     for name in wanted:
         try:
@@ -53,7 +53,7 @@ def prepare(directory: Path, wanted: Sequence[str]) -> tuple[list[Program], list
 
 
 def python(directory: Path) -> list[Program]:
-    """Give the interpreter, by a script: the application is the script, not the interpreter."""
+    """The interpreter running a script: the application is the script, not the interpreter."""
     link = directory / "fp-python"
     link.symlink_to(Path(sys.executable).resolve())
     script = directory / "documents.py"
@@ -62,7 +62,7 @@ def python(directory: Path) -> list[Program]:
 
 
 def gzip(directory: Path) -> list[Program]:
-    """Give gzip, stripped of symbols, over the standard library's text again and again."""
+    """Run gzip, stripped of symbols, repeatedly over the standard library's text."""
     text = directory / "text"
     with text.open("wb") as file:
         for source in sorted(Path(sysconfig.get_path("stdlib")).glob("*.py")):
@@ -71,64 +71,64 @@ def gzip(directory: Path) -> list[Program]:
 
 
 def perl(directory: Path) -> list[Program]:
-    """Give perl: stripped, but with the names of what it exports."""
+    """Run perl: stripped, but with names of exported functions."""
     loop = "while (1) { my %h; $h{$_ % 977} .= $_ for 1..20000; my $t = join ',', sort keys %h; $t =~ s/(\\d+)/<$1>/g }"
     return [_copy(directory, "perl", "-e", loop)]
 
 
 def dd(directory: Path) -> list[Program]:
-    """Give dd with small blocks, which is mostly kernel."""
+    """Run `dd` with small blocks, mostly kernel time."""
     return [_copy(directory, "dd", "if=/dev/zero", "of=/dev/null", "bs=2k", "status=none")]
 
 
 def gofmt(directory: Path) -> list[Program]:
-    """Give gofmt over Go's own sources: frame pointers, threads, a symbol table of Go's."""
+    """Run gofmt over Go's own sources: frame pointers, threads, Go's symbol table."""
     go = _needed("go")
     root = subprocess.run([go, "env", "GOROOT"], capture_output=True, text=True, check=True).stdout.strip()
     return [_copy(directory, str(Path(root, "bin", "gofmt")), "-l", *([str(Path(root, "src"))] * 50))]
 
 
 def c(directory: Path) -> list[Program]:
-    """Give C with debug information: inlining, libm, string functions that glibc picks by CPU."""
+    """C with debug information: inlining, libm, string functions that glibc selects by CPU."""
     binary = _compiled(directory, "fp-c", "gcc", "-O2", "-g", SOURCES / "numeric.c", "-lm")
     return [Program(binary.name, binary.name, (str(binary),))]
 
 
 def cplusplus(directory: Path) -> list[Program]:
-    """Give C++ with debug information: templates of the standard library."""
+    """C++ with debug information: templates of the standard library."""
     binary = _compiled(directory, "fp-cplusplus", "g++", "-O2", "-g", SOURCES / "containers.cpp")
     return [Program(binary.name, binary.name, (str(binary),))]
 
 
 def rust(directory: Path) -> list[Program]:
-    """Give Rust with debug information."""
+    """Rust with debug information."""
     binary = _compiled(directory, "fp-rust", "rustc", "-O", "-g", SOURCES / "collections.rs")
     return [Program(binary.name, binary.name, (str(binary),))]
 
 
 def deep(directory: Path) -> list[Program]:
-    """Give recursion deeper than the stacks that are stored."""
+    """Recursion deeper than stored stacks."""
     return [_shape(directory, "deep")]
 
 
 def threads(directory: Path) -> list[Program]:
-    """Give three threads with names of their own."""
+    """Three threads with names of their own."""
     return [_shape(directory, "threads", also=tuple(f"worker-{number}" for number in range(3)))]
 
 
 def children(directory: Path) -> list[Program]:
-    """Give a process that computes in a forked child, then in the next."""
+    """A process that computes in a forked child, then in the next."""
     return [_shape(directory, "children")]
 
 
 def late(directory: Path) -> list[Program]:
-    """Give a program that starts when the window is half over."""
+    """A program that starts in the middle of the window."""
     binary = _compiled(directory, "fp-late", "gcc", "-O2", "-g", SOURCES / "numeric.c", "-lm")
     return [Program(binary.name, binary.name, (str(binary),), starts_late=True)]
 
 
 def short(directory: Path) -> list[Program]:
-    """Give a shell that starts a program of a millisecond over and over; both are looked at."""
+    """A shell that repeatedly starts a program of a millisecond; both are compared."""
     true = _copy(directory, "true")
     shell = _copy(directory, "dash", "-c", f"while :; do {true.command[0]}; done")
     return [shell, Program(true.comm, true.application, ())]

@@ -1,4 +1,4 @@
-"""One window in which both look at the same programs, and everything that is compared of it."""
+"""One window in which both sides profile the same programs, and all comparisons of it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PRESENCE: Final = "samples"
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A program as perf saw it, by unwind tables and by frame pointers, and as the product did."""
+    """A program's profile by perf, with unwind tables and with frame pointers, and by the product."""
 
     program: Program
     dwarf: Shares
@@ -41,23 +41,23 @@ class Seen:
 
     @property
     def totals_comparable(self) -> bool:
-        """Whether both found nearly all callers; else their totals cannot be the same."""
+        """Whether both sides found nearly all callers; otherwise totals cannot be equal."""
         return min(self.dwarf.rooted, self.ours.rooted) >= BOTH_WHOLE
 
     @property
     def overlap(self) -> float:
-        """Share of the ten hottest functions that both have among theirs."""
+        """Share of the ten hottest functions that both sides have in common."""
         return overlap(top(self.dwarf.own), top(self.ours.own))
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What was seen in one window."""
+    """Profiles of one window."""
 
     seen: list[Seen]
     comparisons: list[Comparison]
     perf_with_itself: list[Comparison]
-    """Self by its two recordings: how far two samples of the same seconds may be apart."""
+    """Self in perf's two recordings: the expected difference of two samples of the same seconds."""
     perf_samples: int
     our_samples: int
     perf_lost: int
@@ -65,7 +65,7 @@ class Window:
 
 
 def look(product: Product, programs: Sequence[Program], folder: Path, seconds: float, rate_hz: int) -> Window:
-    """Run the programs and profile them with both. Raises PerfUnusable, ProductFailed."""
+    """Run the programs and profile them with both sides. Raises PerfUnusable, ProductFailed."""
     recordings = folder / "dwarf.data", folder / "frame-pointer.data"
     running: list[subprocess.Popen[bytes]] = []
     with ExitStack() as stack:
@@ -77,7 +77,7 @@ def look(product: Product, programs: Sequence[Program], folder: Path, seconds: f
             peer.recording(recordings[1], rate_hz, "-g"),
         ):
             visited = product.visit(seconds, rate_hz, _at_half_time(programs, stack, running))
-        # They are there still, but leave the CPUs to those who read what was recorded, which takes longer than recording it.
+        # They still exist, but release the CPUs to the reading of the recordings, which takes longer than recording.
         for process in running:
             os.killpg(process.pid, signal.SIGSTOP)
         product.ingest(visited)
@@ -85,7 +85,7 @@ def look(product: Product, programs: Sequence[Program], folder: Path, seconds: f
 
 
 def _start(program: Program, stack: ExitStack) -> subprocess.Popen[bytes]:
-    # A session of its own, so that what it started is stopped and ends with it.
+    # A session of its own, so that its children are stopped and ended with it.
     process = subprocess.Popen(
         program.command,
         stdin=subprocess.DEVNULL,
@@ -158,7 +158,7 @@ def _compared(
 
 
 def _functions(seen: Seen) -> list[Comparison]:
-    """The hottest functions of either side, by self and, where that can be the same, by total."""
+    """The hottest functions of either side, by self and, if comparable, by total."""
     name, ours = seen.program.application, (seen.ours.own, seen.ours.samples)
     found = _hottest(name, SELF, (seen.dwarf.own, seen.dwarf.samples), ours)
     found += _hottest(name, SELF_BY_FRAME_POINTER, (seen.frame_pointer.own, seen.frame_pointer.samples), ours)
@@ -175,7 +175,7 @@ def _hottest(program: str, measure: str, theirs: Counted, own: Counted) -> list[
 
 
 def _presence(seen: Sequence[Seen], running: Counter[str], whole: int) -> list[Comparison]:
-    """Share of each program in all samples: its label must catch what the kernel's name catches."""
+    """Share of each program in all samples: the label must select the same samples as the kernel's name."""
     found = []
     for one in seen:
         name = Function(one.program.application, "")

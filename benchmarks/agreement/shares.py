@@ -1,9 +1,9 @@
-"""Whether two samples of the same seconds differ by more than sampling explains.
+"""Whether two samples of the same seconds differ by more than sampling error.
 
-Of one program both sides have n₁ and n₂ samples, of which a function holds shares p₁ and p₂. The shares agree
-if |p₁ − p₂| ≤ z·√(p₁(1 − p₁)/n₁ + p₂(1 − p₂)/n₂), where z allows a chance of FALSE_ALARM that any of all
-comparisons is outside by luck (Bonferroni: each gets an equal part of it). Samples are taken at fixed distances,
-not at random, which makes their real error smaller, never larger, unless the program beats with the timer.
+Both sides have n₁ and n₂ samples of one program, of which a function has shares p₁ and p₂. The shares agree if
+|p₁ − p₂| ≤ z·√(p₁(1 − p₁)/n₁ + p₂(1 − p₂)/n₂), where z allows a probability of FALSE_ALARM that any of all comparisons
+is outside by chance (Bonferroni: each gets an equal part of it). Samples are taken at regular intervals, not at random,
+which only reduces their real error, unless the program runs in lockstep with the timer.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ TOP: Final = 10
 FALSE_ALARM: Final = 0.01
 
 Counted: TypeAlias = tuple[Counter[Function], int]
-"""Samples by function, and the number that they are shares of."""
+"""Samples by function, and the total for the shares."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """One side's view of one program, in samples."""
+    """One side's profile of one program, in samples."""
 
     samples: int
     own: Counter[Function]
-    """With the function innermost."""
+    """Samples with the function innermost."""
     whole: Counter[Function]
-    """With the function anywhere in the stack."""
+    """Samples with the function anywhere in the stack."""
     rooted: float
     """Share of the stacks that reach the thread's start."""
 
@@ -47,7 +47,7 @@ class Comparison:
     peer: float
     ours: float
     deviation: float
-    """In standard errors of the difference; positive: the product has more."""
+    """Difference in its standard errors; positive if the product has more."""
 
 
 def compare(
@@ -79,19 +79,19 @@ def deviation(counted: int, samples: int, our_counted: int, our_samples: int) ->
     """Difference of two shares in standard errors."""
     p, q = counted / samples, our_counted / our_samples
     variance = p * (1 - p) / samples + q * (1 - q) / our_samples
-    if not variance:  # both shares are 0 or 1: equal, or as different as can be
+    if not variance:  # both shares are 0 or 1: equal or opposite
         pooled = (counted + our_counted) / (samples + our_samples)
         variance = pooled * (1 - pooled) * (1 / samples + 1 / our_samples)
     return (q - p) / sqrt(variance) if variance else 0.0
 
 
 def allowed(comparisons: int) -> float:
-    """z: standard errors that one of so many comparisons may be off."""
+    """z: permitted deviation in standard errors for this number of comparisons."""
     return NormalDist().inv_cdf(1 - FALSE_ALARM / (2 * max(1, comparisons)))
 
 
 def top(counts: Counter[Function]) -> list[Function]:
-    """The functions with most samples, ties in a fixed order."""
+    """The functions with the most samples, ties in a fixed order."""
     return sorted((function for function in counts if counts[function]), key=lambda f: (-counts[f], f))[:TOP]
 
 
@@ -102,5 +102,5 @@ def overlap(one: Sequence[Function], other: Sequence[Function]) -> float:
 
 
 def spread(comparisons: Sequence[Comparison]) -> float:
-    """Root mean square of the deviations: about 1 if sampling is all that differs."""
+    """Root mean square of the deviations: about 1 if only sampling error differs."""
     return sqrt(sum(c.deviation**2 for c in comparisons) / len(comparisons)) if comparisons else 0.0

@@ -1,4 +1,4 @@
-"""Samples of `perf`, and answers of the product, as shares of functions."""
+"""Samples of `perf` and the product's results, as shares of functions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MARKERS = ("[stack: ", "[frames left out]")
 
 
 def of_perf(samples: Sequence[Sample], namer: Namer, roots: Collection[Function]) -> Shares:
-    """Perf's view. A stack is rooted if its outermost function is one of `roots`."""
+    """Shares according to perf. A stack is rooted if its outermost function is one of `roots`."""
     own: Counter[Function] = Counter()
     whole: Counter[Function] = Counter()
     rooted = 0
@@ -33,9 +33,9 @@ def of_perf(samples: Sequence[Sample], namer: Namer, roots: Collection[Function]
 
 
 def of_product(table: TableAnswer, flame: FlameAnswer, namer: Namer, period: int) -> Shares:
-    """The product's view: self from the table, totals from the flame graph, so both are checked.
+    """The product's shares: self from the table, totals from the flame graph, so both are checked.
 
-    Totals come from the tree because one function may have several rows there and here has one.
+    Totals come from the tree because a function may have several rows in the table, but has one here.
     """
     own: Counter[Function] = Counter()
     for row in table.table.rows:
@@ -44,7 +44,7 @@ def of_product(table: TableAnswer, flame: FlameAnswer, namer: Namer, period: int
 
 
 def roots(flame: FlameAnswer, namer: Namer) -> set[Function]:
-    """The functions that threads start with."""
+    """The outermost functions of threads."""
     tree = flame.flame
     return {
         namer.same(Function(row.name, row.binary))

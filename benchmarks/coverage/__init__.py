@@ -1,1 +1,1 @@
-"""How often the product's intervals contain the truth; `python -m benchmarks.coverage`."""
+"""Coverage of the product's intervals; `python -m benchmarks.coverage`."""

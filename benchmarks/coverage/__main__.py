@@ -1,20 +1,20 @@
-"""Ask the product about a fleet whose truth is known, thousands of times, and count how often it is right.
+"""Query the product thousands of times about a fleet with known true values, and count how often it is right.
 
     python -m benchmarks.coverage [--campaigns 40] [--pairs 300] [--seed 1]
     SIZE=smallest python -m benchmarks.coverage   # two campaigns: does it work?
 
-Visits to a made fleet (`fleet.py`: 8 strata, skewed load, bursts, functions on few machines, and 6 % of visits
-that busy machines do not answer) become captures; `storage.ingest` ingests them in PostgreSQL, and
-`storage.query` answers. Each window of a campaign is a replication: 50, 200 or 1 000 visits. Coverage is the share of
-95 % intervals that contain the truth, over functions and replications, also of functions that were not
-seen at all. The oracle is a statistician who knows the estimator's true standard error: ± 1.96 of them.
+Visits to a synthetic fleet (`fleet.py`: 8 strata, skewed load, bursts, functions on few machines, and 6 % of visits
+failed on busy machines) become captures; `storage.ingest` ingests them into PostgreSQL, and `storage.query` responds.
+Each window of a campaign is a replication: 50, 200 or 1 000 visits. Coverage is the share of 95 % intervals that
+contain the true value, over functions and replications, including functions without samples. The oracle is the interval
+of ± 1.96 true standard errors of the estimator.
 """
 
 from __future__ import annotations
 
 import os
 
-# Two processes compute beside each other; threads of the algebra library would only fight for the CPUs.
+# Two processes compute in parallel; threads of the algebra library would only compete for the CPUs.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
@@ -66,7 +66,7 @@ def main(arguments: list[str]) -> int:
 
 
 def measure(console: Console, *, campaigns: int, pairs: int, seed: int) -> Report:
-    """Make the visits, ingest them, ask and count."""
+    """Make the visits, ingest them, query and count."""
     fleet = Fleet(_FLEET_SEED, days=plan.DAYS)
     grown = max(1, campaigns // 4)
     with ExitStack() as stack:
@@ -158,7 +158,7 @@ def _report_intervals(report: Report, intervals: list[Intervals]) -> None:
 
 
 def _report_paths(report: Report, whole: Intervals) -> None:
-    """Whole days must have been answered by merged cells and by both; hours are by each visit's chunks."""
+    """Whole days must be served from merged cells and from cells with chunks; hours from each visit's chunks."""
     shares = {path: whole.paths.count(path) / whole.replications for path in ("cells", "mixed")}
     spelled = ", ".join(f"{share:.2f} {path}" for path, share in shares.items())
     report.add("least_path_share", min(shares.values()), at_least(0.25), peer=f"whole days: {spelled}")
@@ -193,7 +193,7 @@ def _report_changes(report: Report, nulls: list[Changes], power: Changes) -> Non
 
 
 def between(low: float, high: float) -> Bar:
-    """Met by both limits and everything between them."""
+    """Met by both limits and values between them."""
     return Bar(f"{low:g}…{high:g}", lambda value: low <= value <= high)
 
 

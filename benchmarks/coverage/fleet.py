@@ -1,9 +1,9 @@
-"""A fleet with a known truth, and visits to it.
+"""A fleet with known true values, and visits to it.
 
-5 000 machines in 8 strata of unequal size, capacity and load. A machine's load varies between visits, some
-machines burst for a day, and busy machines often do not answer. Functions live on all machines or on few, and
-take a skewed share of each. What is estimated is the expectation over all machine-moments of a day,
-also of those that would not have answered; it follows exactly from the same arrays.
+5 000 machines in 8 strata of unequal size, capacity and load. A machine's load varies between visits, some machines
+burst for a day, and visits to busy machines often fail. Functions run on all machines or on few, and take a skewed
+share of each. The estimated quantity is the expectation over all machine-moments of a day, including those at which a
+visit would have failed; it follows exactly from the same arrays.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SECONDS: Final = 5.0
 _STRATA: Final = np.array([0.30, 0.22, 0.16, 0.12, 0.08, 0.06, 0.04, 0.02])
 _LOAD: Final = np.array([0.30, 0.45, 0.25, 0.55, 0.35, 0.60, 0.20, 0.50])
 _CAPACITY: Final = np.array([1600, 1200, 2400, 1600, 1200, 2400, 1600, 2400])
-# Of the factor between a machine's mean load and that of one visit: equally likely values.
+# Equally likely values of the factor between a machine's mean load and that of one visit.
 _MOMENTS: Final = stats.gamma.ppf((np.arange(64) + 0.5) / 64, 5, scale=1 / 5)
 _BURSTING: Final = 0.03
 _BURST_LOAD: Final = 0.9
@@ -35,14 +35,14 @@ _BURST_SHARE: Final = 0.5
 _SPIN: Final = 0.06
 _SKEW: Final = 20.0
 _FULLEST: Final = 0.93
-# Chance that a visit fails, by the machine's utilisation: proportional to this power of it.
+# The probability that a visit fails is proportional to this power of the machine's utilisation.
 _STEEPNESS: Final = 2
 _UNREACHABLE: Final = 0.02
 
 
 @dataclass(frozen=True)
 class Planted:
-    """Functions of about one share of the fleet, on a part of its machines each."""
+    """Functions with about the same share of the fleet, each on a part of its machines."""
 
     name: str
     share: float
@@ -59,7 +59,7 @@ PLANTED: Final = (
 
 @dataclass(frozen=True)
 class Seen:
-    """What drawn visits met; all have one entry per visit."""
+    """Results of drawn visits; all arrays have one entry per visit."""
 
     machine: Int
     stratum: Int
@@ -72,23 +72,23 @@ class Seen:
 
 
 def joined(parts: Sequence[Seen]) -> Seen:
-    """All visits, one part after the other."""
+    """All visits, part after part."""
     return Seen(*(np.concatenate([getattr(part, field.name) for part in parts]) for field in fields(Seen)))
 
 
 @dataclass(frozen=True)
 class Growth:
-    """Functions that take `factor` times what they took before."""
+    """Functions whose cost grows by `factor`."""
 
     functions: Int
     factor: float
 
 
 class Fleet:
-    """Machines, their loads and what runs on them; the same seed makes the same fleet."""
+    """Machines, their loads and programs; deterministic by seed."""
 
     def __init__(self, seed: int, machines: int = 5_000, days: int = 1, failing: float = 0.06) -> None:
-        """`failing`: share of visits that busy machines do not answer."""
+        """`failing`: share of visits that fail on busy machines."""
         random = np.random.default_rng(seed)
         self.days: Final = days
         self.stratum: Final = np.repeat(np.arange(len(_STRATA)), np.rint(_STRATA * machines).astype(np.int64))
@@ -112,14 +112,14 @@ class Fleet:
         self._refusing: Final = self._calibrated(failing)
 
     def functions(self, planted: Planted) -> Int:
-        """Columns of the functions planted for a share."""
+        """Columns of the functions planted with a share."""
         return np.array([i for i, name in enumerate(self.names) if name.startswith(planted.name + "_")])
 
     def _calibrated(self, failing: float) -> float:
         return failing / float((self._utilisation(np.arange(len(self.stratum))) ** _STEEPNESS).mean())
 
     def _utilisation(self, machine: Int, load: float = 1.0) -> Float:
-        """At each of the equally likely moments of each day; (days, machines, moments)."""
+        """Utilisation at each of the equally likely moments of each day; (days, machines, moments)."""
         return np.minimum(load * self._load[:, machine, None] * _MOMENTS, 1.0)
 
     def _mixture(self, machine: Int, day: Int, utilisation: Float) -> Float:
@@ -132,11 +132,11 @@ class Fleet:
 
     @cached_property
     def truth(self) -> Float:
-        """Expected samples of each function, in the whole fleet, in `SECONDS`; (days, functions)."""
+        """Expected samples of each function in the whole fleet in `SECONDS`; (days, functions)."""
         return self.truth_at(1.0)
 
     def truth_at(self, load: float) -> Float:
-        """The same while every machine has so many times its usual load."""
+        """As `truth`, with every machine's load multiplied by `load`."""
         machines = np.arange(len(self.stratum))
         whole = np.zeros((self.days, len(self.names)))
         for day in range(self.days):
@@ -156,7 +156,7 @@ class Fleet:
         grown: Growth | None = None,
         load: float = 1.0,
     ) -> Seen:
-        """Visits to these machines at random moments of these days, perhaps after a release or at another load."""
+        """Visits to these machines at random moments of these days, optionally after a release or at another load."""
         moment = random.integers(len(_MOMENTS), size=len(machine))
         u = np.minimum(load * self._load[day, machine] * _MOMENTS[moment], 1.0)
         samples = random.poisson(_CAPACITY[self.stratum[machine]] * u)
@@ -165,7 +165,7 @@ class Fleet:
         mixture = self._mixture(machine, day, u)
         if grown is not None:
             mixture[:, grown.functions] *= grown.factor
-            # What else runs makes room; all shares still add up to one.
+            # The rest shrinks, so that all shares add up to one.
             mixture[:, -1] = np.maximum(1 - mixture[:, :-1].sum(axis=1), 0.0)
         mixture /= mixture.sum(axis=1, keepdims=True)
         return Seen(

@@ -1,4 +1,4 @@
-"""Which visits are made and which selections of them are asked: every window is one replication."""
+"""The visits and the selections queried: every window is one replication."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
     from benchmarks.coverage.fleet import Fleet, Int, Seen
 
 DAYS: Final = 4
-"""Days with bursts of their own; campaign i is on day i mod DAYS."""
+"""Days with independent bursts; campaign i is on day i mod DAYS."""
 HOURS: Final = 20
-"""Of a campaign, all in one UTC day."""
+"""Hours of a campaign, all in one UTC day."""
 PER_HOUR: Final = 54.3
-"""Drawn, of which 50 answer."""
+"""Visits drawn per hour, of which 50 succeed."""
 ANSWERED_PER_HOUR: Final = 50
 SPARSE: Final = 0.4
-"""Of the usual visits an hour, and of the usual load: both are so in the first half of a campaign that changes its pace."""
+"""Factor on visits per hour and on load in the first half of a campaign that changes its pace."""
 FACTOR: Final = 1.5
 GROWN: Final = PLANTED[1]
-"""What grows is a function of one percent."""
+"""The functions that grow have a share of one percent."""
 
 
 class Kind(StrEnum):
-    """What differs between the hours or the campaigns of a fleet."""
+    """Variation between the hours or the campaigns of a fleet."""
 
     PLAIN = "plain"
     GROWN = "grown"
@@ -57,7 +57,7 @@ class Window:
 
     @property
     def selection(self) -> Selection:
-        """What is asked of the product; for all hours of a campaign the whole day, which has cells of its own."""
+        """Selection of the window; for all hours of a campaign the whole day, which has its own cells."""
         start = start_of(self.campaign) + timedelta(hours=self.first_hour)
         asked = timedelta(days=1) if self.hours == HOURS else timedelta(hours=self.hours)
         return Selection(start, start + asked, campaign=name_of(self.campaign, self.kind))
@@ -69,7 +69,7 @@ def name_of(campaign: int, kind: Kind) -> str:
 
 
 def busyness_of(kind: Kind) -> list[float]:
-    """Load and visits of each hour of a campaign, as factors of the usual ones."""
+    """Load and visits of each hour of a campaign, relative to the usual ones."""
     return [SPARSE if kind == Kind.PACED and hour < HOURS // 2 else 1.0 for hour in range(HOURS)]
 
 
@@ -79,7 +79,7 @@ def start_of(campaign: int) -> datetime:
 
 
 def visits_of(fleet: Fleet, campaign: int, seed: int, kind: Kind) -> list[Seen]:
-    """What the campaign's visits of each hour meet; drawn as the collector draws."""
+    """Results of the campaign's visits for each hour, drawn like the collector draws."""
     random = np.random.default_rng([seed, campaign, list(Kind).index(kind)])
     strata = {
         number: np.flatnonzero(fleet.stratum == number).tolist() for number in range(len(fleet.population))
@@ -100,7 +100,7 @@ def grown_functions(fleet: Fleet, campaign: int) -> Int:
 
 
 def windows(campaigns: int, visits: int) -> list[Window]:
-    """All the windows with about so many answered visits."""
+    """All windows with about this many successful visits."""
     hours = visits / ANSWERED_PER_HOUR
     return [
         Window(campaign, kind=Kind.PLAIN, first_hour=number * hours, hours=hours)
@@ -115,13 +115,13 @@ def paced_windows(campaigns: int) -> list[Window]:
 
 
 def equal_pairs(campaigns: int, count: int) -> list[tuple[Window, Window]]:
-    """Pairs of windows of 200 visits each, of one day and of different visits; at most `count`."""
+    """Pairs of windows of 200 visits each, on one day with different visits; at most `count`."""
     some = windows(campaigns, 200)
     return list(zip(some[::2], some[1::2], strict=False))[:count]
 
 
 def canary_pairs(campaigns: int, count: int) -> list[tuple[Window, Window]]:
-    """Pairs of a window of 1 000 visits and one of 30, of one day and of different campaigns."""
+    """Pairs of a window of 1 000 visits and one of 30, on one day in different campaigns."""
     few = 30 / ANSWERED_PER_HOUR
     pairs = [
         (
@@ -135,7 +135,7 @@ def canary_pairs(campaigns: int, count: int) -> list[tuple[Window, Window]]:
 
 
 def grown_pairs(campaigns: int, grown: int) -> list[tuple[Window, Window]]:
-    """Pairs of 1 000 visits after and before some functions have grown, of one day."""
+    """Pairs of 1 000 visits after and before some functions grew, on one day."""
     return [
         (
             Window(campaign, kind=Kind.GROWN, first_hour=0, hours=HOURS),

@@ -1,4 +1,4 @@
-"""Visits to the made fleet become rows and captures, and captures are ingested by the product's own ingestion."""
+"""Store visits to the synthetic fleet as rows and captures, and ingest the captures by the product's own code."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 FIRST_DAY: Final = date(2026, 1, 5)
 PERIOD: Final = 10_000_000
-"""Nanoseconds a sample stands for."""
+"""Nanoseconds per sample."""
 _TOGETHER: Final = 250
 """Captures ingested in one transaction."""
 _NAMESPACE: Final = UUID("6d0f3c1e-6f0f-4c8e-9a35-0c6f5d0f7a11")
@@ -40,7 +40,7 @@ class IngestionFailed(Exception):
 
 
 def prepare(engine: Engine, fleet: Fleet) -> Int:
-    """Write the inventory and the days; the id of each machine, by its number in the fleet."""
+    """Write the inventory and the days; returns the id of each machine, by its number in the fleet."""
     with engine.begin() as connection:
         partitions.ensure(connection, [FIRST_DAY + timedelta(days) for days in range(fleet.days)])
         keys = _keys(len(fleet.population))
@@ -55,9 +55,9 @@ def prepare(engine: Engine, fleet: Fleet) -> Int:
 
 
 def merge(engine: Engine, visits: int) -> None:
-    """Merge so many visits into cells, the first ones that were ingested; the others wait.
+    """Merge the first `visits` ingested visits into cells; the others wait.
 
-    So some questions are answered from cells, some from chunks and some from both.
+    Some queries therefore read cells, some chunks, and some both.
     """
     writer = RollupWriter(engine)
     while visits > 0:
@@ -68,7 +68,7 @@ def merge(engine: Engine, visits: int) -> None:
 
 
 class Writer:
-    """Writes campaigns of visits and ingests their captures; for one process."""
+    """Writes campaigns of visits and ingests their captures, in one process."""
 
     def __init__(self, engine: Engine, fleet: Fleet, machines: Int) -> None:
         self._engine = engine
@@ -78,10 +78,10 @@ class Writer:
         self._template, self._resolved = _template(fleet.names)
 
     def write(self, name: str, hours: Sequence[Seen], paces: Sequence[float], start: datetime) -> None:
-        """One campaign: the visits of each hour from `start` on, evenly spread over it, the first at its begin.
+        """Write one campaign: the visits of each hour from `start` on, evenly spaced, the first at the hour's begin.
 
-        `paces` are the visits planned in each hour. Visits that did not answer are failures; of the unreachable ones the
-        utilisation is not known.
+        `paces` are the planned visits of each hour. Unsuccessful visits are failures; the utilisation of unreachable
+        machines is unknown.
         """
         seen = joined(hours)
         ids = [uuid5(_NAMESPACE, f"{name} {number}") for number in range(len(seen.machine))]
@@ -187,7 +187,7 @@ class Writer:
 
 
 def _template(names: Sequence[str]) -> tuple[capture_pb2.Capture, ResolvedFrames]:
-    """A capture of one process group in which every function has one stack, and what its frames are."""
+    """A capture of one process group in which every function has one stack, and its resolved frames."""
     strings = ["", "/usr/bin/app", "app", "cpu", "nanoseconds", "cpu-clock"]
     message = capture_pb2.Capture(format=1, strings=strings)
     message.window.duration_ns = int(SECONDS * 1e9)

@@ -1,4 +1,4 @@
-"""Counts of how often the product was right."""
+"""Counts of correct results of the product."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _Z = 1.96
 
 @dataclass
 class Intervals:
-    """Shares of the functions planted for one share, in windows of so many visits."""
+    """Shares of the functions planted with one share, in windows of one number of visits."""
 
     fleet: Fleet
     planted: Planted
     visits: int
     paths: list[str] = field(default_factory=list)
-    """Of each answer: cells, chunks or mixed."""
+    """Source of each response: cells, chunks or mixed."""
     _error: list[Float] = field(default_factory=list)
     _below: list[Float] = field(default_factory=list)
     _above: list[Float] = field(default_factory=list)
@@ -52,50 +52,50 @@ class Intervals:
 
     @property
     def replications(self) -> int:
-        """Windows asked."""
+        """Number of windows queried."""
         return len(self._error)
 
     @property
     def coverage(self) -> float:
-        """Share of intervals that contain the truth, over functions and replications."""
+        """Share of intervals that contain the true value, over functions and replications."""
         return 1 - self.below - self.above
 
     @property
     def below(self) -> float:
-        """Share of intervals that lie below the truth."""
+        """Share of intervals below the true value."""
         return float(np.mean(self._below))
 
     @property
     def above(self) -> float:
-        """Share of intervals that lie above the truth."""
+        """Share of intervals above the true value."""
         return float(np.mean(self._above))
 
     @property
     def standard_error(self) -> float:
-        """Of the coverage; functions of one replication share their visits, so it is between replications."""
+        """Standard error of the coverage, between replications: functions of one replication share their visits."""
         missed = np.mean(np.array(self._below) | np.array(self._above), axis=1)
         return float(missed.std(ddof=1) / np.sqrt(self.replications))
 
     @property
     def width(self) -> float:
-        """Mean width over that of the oracle's, who knows each function's true standard error."""
+        """Mean width relative to the oracle's, which uses each function's true standard error."""
         oracle = 2 * _Z * np.std(self._error, axis=0, ddof=1)
         return float(np.mean(self._width) / oracle.mean())
 
     @property
     def low_confidence(self) -> float:
-        """Share of rows that the product marked."""
+        """Share of rows that the product marked as low confidence."""
         return float(np.mean(self._few))
 
     @property
     def ingested(self) -> float:
-        """Visits of a window, a mean."""
+        """Mean number of ingested visits per window."""
         return float(np.mean(self._ingested))
 
 
 @dataclass
 class Totals:
-    """The whole fleet's CPU time in windows of a whole campaign, relative to the truth."""
+    """The whole fleet's CPU time in windows of a whole campaign, relative to the true value."""
 
     fleet: Fleet
     kind: Kind = Kind.PLAIN
@@ -108,7 +108,7 @@ class Totals:
 
     @cached_property
     def _samples_of_hours(self) -> Float:
-        """Expected in `SECONDS` of each hour, added up; by day."""
+        """Expected samples in `SECONDS` of each hour, summed, by day."""
         hours = Counter(busyness_of(self.kind))
         by_load: list[Float] = [n * self.fleet.truth_at(load).sum(axis=1) for load, n in hours.items()]
         return np.asarray(np.sum(by_load, axis=0), np.float64)
@@ -126,16 +126,16 @@ class Totals:
 
     @property
     def standard_error(self) -> float:
-        """Of the bias."""
+        """Standard error of the bias."""
         return float(np.std(self._relative, ddof=1) / np.sqrt(len(self._relative)))
 
     @property
     def coverage(self) -> float:
-        """Share of the totals' intervals that contain the truth."""
+        """Share of the totals' intervals that contain the true value."""
         return float(np.mean(self._covered))
 
     def unadjusted(self, *, pool_seed: int, campaigns: int) -> float:
-        """The bias if all visits of a stratum weighed the same, whatever their utilisation."""
+        """The bias with equal weights for all visits of a stratum, whatever their utilisation."""
         errors = []
         for campaign in range(campaigns):
             seen = joined(visits_of(self.fleet, campaign, pool_seed, self.kind))
@@ -162,7 +162,7 @@ class Changes:
         names = self.fleet.names
         grown = grown_functions(self.fleet, ours.campaign).tolist() if ours.kind == Kind.GROWN else []
         changed = {names[number] for number in grown}
-        # Where functions have grown, the rest has truly shrunk.
+        # If functions have grown, the rest has truly shrunk.
         real = changed | {"other"} if grown else set()
         self._false.append(len(found.significant - real))
         self._power.append(found.power)
@@ -171,17 +171,17 @@ class Changes:
 
     @property
     def comparisons(self) -> int:
-        """How many."""
+        """Number of comparisons."""
         return len(self._false)
 
     @property
     def any_false(self) -> float:
-        """Share of comparisons that called something a change that is none."""
+        """Share of comparisons that reported a change where there is none."""
         return float(np.mean(np.array(self._false) > 0))
 
     @property
     def standard_error(self) -> float:
-        """Of `any_false`."""
+        """Standard error of `any_false`."""
         return float(np.sqrt(self.any_false * (1 - self.any_false) / self.comparisons))
 
     @property
@@ -191,5 +191,5 @@ class Changes:
 
     @property
     def stated(self) -> float:
-        """Mean chance to find one, as the product stated."""
+        """Mean probability to find one, as stated by the product."""
         return float(np.mean(self._power))

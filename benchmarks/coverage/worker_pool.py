@@ -1,4 +1,4 @@
-"""Processes that write campaigns and ask questions, one for each CPU."""
+"""Processes that write campaigns and run queries, one per CPU."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _ALL: Final = Page(limit=1000)
 
 @dataclass(frozen=True)
 class Answered:
-    """What the product said of a window; one entry per function."""
+    """The product's estimates for a window; one entry per function."""
 
     share: Float
     lo: Float
@@ -48,16 +48,16 @@ class Answered:
 
 @dataclass(frozen=True)
 class Compared:
-    """What the product said of two windows."""
+    """The product's comparison of two windows."""
 
     significant: frozenset[str]
     power: float
-    """The chance to find a change by half of a function of one percent, as stated."""
+    """Stated probability to find a change by half of a function of one percent."""
 
 
 @dataclass
 class _Member:
-    """What one process works with."""
+    """Resources of one process."""
 
     fleet: Fleet
     writer: Writer
@@ -69,7 +69,7 @@ _member: _Member | None = None
 
 
 class WorkerPool:
-    """Runs functions of this module in processes of their own."""
+    """Runs functions of this module in separate processes."""
 
     def __init__(self, url: str, fleet: Fleet, machines: Int, seed: int) -> None:
         self._processes = ProcessPoolExecutor(
@@ -80,7 +80,7 @@ class WorkerPool:
         )
 
     def each(self, do: Callable[[Task], Result], tasks: Iterable[Task]) -> Iterator[Result]:
-        """Results in the order of the tasks, as soon as they are there."""
+        """Results in the order of the tasks, each as soon as it is available."""
         return self._processes.map(do, tasks)
 
     def close(self) -> None:
@@ -89,7 +89,7 @@ class WorkerPool:
 
 
 def write(campaign: tuple[int, Kind]) -> int:
-    """Make one campaign's visits and ingest them; how many were drawn."""
+    """Make one campaign's visits and ingest them; returns the number of visits drawn."""
     member = _me()
     number, kind = campaign
     hours = visits_of(member.fleet, number, member.seed, kind)
@@ -104,7 +104,7 @@ def ask(window: Window) -> Answered:
     answer = member.queries.ask(TableQuestion(window.selection, ("function",), _ALL))
     place = {name: number for number, name in enumerate(member.fleet.names)}
     ingested = answer.totals.coverage.ingested
-    # Functions without a sample have no row; their interval is that of zero in so many visits.
+    # A function without samples has no row; its interval is that of zero in the same number of visits.
     unseen = float(estimate.shares(_nothing_seen(ingested)).hi[0])
     count = len(place)
     share, lo, hi, low_confidence = np.zeros(count), np.zeros(count), np.full(count, unseen), np.ones(count)
@@ -140,7 +140,7 @@ def compare(windows: tuple[Window, Window]) -> Compared:
 
 
 def _nothing_seen(ingested: int) -> moments.Moments:
-    """Moments of a function without a sample in this many visits that are alike."""
+    """Moments of a function without samples in this many equal visits."""
     one = np.zeros(1)
     return moments.Moments(
         one,

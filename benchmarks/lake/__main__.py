@@ -1,8 +1,8 @@
-"""What a day in the lake costs and how fast it answers, beside PostgreSQL's chunks and everybody's SQL.
+"""Cost and query speed of a day in the lake, beside PostgreSQL's chunks and plain SQL.
 
     make bench-lake           # 3 million facts, in a minute; FULL=1: 20 million; SIZE=smallest: 50,000
 
-Every answer of the lake is compared with PostgreSQL's, visit by visit on both sides: `answers_alike`.
+Every result of the lake is compared with PostgreSQL's, both read visit by visit: `answers_alike`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _SIZES: Final = {
     Size.DEFAULT: (3_000_000, 300_000, 5),
     Size.FULL: (20_000_000, 2_000_000, 5),
 }
-"""Facts, stacks, and times that each question is asked."""
+"""Facts, stacks, and repetitions of each query."""
 SQL: Final = """
 SELECT s.application, f.name, sum(s.samples * s.period * s.weight)
 FROM samples s
@@ -61,7 +61,7 @@ GROUP BY s.application, f.name ORDER BY 3 DESC LIMIT 100
 
 
 def questions() -> dict[str, Any]:
-    """Of the whole day, by name."""
+    """Queries of the whole day, by name."""
     start = datetime.combine(DAY, clock(), UTC)
     whole: dict[str, Any] = {"start": start.isoformat(), "end": (start + timedelta(days=1)).isoformat()}
     app = parse_selection(select='{application="app003"}', **whole)
@@ -75,7 +75,7 @@ def questions() -> dict[str, Any]:
 
 
 def measure(report: Report, folder: str) -> None:
-    """Fill a database, export its day, ask both."""
+    """Fill a database, export its day, query both."""
     facts, stacks, rounds = _SIZES[chosen()]
     with fresh_database() as server:
         engine = open_engine(server.url(), application="bench")
@@ -105,7 +105,7 @@ def measure(report: Report, folder: str) -> None:
         report.add("verify_facts_per_s", made.facts / (time.monotonic() - began))
         postgres, ours = QueryEngine(engine), LakeEngine(lake)
         alike = 1
-        postgres.planner = Planner(frozenset({Access.VISITS}))  # cells would be another question
+        postgres.planner = Planner(frozenset({Access.VISITS}))  # cells would be a different comparison
         for name, question in questions().items():
             times: dict[str, list[float]] = {"lake": [], "postgres": []}
             for _ in range(rounds):

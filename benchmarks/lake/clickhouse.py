@@ -1,7 +1,8 @@
-"""The lake read by ClickHouse: an example of one more engine for the SQL of segments, and what `make bench-lake` compares DuckDB with.
+"""The lake read by ClickHouse, an example of another engine for the SQL of segments; peer in `make bench-lake`.
 
-It is embedded (`pip install chdb sqlglot`). A server does the same over files in an object store, with `s3(…)` in place of `file(…)`:
-what an engine needs is the files by name, a table or two that exist for one statement, and rows as Arrow.
+It is embedded (`pip install chdb sqlglot`). A server works the same way over files in an object store, with `s3(…)` in
+place of `file(…)`. An engine needs the files by name, one or two tables for the duration of a statement, and rows as
+Arrow.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -64,7 +65,7 @@ class ClickHouseStatements:
 
     @contextmanager
     def within(self, timeout_s: float | None) -> Iterator[None]:
-        """Statements in the block end with an error after so many seconds, each by itself."""
+        """Each statement in the block fails after `timeout_s`."""
         self._run(f"SET max_execution_time = {timeout_s or 0}")
         yield
 
@@ -83,7 +84,7 @@ class ClickHouseStatements:
 
 @lru_cache(maxsize=256)
 def _tree(sql: str) -> exp.Expression:
-    """A SELECT in DuckDB's words with those that ClickHouse has other words for."""
+    """A SELECT of DuckDB translated to ClickHouse's dialect."""
     tree = sqlglot.parse_one(sql, read="duckdb")
     for call in list(tree.find_all(exp.Func)):
         name = call.name.lower() if isinstance(call, exp.Anonymous) else call.sql_name().lower()

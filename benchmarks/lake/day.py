@@ -1,4 +1,4 @@
-"""A day of a made fleet in PostgreSQL, as ingestions leave it: what there is to export."""
+"""A day of a synthetic fleet in PostgreSQL, as ingestion leaves it, for export."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _TOGETHER: Final = 50
 
 
 def fill(engine: Engine, *, machines: int, stacks: int, facts: int) -> int:
-    """Ingest visits of a day until there are so many facts; the number of visits."""
+    """Ingest visits of a day until there are `facts` facts; returns the number of visits."""
     rng = np.random.default_rng(_SEED)
     vocabulary = make_vocabulary(stacks, 400, rng)
     with engine.begin() as connection:
@@ -116,7 +116,7 @@ def fill(engine: Engine, *, machines: int, stacks: int, facts: int) -> int:
 
 
 def _chunks(groups: list[Group], known: Ints) -> list[tuple[Ints, Ints, bytes]]:
-    """(stack ids, samples, chunk) of each group; stacks that differ in lines only are one."""
+    """(stack ids, samples, chunk) of each group; stacks that differ only in lines count as one."""
     parts = []
     for group in groups:
         ids, place = np.unique(known[group.stacks], return_inverse=True)

@@ -1,1 +1,1 @@
-"""How right the models are, beside the naive answer and the noise that nothing can be better than."""
+"""Accuracy of the models, beside the naive prediction and the noise floor."""

@@ -1,18 +1,18 @@
-"""Every model beside the naive answer and the noise floor, on data nobody here wrote or with a truth that is known.
+"""Every model beside the naive prediction and the noise floor, on third-party data or with known true values.
 
     make bench-models
     python -m benchmarks.models [--data DIR] [--seed N]
     SIZE=smallest python -m benchmarks.models   # few programs and seeds: does it work?
 
-Only cBench's times at several frequencies have been measured by others and published. Counters of one run (`dvfs_one_run`), events and
-interference are simulated; the simulations know things that the models do not.
+Only cBench's times at several frequencies are measured and published by third parties. Counters of one run
+(`dvfs_one_run`), events and interference are simulated; the simulations contain effects that the models lack.
 """
 
 from __future__ import annotations
 
 import os
 
-# The algebra is small: threads of its library would only fight with each other.
+# The algebra is small: threads of its library would only compete with each other.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
@@ -32,7 +32,7 @@ _PROGRAMS = 200
 _IRRELEVANT = 37
 _EVENT_SEEDS = 5
 _WORSE = -0.01
-"""Of the error, by fewer events: of 24 runs that judge, less is within the noise."""
+"""Least accepted drop of the error with fewer events: with 24 runs for validation, smaller changes are noise."""
 
 
 def main(arguments: list[str]) -> int:
@@ -106,7 +106,7 @@ def _counted_runs(report: Report, seed: int, programs: int) -> None:
 
 
 def _events(report: Report, seed: int, seeds: int) -> None:
-    """Over several seeds: by one alone the error now fell and now rose as others left."""
+    """Average over several seeds: with a single one, the error fell or rose as other events left."""
     found = [planted_events.measure(_IRRELEVANT, seed + number) for number in range(seeds)]
     mined = [one.mined for one in found]
     error, baseline, everything = (

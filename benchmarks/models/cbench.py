@@ -1,7 +1,8 @@
-"""Frequency: time at the middle of three frequencies, foretold from the lowest and the highest, on data others measured.
+"""Frequency: time at the middle of three frequencies, predicted from the lowest and the highest, on third-party data.
 
-The data are runs of cBench on an ODROID-XU3 (Cortex-A15), published by K. Nikov with ARMPM_BUILDMODEL under BSD-3. A run is a
-folder whose name ends in the frequency in kHz and that holds `benchmarks.data`: a name, start and end in ns on each line.
+The data are runs of cBench on an ODROID-XU3 (Cortex-A15), published by K. Nikov with ARMPM_BUILDMODEL under BSD-3. A
+run is a folder whose name ends in the frequency in kHz; its `benchmarks.data` has a name, start and end in ns on each
+line.
 """
 
 from __future__ import annotations
@@ -29,23 +30,23 @@ _RUN = re.compile(r"^(?P<run>.*?)-?(?P<khz>\d{5,7})$")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Relative errors of the held-out frequency, one for each run and program."""
+    """Relative errors at the held-out frequency, one per run and program."""
 
     model: np.ndarray
     naive: np.ndarray
-    """Of 1/f from the lowest frequency."""
+    """Errors of scaling by 1/f from the lowest frequency."""
     again: np.ndarray
-    """Of predicting a run by another run at the same frequency: what no model can be much better than."""
+    """Errors of predicting a run by another run at the same frequency: the noise floor of any model."""
     programs: int
     runs: int
 
 
 class NoData(Exception):
-    """There is no run of three frequencies where the data should be."""
+    """The given folder has no run of three frequencies."""
 
 
 def measure(folder: Path | None) -> Found:
-    """All runs below a folder; raises NoData, also where none is given."""
+    """All runs below a folder; raises NoData, also without a folder."""
     if folder is None:
         raise NoData("No folder was given.")
     times = _times(folder)
@@ -68,7 +69,7 @@ def measure(folder: Path | None) -> Found:
 
 
 def _times(folder: Path) -> dict[tuple[str, str], dict[float, float]]:
-    """Seconds by frequency in Hz, of each run and program."""
+    """Seconds by frequency in Hz, for each run and program."""
     times: dict[tuple[str, str], dict[float, float]] = defaultdict(dict)
     for path in sorted(folder.rglob("benchmarks.data")):
         name = _RUN.match(path.parent.name)

@@ -1,8 +1,9 @@
-"""Frequency: simulated runs, foretold from one frequency by their simulated counters (DIGEST D2, D6).
+"""Frequency: simulated runs, predicted from one frequency by their simulated counters (DIGEST D2, D6).
 
-What happens is more than the model knows: misses overlap each other to a part that differs by program, write-backs add
-to the time off the chip, latency is not quite what was measured, and counters and clocks have errors. Nor is time A/f + B: hits
-of the shared cache go by a clock of their own, which no counter tells, and memory's queue grows as the cores ask faster.
+The simulation contains effects that the model lacks: misses overlap to a degree that differs by program, write-backs
+add to the time off the chip, latency differs from its measurement, and counters and clocks have errors. Nor is time
+A/f + B: hits in the shared cache depend on a clock of their own, which no counter shows, and memory's queue grows with
+the cores' frequency.
 """
 
 from __future__ import annotations
@@ -16,30 +17,30 @@ from analysis.dvfs.one_run import from_counters
 
 _BASE = 1.2e9
 _HERTZ = np.arange(1.3e9, 2.05e9, 0.1e9)
-"""The paper's frequencies: fitted at 1.2 GHz, foretold at 1.3 to 2.0 GHz."""
+"""The paper's frequencies: fitted at 1.2 GHz, predicted at 1.3 to 2.0 GHz."""
 _LATENCY_S = 91e-9
 _CLOCK = 0.003
-"""Relative error of a run's time: what cBench's runs repeat to."""
+"""Relative error of a run's time, as in repeated runs of cBench."""
 _COUNTER = 0.01
 _OTHER_CLOCK = 0.05
-"""Share of the time at the base frequency, at most, that goes by the shared cache's own clock."""
+"""Maximum share of the time at the base frequency that depends on the shared cache's own clock."""
 _QUEUE = 0.3
-"""By how much memory's latency rises, at most, as the cores' frequency doubles."""
+"""Maximum increase of memory's latency as the cores' frequency doubles."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Relative errors of performance, one for each program and frequency."""
+    """Relative errors of performance, one per program and frequency."""
 
     model: np.ndarray
     naive: np.ndarray
     noise: np.ndarray
-    """Of the truth itself: the errors of the two clocks."""
+    """Errors of the true value itself: the errors of the two clocks."""
     programs: int
 
 
 def measure(programs: int, seed: int) -> Found:
-    """That many programs, from none that wait for memory to some that wait for half of their time."""
+    """Simulate `programs` programs; the time that waits for memory ranges from none to half."""
     random = np.random.default_rng(seed)
     model, plain, noise = [], [], []
     for _ in range(programs):

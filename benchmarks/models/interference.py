@@ -1,4 +1,4 @@
-"""Interference: 20 targets, each trained by 120 random four-way mixes, foretold in unseen ones (DIGEST I6, I8)."""
+"""Interference: 20 targets, each trained on 120 random four-way mixes, predicted in unseen mixes (DIGEST I6, I8)."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ class Found:
 
     model: np.ndarray
     naive: np.ndarray
-    """Of the mean PD of the target's training mixes."""
+    """Errors of the mean PD of the target's training mixes."""
     linear: np.ndarray
-    """Of one plain regression on both pressures."""
+    """Errors of one plain regression on both pressures."""
     noise: np.ndarray
-    """Of the truth itself: the errors of two runs."""
+    """Errors of the true value itself: the errors of two runs."""
     refused: int
-    """Unseen mixes about which a target's model says that it cannot tell."""
+    """Unseen mixes for which a target's model makes no prediction."""
     held: float
-    """Part of the mixes whose PD lay in the prediction's 95 % interval."""
+    """Share of mixes whose PD was in the prediction's 95 % interval."""
     mean: float
     """Mean PD."""
 
 
 def measure(seed: int, targets: int = TARGETS) -> Found:
-    """Train and predict so many targets."""
+    """Train and predict `targets` targets."""
     random = np.random.default_rng(seed)
     chip = made(random, _PROGRAMS)
     seen = chip.seen(random, _PRESSURE_ERROR)
@@ -81,7 +81,7 @@ def measure(seed: int, targets: int = TARGETS) -> Found:
 def random_mixes(
     random: np.random.Generator, target: int, count: int, besides: np.ndarray | None = None
 ) -> np.ndarray:
-    """Random mixes, the target first, none of the same programs as one of `besides`; (count, 4)."""
+    """Random mixes, the target first, none with the same programs as one of `besides`; (count, 4)."""
     others = np.delete(np.arange(_PROGRAMS), target)
     trained = {frozenset(mix) for mix in ([] if besides is None else besides.tolist())}
     found: list[list[int]] = []
@@ -93,6 +93,6 @@ def random_mixes(
 
 
 def _run(chip: Chip, members: np.ndarray, random: np.random.Generator) -> float:
-    """The PD of the first of a mix as two runs show it, beside others and alone."""
+    """Measured PD of the first program of a mix: two runs, with the others and alone."""
     together, alone = random.normal(1, _RUN_ERROR, 2)
     return float((1 + chip.degradation(members)[0]) * together / alone - 1)

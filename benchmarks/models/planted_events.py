@@ -1,7 +1,7 @@
-"""Event mining: runs of a program in which some events decide the IPC and the others do not (DIGEST M).
+"""Event mining: runs of a program in which some events determine the IPC and the others do not (DIGEST M).
 
-As on real machines a run counts few of all events, one on each counter, and the program goes through phases with which the events that decide
-change. The least error that is possible is that of somebody who knows the law and the phases, but only what was counted.
+As on real machines, a run counts few of all events, one on each counter, and the program has phases that change the
+determining events. The least possible error is that of an estimator with the law and the phases, but only the counts.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ _EFFECTS = np.array([1.0, 0.8, 0.9])
 _PHASES = 8
 _PHASE_SECONDS = 8
 _SPREAD = 0.8
-"""Of an event's level between phases, on logarithms …"""
+"""Spread of an event's level between phases, on logarithms."""
 _SHAPE = 40.0
-"""… and within one: a gamma distribution of this shape, 16 % of the level."""
+"""Spread within a phase: a gamma distribution of this shape, 16 % of the level."""
 _NOISE = 0.02
 _DRAWS = 60
 _SLOTS = 8
@@ -32,21 +32,21 @@ _SECONDS = 55
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What mining found."""
+    """Results of mining."""
 
     mined: Mined
     planted_found: float
-    """Part of the planted events among as many first ones of the ranking, 0…1."""
+    """Share of the planted events among the same number of top events in the ranking, 0…1."""
     floor: float
-    """Relative error of the true law, averaged over what was not counted."""
+    """Relative error of the true law, averaged over the uncounted events."""
     events: int
 
 
 def measure(irrelevant: int, seed: int) -> Found:
-    """Mine runs in which `irrelevant` events have nothing to do with the IPC."""
+    """Mine runs in which `irrelevant` events are unrelated to the IPC."""
     random = np.random.default_rng(seed)
     names = [*_PLANTED, *(f"irrelevant_{number:03}" for number in range(irrelevant))]
-    # Evenly spread, so that every event does vary between phases.
+    # Evenly spread, so that every event varies between phases.
     even = special.ndtri((np.arange(_PHASES) + 0.5) / _PHASES)
     levels = np.exp(_SPREAD * np.column_stack([random.permutation(even) for _ in names]))
     runs, floor = [], []
@@ -66,7 +66,7 @@ def measure(irrelevant: int, seed: int) -> Found:
 
 
 def _counts(levels: np.ndarray, seconds: int, random: np.random.Generator) -> np.ndarray:
-    """Events second by second: the planted ones go with the program's phases, the others with nothing."""
+    """Event counts per second: the planted events follow the program's phases, the others are independent."""
     starts = random.random(seconds) < 1 / _PHASE_SECONDS
     phase = random.integers(0, _PHASES, int(starts.sum()) + 1)[np.cumsum(starts)]
     phases = random.integers(0, _PHASES, (seconds, levels.shape[1]))
@@ -82,9 +82,9 @@ def _law(planted: np.ndarray) -> np.ndarray:
 def _best(
     planted: np.ndarray, counted: np.ndarray, levels: np.ndarray, random: np.random.Generator
 ) -> np.ndarray:
-    """The IPC that one would expect who knows the law and all phases, but only what was counted.
+    """Expected IPC given the law and all phases, but only the counted events.
 
-    What was counted says how likely each phase is; the answer is the median over phases and over what was not counted.
+    The counts give the probability of each phase; the result is the median over phases and uncounted events.
     """
     known = np.intersect1d(counted, np.arange(len(_PLANTED)))
     scale = levels[:, known] / _SHAPE

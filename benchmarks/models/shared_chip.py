@@ -1,8 +1,8 @@
-"""Interference: programs on a simulated chip, whose physics is not the model's (DIGEST I1, I2, I8).
+"""Interference: programs on a simulated chip, whose physics differs from the model's (DIGEST I1, I2, I8).
 
-Programs share a cache by how fast they fill it, so a program loses hits as others fill faster; and a memory whose latency grows
-with its load as a queue's does. Slowed-down programs press less, so slowdowns and pressures are solved for together. The
-model sees solo pressures alone, with errors of measurement.
+Programs share a cache in proportion to the rate at which they fill it, so a program loses hits as others fill faster.
+They also share a memory whose latency grows with its load like a queue's. Slowed programs press less, so slowdowns and
+pressures are solved together. The model receives only solo pressures, with measurement errors.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ _ROUNDS = 200
 
 @dataclass(frozen=True, slots=True)
 class Chip:
-    """Programs and what they are sensitive to; (n,) each."""
+    """Programs and their sensitivities; (n,) each."""
 
     lines: np.ndarray
-    """Lines brought in alone, millions per second."""
+    """Lines brought in when alone, millions per second."""
     bandwidth: np.ndarray
-    """GB/s alone."""
+    """GB/s when alone."""
     by_cache: np.ndarray
-    """Slowdown if all of its lines were lost."""
+    """Slowdown if all its lines were lost."""
     by_memory: np.ndarray
-    """Share of its time alone that waits for memory."""
+    """Share of its solo time that waits for memory."""
 
     def degradation(self, members: np.ndarray) -> np.ndarray:
         """True PD of each program of a mix, (m,)."""
@@ -47,7 +47,7 @@ class Chip:
         return np.asarray(slow / alone - 1)
 
     def seen(self, random: np.random.Generator, error: float) -> Pressures:
-        """Solo pressures as they are measured."""
+        """Measured solo pressures."""
         lines, bandwidth = (
             values * random.normal(1, error, len(values)) for values in (self.lines, self.bandwidth)
         )
@@ -55,7 +55,7 @@ class Chip:
 
 
 def made(random: np.random.Generator, programs: int) -> Chip:
-    """Programs as different as a benchmark suite's: many that hardly touch memory, a few that fill it."""
+    """Programs as varied as a benchmark suite's: many that hardly use memory, a few that saturate it."""
     bandwidth = random.gamma(0.9, 2.4, programs).clip(0.02, 6.5)
     waiting = (bandwidth / 6 * random.lognormal(0, 0.3, programs)).clip(0.01, 0.9)
     return Chip(

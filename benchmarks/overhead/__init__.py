@@ -1,1 +1,1 @@
-"""What sampling costs those who are sampled."""
+"""Cost of sampling for the sampled programs."""

@@ -1,13 +1,13 @@
-"""What sampling costs those who are sampled, and what the standing campaign costs a fleet by that.
+"""Cost of sampling for the sampled programs, and the resulting cost of the standing campaign for a fleet.
 
     make bench-overhead          # under five minutes; FULL=1: three times as long
     SIZE=smallest python -m benchmarks.overhead   # two programs for a second, one visit: does it work?
 
-Real programs, one instance per CPU, count their own work while slices with and without sampling follow each other
-in random order (slices.py, paired.py). `cpu` is measured at ten times its default rate, since at the rate itself
-the loss drowns in noise. What a visit costs the gateway is its own CPU time, from the call that starts its
-server until that has ended. A little other load makes intervals wider and does not shift them; much of it, more
-than a twentieth of the CPUs, makes slowdowns look larger than they are (`cpus_had_by_programs` tells).
+Real programs, one instance per CPU, count their own work while slices with and without sampling alternate in random
+order (`slices.py`, `paired.py`). `cpu` is measured at ten times its default rate, since at the default rate the loss is
+below the noise. The gateway's cost of a visit is its own CPU time, from the call that starts its server until the
+server has ended. A little other load widens intervals but does not shift them. Other load above a twentieth of the CPUs
+inflates the slowdowns (`cpus_had_by_programs` shows it).
 """
 
 from __future__ import annotations
@@ -47,11 +47,11 @@ if TYPE_CHECKING:
 
 _DENSER: Final = 10
 _COMPUTING: Final = ("cpython", "node", "sqlite", "zlib", "openssl")
-# What makes most of each counted event.
+# Program with the most occurrences of each counted event.
 _COUNTED: Final = (("context-switches", "switches"), ("page-faults", "pages"))
 _BUDGET: Final = 0.01
 _LINGERED_S: Final = 6.0
-# With less of the CPUs than this, programs do not lose what sampling takes but what the scheduler gives to others.
+# Below this share of the CPUs, programs lose time to other processes, not only to sampling.
 _QUIET: Final = 0.95
 _TERMINATED: Final = 128 + signal.SIGTERM
 _LOG_WIDTH: Final = 150
@@ -59,7 +59,7 @@ _LOG_WIDTH: Final = 150
 
 @dataclass(frozen=True, slots=True)
 class Lengths:
-    """Which programs compute while `cpu` is sampled, seconds of each case, visits, and seconds without any."""
+    """Programs that run while `cpu` is sampled, seconds per case, number of visits, and idle seconds."""
 
     case_s: float = 15.0
     visits: int = 3
@@ -76,7 +76,7 @@ LENGTHS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class VisitCost:
-    """CPU of one gateway: seconds of each visit with the lingering after it, per second while nobody calls."""
+    """CPU of one gateway: seconds per visit including its lingering, and per idle second."""
 
     visits_s: tuple[float, ...]
     starts_s: tuple[float, ...]
@@ -87,7 +87,7 @@ class VisitCost:
 
 
 def measure_visits(folder: Path, lengths: Lengths, step: Callable[[str], None]) -> VisitCost:
-    """Visits of the standing campaign to a gateway whose machine is busy. Raises GatewayFailed and NoLoad."""
+    """Visits of the standing campaign to a gateway on a busy machine. Raises GatewayFailed and NoLoad."""
     event = DEFAULT_CAMPAIGN.events[0]
     seconds, rate = event.duration_ms / 1000, event.rate_hz
     assert rate is not None
@@ -116,7 +116,7 @@ def measure_visits(folder: Path, lengths: Lengths, step: Callable[[str], None]) 
 def measure_events(
     folder: Path, lengths: Lengths, step: Callable[[str], None]
 ) -> tuple[list[Measured], list[str]]:
-    """Every program and event, and sentences about those that cannot be had here."""
+    """Measure every program and event; also returns sentences about unavailable ones."""
     resources = CaptureResources(find_access(OwnProcesses.NEVER), Limits(), {})
     rate = DEFAULT_CAMPAIGN.events[0].rate_hz
     assert rate is not None
@@ -220,12 +220,12 @@ def report(found: list[Measured], visit: VisitCost, missing: list[str]) -> Repor
 
 
 def _kernel_us(case: Measured, loss: float) -> float:
-    """µs of the kernel's part of a sample: the CPU time lost over the samples taken."""
+    """Kernel's µs per sample: the CPU time lost, divided by the samples taken."""
     return loss * _cpus() / case.samples_per_s * 1e6
 
 
 def _at_budget(case: Measured) -> float:
-    """Occurrences a second and CPU at which the loss would be 1 % by its upper limit: Hz for `cpu`."""
+    """Occurrences per second and CPU at which the upper limit of the loss is 1 %; Hz for `cpu`."""
     pace = case.samples_per_s / _cpus() * (1 if case.event == "cpu" else case.period)
     return float(f"{pace * _BUDGET / max(case.slowdown.upper, 1e-4):.3g}")
 
@@ -271,7 +271,7 @@ def _table(found: list[Measured]) -> Table:
 
 
 def main() -> int:
-    """Measure, print, write results/overhead.json. The exit status is 0 if it could be measured."""
+    """Measure, print, write results/overhead.json. The exit status is 0 if the measurement succeeded."""
     argparse.ArgumentParser(
         prog="python -m benchmarks.overhead",
         description=__doc__,

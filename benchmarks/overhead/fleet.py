@@ -1,8 +1,8 @@
-"""What a campaign costs a fleet, and what it can tell in a day.
+"""Cost of a campaign for a fleet, and its precision after one day.
 
-The fleet is that of docs/numbers.md's simulations: machines of very different load (gamma, shape 4), load that
-varies between visits of a machine (gamma, shape 5), and a function whose share differs wildly from machine to
-machine (beta; at 1 % on average half of the machines hardly run it). Intervals are the product's.
+The fleet is that of the simulations in docs/numbers.md: machines with very different loads (gamma, shape 4), load that
+varies between visits of a machine (gamma, shape 5), and a function whose share varies widely between machines (beta; at
+1 % on average half of the machines hardly run it). Intervals are computed by the product.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _BUSY_CPU_SHARE: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Visits:
-    """A campaign's: how many a day for the whole fleet, and how long and dense each is."""
+    """Visits of a campaign: number per day in the whole fleet, duration and density."""
 
     per_day: float
     seconds: float
@@ -31,13 +31,13 @@ class Visits:
 
     @property
     def per_machine_and_day(self) -> float:
-        """In a fleet of `MACHINES`."""
+        """Visits per machine and day in a fleet of `MACHINES`."""
         return self.per_day / MACHINES
 
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """CPU seconds on one machine of so many CPUs. `visit_s`: start, capture and lingering of one visit."""
+    """CPU seconds on one machine with `cpus` CPUs. `visit_s`: start, capture and lingering of one visit."""
 
     cpus: int
     idle_s_per_s: float
@@ -46,7 +46,7 @@ class Costs:
     samples_per_visit: float
 
     def share(self, visits: Visits) -> float:
-        """Of all CPU time of the fleet."""
+        """Share of all CPU time of the fleet."""
         kernel = self.kernel_s_per_sample * self.samples_per_visit
         a_day = self.idle_s_per_s * DAY_S + visits.per_machine_and_day * (self.visit_s + kernel)
         return a_day / (self.cpus * DAY_S)
@@ -55,9 +55,9 @@ class Costs:
 def relative_halfwidth(
     visits: Visits, *, share: float = 0.01, spread: float = 1.0, cpus: int = 2, days: int = 200
 ) -> float:
-    """Half the 95 % interval of a function's share in the fleet after one day, over the share.
+    """Half the 95 % interval of a function's share in the fleet after one day, relative to the share.
 
-    A mean of so many days. `spread`: part of the machines that run the function at all.
+    A mean over simulated days. `spread`: share of the machines that run the function at all.
     """
     random = np.random.default_rng(1)
     count = round(visits.per_day)

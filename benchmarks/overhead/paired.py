@@ -1,9 +1,9 @@
-"""Slowdowns from pairs of slices that lay side by side.
+"""Slowdowns from pairs of adjacent slices.
 
-Whatever else runs on the machine comes and goes over seconds, so that two slices a fifth of a second apart meet
-about the same; what does not cancel makes the interval wider, not the figure larger. A trimmed mean is used
-because a neighbour's burst falls into one slice of a pair and would decide a plain mean alone (Yuen, Biometrika
-61 (1974): trimmed mean, winsorized standard error, t with h − 1 degrees of freedom).
+Other load on the machine varies over seconds, so two slices a fifth of a second apart meet about the same load. The
+remainder widens the interval but does not increase the figure. A trimmed mean is used because a neighbour's burst hits
+one slice of a pair and would dominate a plain mean (Yuen, Biometrika 61 (1974): trimmed mean, winsorized standard
+error, t with h − 1 degrees of freedom).
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ class Slowdown:
     lower: float
     upper: float
     spread: float
-    """Of one pair: what the machine's other work does to it."""
+    """Spread of single pairs, caused by other work on the machine."""
     pairs: int
 
 
 def slowdown(without: Sequence[float], with_: Sequence[float]) -> Slowdown:
-    """The loss from throughputs in pairs, both > 0; needs at least five pairs, else ValueError."""
+    """The loss from paired throughputs, all > 0. Raises ValueError for fewer than five pairs."""
     if len(without) != len(with_) or len(without) < 5:
         raise ValueError("a slowdown needs five pairs of slices or more")
     logs = np.sort(np.log(np.asarray(without, np.float64)) - np.log(np.asarray(with_, np.float64)))
@@ -43,7 +43,7 @@ def slowdown(without: Sequence[float], with_: Sequence[float]) -> Slowdown:
     kept = len(logs) - 2 * cut
     middle = float(logs[cut : cut + kept].mean())
     winsorized = np.clip(logs, logs[cut], logs[cut + kept - 1])
-    # Yuen: the winsorized sum of squares over h·(h − 1), h the values that were kept.
+    # Yuen: the winsorized sum of squares over h·(h − 1), with h the number of values kept.
     error = math.sqrt(float(((winsorized - winsorized.mean()) ** 2).sum()) / (kept * (kept - 1)))
     reach = float(stats.t.ppf(LEVEL, kept - 1)) * error
     low, high = (float(value) for value in np.quantile(logs, (0.25, 0.75)))

@@ -1,4 +1,4 @@
-"""Starts a program on every CPU and reads how much it has done."""
+"""Start a program on every CPU and read its progress."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _BEGUN_S: Final = 20.0
 _WARM_UP_S: Final = 0.5
-# Node cannot map memory: it writes its count into the file, some 2 µs each 200 µs.
+# Node cannot map memory: it writes its count into the file, about 2 µs every 200 µs.
 _NODE: Final = f"""
 const fs = require('fs'), file = fs.openSync(process.argv[1], 'r+'), at = process.argv[2] * {SLOT_BYTES};
 const words = new BigUint64Array(1), bytes = new Uint8Array(words.buffer);
@@ -37,7 +37,7 @@ for (let sum = 0; process.ppid == parent;) {{
 
 
 class DidNotStart(Exception):
-    """A program does not work; the sentence names it."""
+    """A program does not start or work; the sentence names it."""
 
 
 class Running:
@@ -49,15 +49,15 @@ class Running:
         self._processes = processes
 
     def work(self) -> int:
-        """Units done so far by all instances."""
+        """Units completed so far by all instances."""
         return sum(self._each())
 
     def cpu_s(self) -> float:
-        """CPU time of all instances with their children."""
+        """CPU time of all instances including their children."""
         return sum(tree_cpu_s(process.pid) for process in self._processes)
 
     def wait_until_busy(self) -> None:
-        """Until every instance has counted, and a little longer. Raises DidNotStart."""
+        """Wait until every instance has counted, and a little longer. Raises DidNotStart."""
         deadline = time.monotonic() + _BEGUN_S
         while not all(self._each()):
             if time.monotonic() > deadline or any(process.poll() is not None for process in self._processes):
@@ -73,13 +73,13 @@ class Running:
 
 
 def installed(name: str) -> bool:
-    """Whether it can be run here; only node may be missing."""
+    """Whether it can run here; only node may be missing."""
     return name != "node" or shutil.which("node") is not None
 
 
 @contextmanager
 def running(name: str, folder: Path) -> Iterator[Running]:
-    """A program on every CPU of this process, each instance on its own; ended afterwards. Raises DidNotStart."""
+    """A program on every CPU of this process, one pinned instance each; ended after the block. Raises DidNotStart."""
     cpus = sorted(os.sched_getaffinity(0))
     file = folder / f"{name}.counts"
     file.write_bytes(bytes(mmap.PAGESIZE * (1 + len(cpus) * SLOT_BYTES // mmap.PAGESIZE)))
@@ -91,7 +91,7 @@ def running(name: str, folder: Path) -> Iterator[Running]:
     processes: list[subprocess.Popen[bytes]] = []
     try:
         for slot, cpu in enumerate(cpus):
-            # Inherited, so that threads which start before anybody could move them sit right too.
+            # Inherited, so that early threads are pinned too.
             os.sched_setaffinity(0, {cpu})
             processes.append(
                 subprocess.Popen(

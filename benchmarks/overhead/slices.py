@@ -1,8 +1,8 @@
-"""On and off in one run: a program's throughput with and without sampling, slice by slice in random order.
+"""Throughput of a program with and without sampling in one run, slice by slice in random order.
 
-Three ways to spend a slice: `OFF`; `KERNEL`, where the kernel samples and the ring is emptied unread; `WHOLE`,
-where the gateway's own classes read, unwind and count, as in a capture. Opening events and packing are no part
-of it: they are paid once a visit and measured as the gateway's CPU time.
+There are three kinds of slices: `OFF`; `KERNEL`, in which the kernel samples and the ring is emptied unread; `WHOLE`,
+in which the gateway's own classes read, unwind and count, as in a capture. Opening events and packing are excluded:
+they occur once per visit and are measured as the gateway's CPU time.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MAX_DEPTH: Final = 256
 
 
 class How(Enum):
-    """What happens in a slice."""
+    """Kind of a slice."""
 
     OFF = "off"
     KERNEL = "kernel"
@@ -46,7 +46,7 @@ class How(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """One of them: the program's units per second, and per second of its own CPU time."""
+    """One slice: the program's units per second, and per second of its own CPU time."""
 
     rate: float
     rate_of_cpu: float
@@ -67,20 +67,20 @@ class Measured:
 
     @property
     def slowdown(self) -> Slowdown:
-        """Of all that sampling does, in wall time."""
+        """Slowdown by all of sampling, in wall time."""
         return self._loss(How.WHOLE, cpu=False)
 
     @property
     def kernel(self) -> Slowdown:
-        """Of the kernel's part, in the program's own CPU time: the timer's interrupt is charged to it.
+        """Slowdown by the kernel's part, in the program's own CPU time, which includes the timer's interrupt.
 
-        Work of others takes wall time away and leaves this as it is, but for its share of the caches.
+        Other processes take wall time from the program, but affect this only through the caches.
         """
         return self._loss(How.KERNEL, cpu=True)
 
     @property
     def samples_per_s(self) -> float:
-        """Taken on all CPUs together."""
+        """Samples taken per second on all CPUs together."""
         whole = self.slices[How.WHOLE]
         return sum(part.samples for part in whole) / sum(part.seconds for part in whole)
 
@@ -93,7 +93,7 @@ class Measured:
 
     @property
     def cpus_had(self) -> float:
-        """CPUs that the program had to itself while it was not sampled: all of them on a quiet machine."""
+        """CPUs available to the program in `OFF` slices: all of them on a quiet machine."""
         off = self.slices[How.OFF]
         return sum(part.rate / part.rate_of_cpu for part in off) / len(off)
 
@@ -106,7 +106,7 @@ class Measured:
 
 
 class _Discarding(MachineSampler):
-    """Also empties its rings unread."""
+    """A sampler that can also empty its rings unread."""
 
     def discard(self) -> None:
         for ring in self._rings:
@@ -116,7 +116,7 @@ class _Discarding(MachineSampler):
 def measure(
     resources: CaptureResources, program: Running, event: Event, period: int, *, seconds: float, seed: int = 1
 ) -> Measured:
-    """Slices for so many seconds, the order within each block of three random. Raises EventUnavailable."""
+    """Measure slices for `seconds`, in random order within each block of three. Raises EventUnavailable."""
     found = Measured(program.name, event.name, period)
     chance = random.Random(seed)
     sampling = Sampling(event, period, stacks=True, stack_bytes=_STACK_BYTES)
@@ -165,7 +165,7 @@ def measure(
             )
 
         deadline = time.monotonic() + seconds
-        spend(How.WHOLE)  # opens images and reads their tables: once a visit, not in every slice
+        spend(How.WHOLE)  # opens images and reads their tables: once per visit, not in every slice
         while time.monotonic() < deadline or len(found.slices[How.OFF]) < 5:
             order = list(How)
             chance.shuffle(order)
@@ -176,7 +176,7 @@ def measure(
 
 @contextlib.contextmanager
 def _raised_priority() -> Iterator[None]:
-    """As a capture has it: its thread runs before those it samples."""
+    """Raise the priority as in a capture, whose thread runs before the sampled ones."""
     before = os.getpriority(os.PRIO_PROCESS, 0)
     with contextlib.suppress(PermissionError):
         os.setpriority(os.PRIO_PROCESS, 0, _NICENESS)

@@ -1,7 +1,7 @@
 """One program that counts its own work: `python -m benchmarks.overhead.worker NAME FILE SLOT`.
 
-Each unit takes some 10–200 µs, so that a slice of a fifth of a second holds a thousand or more. The count is a
-word of a shared file, which the benchmark reads without asking anybody.
+Each unit takes about 10–200 µs, so a slice of a fifth of a second contains a thousand or more. The count is a word of a
+shared file, which the benchmark reads without a system call to the program.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# One cache line for each counter: two CPUs that write to one line would slow each other.
+# One cache line per counter: two CPUs that write to one line would slow each other.
 SLOT_BYTES: Final = 64
 _PAGES: Final = 16
 _RECORDS: Final = 20_000
@@ -81,10 +81,10 @@ def _pages() -> Callable[[], None]:
 
 
 def _switches() -> Callable[[], None]:
-    """A unit is a round between two processes on one CPU: two switches."""
+    """A unit is a round trip between two processes on one CPU: two switches."""
     there, back = os.pipe(), os.pipe()
     if not os.fork():
-        os.close(there[1])  # so it ends with its parent
+        os.close(there[1])  # so that it ends with its parent
         while os.read(there[0], 1):
             os.write(back[1], b"x")
         os._exit(0)
@@ -108,7 +108,7 @@ PROGRAMS: Final = {
 
 
 def main(name: str, file: str, slot: str) -> None:
-    """Work until it is ended, or its parent has gone: seen, two went on for 50 minutes after a killed benchmark."""
+    """Work until it is ended or its parent has died. Observed: two went on for 50 minutes after a killed benchmark."""
     parent = os.getppid()
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:

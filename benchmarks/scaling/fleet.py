@@ -1,4 +1,4 @@
-"""What a fleet needs of machines, disks and lines."""
+"""Machines, disks and network bandwidth that a fleet needs."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from benchmarks.scaling.measured import BUCKET_BYTES, WHOLE_DAY_BYTES, Measured
 from benchmarks.scaling.numerals import count, plain, size
 
 DEFAULT_VISITS: Final = 4_320
-"""A day, of the standing campaign: 3 a minute."""
+"""Visits per day of the standing campaign: 3 per minute."""
 RAW_DAYS, HOUR_DAYS, CELL_DAYS, LAKE_DAYS = 35, 35, 155, 1100
-"""Raw captures and profiles; cells of hours; cells of days, buckets and visits, which go in whole buckets of 64 days, so
-that 92 become as many as 155; the lake."""
+"""Retention of raw captures and profiles; of hourly cells; of daily cells, buckets and visits; of the lake. Cells are
+dropped in whole buckets of 64 days, so 92 days become up to 155."""
 DAY_S: Final = 86_400
 _CPUS: Final = 64
 _BUCKET_DAYS: Final = 64
@@ -22,7 +22,7 @@ _PROMISED: Final = 0.1
 
 @dataclass(frozen=True)
 class Fleet:
-    """What a fleet with so many visits a day needs."""
+    """Resources for a fleet with this number of visits per day."""
 
     machines: int
     visits: float
@@ -30,7 +30,7 @@ class Fleet:
 
     @property
     def facts(self) -> float:
-        """A day."""
+        """Facts per day."""
         return self.visits * self.given.facts_per_visit
 
     @property
@@ -40,47 +40,47 @@ class Fleet:
 
     @property
     def halfwidth(self) -> float:
-        """Of a 1 % function of the whole fleet, after a day."""
+        """Relative half-width for a 1 % function of the whole fleet after one day."""
         return self.given.halfwidth * math.sqrt(DEFAULT_VISITS / self.visits)
 
     @property
     def least_part(self) -> float:
-        """Share of the machines that an application must run on for ± 10 % of its own 1 % function after 30 days."""
+        """Least share of machines that run an application, for ± 10 % of its own 1 % function after 30 days."""
         needed = DEFAULT_VISITS * (self.given.halfwidth / _PROMISED) ** 2
         return needed / (30 * self.visits)
 
     @property
     def profiles(self) -> float:
-        """Bytes in PostgreSQL, once retention has begun to drop them; so are the next ones."""
+        """Bytes in PostgreSQL, once retention has begun to drop them; likewise the next properties."""
         return self.facts * self.given.profile_bytes * RAW_DAYS
 
     @property
     def hours(self) -> float:
-        """Cells of hours."""
+        """Bytes of hourly cells."""
         return self.facts * self.given.hour_bytes * HOUR_DAYS
 
     @property
     def days(self) -> float:
-        """Cells of days."""
+        """Bytes of daily cells."""
         return self.facts * WHOLE_DAY_BYTES * CELL_DAYS
 
     @property
     def buckets(self) -> float:
-        """Cells of many days."""
+        """Bytes of cells of several days."""
         return self.facts * BUCKET_BYTES * CELL_DAYS
 
     @property
     def rows_of_visits(self) -> float:
-        """Rows that stay as long as cells do."""
+        """Bytes of the rows of visits, which are kept as long as cells."""
         return self.visits * self.given.visit_bytes * CELL_DAYS
 
     @property
     def database(self) -> float:
-        """Everything in PostgreSQL but stacks and names, at most."""
+        """Upper bound of everything in PostgreSQL except stacks and names."""
         return self.profiles + self.hours + self.days + self.buckets + self.rows_of_visits
 
     def database_of(self, profile_days: int, cell_days: int) -> float:
-        """As `database`, with other retentions; cells go in whole buckets of 64 days."""
+        """As `database`, with other retentions; cells are dropped in whole buckets of 64 days."""
         longest = cell_days + _BUCKET_DAYS - 1
         hours = self.hours * min(longest, HOUR_DAYS) / HOUR_DAYS
         history = (self.days + self.buckets + self.rows_of_visits) * longest / CELL_DAYS
@@ -88,33 +88,33 @@ class Fleet:
 
     @property
     def archive(self) -> float:
-        """Bytes of raw captures that are kept."""
+        """Bytes of retained raw captures."""
         return self.raw * RAW_DAYS
 
     @property
     def raw(self) -> float:
-        """Bytes of raw captures, a day."""
+        """Bytes of raw captures per day."""
         return self.visits * self.given.samples_per_visit * self.given.raw_bytes_per_sample
 
     @property
     def lake(self) -> float:
-        """Bytes that are kept there."""
+        """Bytes retained in the lake."""
         return self.facts * self.given.lake_bytes * LAKE_DAYS
 
     @property
     def server_cores(self) -> float:
-        """Of all servers, busy all day."""
+        """Cores of all servers, busy all day."""
         given = self.given
         return self.cores(given.ingest_s + given.roll_s + given.export_s + given.server_s)
 
     @property
     def load(self) -> float:
-        """Share of what one machine ingested and merged at most that the mean of the day takes."""
+        """Mean daily load relative to the highest measured rate of ingesting and merging on one machine."""
         return self.facts / DAY_S / self.given.ingested_per_s
 
     @property
     def catching_up(self) -> float | None:
-        """Seconds in which that machine ingests what a day away left and what arrives meanwhile; None: never."""
+        """Seconds in which that machine ingests the backlog of one lost day and current arrivals; None: never."""
         spare = self.given.ingested_per_s - self.facts / DAY_S
         return self.facts / spare if spare > 0 else None
 
@@ -123,7 +123,7 @@ class Fleet:
         return self.facts * cpu_s_per_fact / DAY_S
 
     def rows(self) -> list[tuple[str, str]]:
-        """What the page's table shows, by name."""
+        """Rows of the page's table, by name."""
         given = self.given
         return [
             ("visits a day", count(self.visits)),

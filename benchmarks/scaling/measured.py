@@ -1,4 +1,4 @@
-"""What the benchmarks measured, as far as the arithmetic begins with it."""
+"""Results of the benchmarks that the arithmetic starts from."""
 
 from __future__ import annotations
 
@@ -11,64 +11,65 @@ from typing import Any, Final, TypeAlias
 RESULTS: Final = Path(__file__).parents[1] / "results"
 MICRO: Final = 1e-6
 VISIT_ROW_BYTES: Final = 920
-"""Of `visit`, `capture`, `capture_segment`, `coverage` and `exposure`, a visit. It and the next two were measured by hand, of a
-day with 3 946 visits over its 24 hours: the benchmark's fleet, 2 campaigns, 8 strata, 10⁶ stacks, 28.8 million facts."""
+"""Bytes per visit in `visit`, `capture`, `capture_segment`, `coverage` and `exposure`. This and the next two were
+measured by hand for a day with 3 946 visits over 24 hours: the benchmark's fleet, 2 campaigns, 8 strata, 10⁶ stacks,
+28.8 million facts."""
 BUCKET_BYTES: Final = 10.0
-"""A fact, in buckets of 4, 16 and 64 days (`rollup_long`) that had that day alone. At most: days share stacks."""
+"""Bytes per fact in buckets of 4, 16 and 64 days (`rollup_long`) with only that day. Upper bound: days share stacks."""
 WHOLE_DAY_BYTES: Final = 4.7
-"""A fact, in the cells of that day."""
+"""Bytes per fact in the cells of that day."""
 
 Results: TypeAlias = Mapping[str, Mapping[str, Any]]
 """Figures by the name of the benchmark and of the figure."""
 
 
 def results(folder: Path = RESULTS) -> Results:
-    """Those of the last runs."""
+    """Figures of the last runs."""
     return {path.stem: json.loads(path.read_text()) for path in sorted(folder.glob("*.json"))}
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What the arithmetic begins with."""
+    """Input of the arithmetic."""
 
     visit_cpu_s: float
-    """Of the gateway, on a busy machine of two CPUs, its start and its samples in the kernel included."""
+    """CPU seconds of the gateway on a busy machine of two CPUs, including its start and its samples in the kernel."""
     samples_per_visit: float
-    """Of a made fleet of 64 logical CPUs a machine."""
+    """Samples in a synthetic fleet with 64 logical CPUs per machine."""
     facts_per_visit: float
     raw_bytes_per_sample: float
     halfwidth: float
-    """Relative, of a 1 % function after a day of the default campaign."""
+    """Relative half-width for a 1 % function after one day of the default campaign."""
     ingest_s: float
-    """CPU seconds a fact: workers; so are the next ones."""
+    """CPU seconds per fact in workers; likewise the next fields."""
     roll_s: float
-    """The collector: merging and folding."""
+    """CPU seconds in the collector: merging and daily rollups."""
     server_s: float
     export_s: float
     profile_bytes: float
-    """A fact in PostgreSQL, profiles, chunks and lines; so are the next ones."""
+    """Bytes per fact in PostgreSQL: profiles, chunks and lines; likewise the next fields."""
     hour_bytes: float
-    """In cells of hours."""
+    """Bytes in hourly cells."""
     day_bytes: float
-    """In cells of days, as far as the benchmark's history fills them."""
+    """Bytes in daily cells, as far as the benchmark's history fills them."""
     visit_bytes: float
-    """A visit, whatever its facts: its rows, and one for each of its CPUs."""
+    """Bytes per visit, independent of its facts: its rows, and one for each of its CPUs."""
     lake_bytes: float
     stack_bytes: float
     ingested_per_s: float
-    """Facts that one machine ingested and merged in a second, at most."""
+    """Facts per second that one machine ingested and merged at most."""
     store_facts: float
-    """Of the run that measured the store."""
+    """Facts in the run that measured the store."""
     stacks: float
-    """Different ones, of the same run."""
+    """Distinct stacks of the same run."""
     ingest_cold_s: float | None
-    """CPU seconds a fact of workers that remember nothing yet; None: that run did not tell."""
+    """CPU seconds per fact in workers with empty caches; None if that run did not measure it."""
 
 
 def measured(found: Results, store: str = "store") -> Measured:
-    """The figures of the last runs, those of the store from the run of this name."""
+    """The figures of the last runs, those of the store from the run `store`."""
     overhead, gateway, lake, kept = found["overhead"], found["gateway"], found["lake"], found[store]
-    # What is loaded in bulk has no lines, no CPUs and no binaries: these are of the captures that were ingested.
+    # Bulk-loaded data has no lines, CPUs or binaries: these figures are for the captures that were ingested.
     ingested = kept["facts"] / kept["facts_ingested"]
     kernel_s = lake["samples_per_visit"] * overhead["kernel_us_per_sample"] * MICRO
     reading_s = lake["samples_per_visit"] * gateway["cpu_ms_per_1000_samples"] * MICRO
@@ -105,21 +106,21 @@ def measured(found: Results, store: str = "store") -> Measured:
 
 @dataclass(frozen=True)
 class Stores:
-    """What two runs measured, of a store with fewer stacks and of one with more."""
+    """Results of two runs, of a store with fewer stacks and of one with more."""
 
     small: Measured
     large: Measured
 
     def of(self, visits: float) -> Measured:
-        """What a fleet with so many visits a day is reckoned with: the larger, when its day has more facts than that store."""
+        """Figures for a fleet with this number of visits per day: the larger store's beyond `large_visits`."""
         return self.large if visits > self.large_visits else self.small
 
     @property
     def large_visits(self) -> float:
-        """A day, up to which the figures are those of the smaller store."""
+        """Visits per day with as many facts as the larger store; up to this the smaller store's figures apply."""
         return self.large.store_facts / self.large.facts_per_visit
 
 
 def stores(found: Results) -> Stores:
-    """Both, of the last runs."""
+    """Both stores, from the last runs."""
     return Stores(measured(found), measured(found, "store-full"))

@@ -1,4 +1,4 @@
-"""How the page writes numbers: two digits, and units that fit."""
+"""Number formats of the page: two digits, and suitable units."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 _LARGE: Final = 1e6
 _UNITS_OF_TIME: Final = ((86_400.0, "days"), (3600.0, "hours"), (60.0, "minutes"))
 _ENOUGH: Final = 1.5
-"""Of a unit, to be told in it."""
+"""Least multiple of a unit that is written in that unit."""
 
 
 def plain(value: float) -> str:
@@ -21,7 +21,7 @@ def plain(value: float) -> str:
 
 
 def count(value: float) -> str:
-    """Whole where it is small, a power of ten with two digits where it is large."""
+    """A whole number if small, two digits and a power of ten if large."""
     if value >= _LARGE:
         exponent = len(str(int(value))) - 1
         digits = "⁰¹²³⁴⁵⁶⁷⁸⁹"
@@ -31,7 +31,7 @@ def count(value: float) -> str:
 
 
 def size(value: float) -> str:
-    """Of bytes."""
+    """A number of bytes."""
     units = ("B", "kB", "MB", "GB", "TB", "PB")
     step = 0
     while value >= 1000 and step < len(units) - 1:
@@ -45,7 +45,7 @@ def rounded(value: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """In the largest unit of which there is more than one and a half."""
+    """A duration in the largest unit of which it has more than one and a half."""
     for unit, name in _UNITS_OF_TIME:
         if seconds >= _ENOUGH * unit:
             return f"{plain(seconds / unit)} {name}"

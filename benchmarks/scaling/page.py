@@ -1,4 +1,4 @@
-"""The page's places for what is made, and the figures that it names."""
+"""Placeholders of the page for generated text, and the figures that the page names."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from benchmarks.scaling.tables import tables
 PAGE: Final = Path(__file__).parents[2] / "docs/scaling.md"
 _NAMED: Final = re.compile(r"`([\w-]+)\.([\w-]+)`")
 _SUFFIXES: Final = frozenset({"py", "md", "json", "html", "toml", "yml"})
-"""Behind the dot of a file's name."""
+"""Suffixes of file names."""
 
 
 def made(found: Results) -> dict[str, str]:
-    """Tables and passages by the names of their places."""
+    """Tables and passages by the names of their placeholders."""
     return tables(stores(found)) | passages(found)
 
 
 def written(page: str, made: Mapping[str, str]) -> str:
-    """The page with these texts in their places, each between two comments."""
+    """The page with these texts in their placeholders, each between two comments."""
     for name, text in made.items():
         begin, end = f"<!-- {name} -->\n", f"\n<!-- end of {name} -->"
         before, rest = page.split(begin)
@@ -33,6 +33,6 @@ def written(page: str, made: Mapping[str, str]) -> str:
 
 
 def unknown(page: str, found: Results) -> list[str]:
-    """Figures that the page names, as `result.figure`, and that the results have not; ascending. Files are none."""
+    """Figures, named as `result.figure`, that the results lack; ascending. File names are not figures."""
     named = {(name, key) for name, key in _NAMED.findall(page) if key not in _SUFFIXES}
     return sorted(f"{name}.{key}" for name, key in named if key not in found.get(name, ()))

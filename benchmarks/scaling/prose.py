@@ -1,4 +1,4 @@
-"""The passages of the page that tell figures, so that words change with them."""
+"""Passages of the page that contain figures, so that the text changes with them."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from benchmarks.scaling.numerals import count, duration, plain, rounded, size
 from benchmarks.scaling.tables import markdown
 
 _YEAR_DAYS: Final = 463
-"""As `CELL_DAYS`, of 400 days kept."""
+"""As `CELL_DAYS`, for a retention of 400 days."""
 _MIB: Final = 1 << 20
 _GIB: Final = 1 << 30
 _ROOM: Final = 1.5
-"""Of disks: what is bought to what the tables say."""
+"""Ratio of disks to buy to the size in the tables."""
 _LAST_DAYS: Final = 7
 _SEASON_FACTS: Final = 1e10
 _MANY_STACKS: Final = 1e7
 _SPARSE: Final = 0.5
-"""Visits a minute, of three."""
+"""Visits per minute, compared with the default of three."""
 _BOUGHT: Final = (
     ("default, any fleet", 1_000, 4_320.0),
     ("10 000 machines, 43 200 visits", 10_000, 43_200.0),
@@ -28,7 +28,7 @@ _BOUGHT: Final = (
 
 
 def passages(found: Results) -> dict[str, str]:
-    """By the names of their places."""
+    """Passages by the names of their placeholders."""
     both = stores(found)
     fleets = [Fleet(machines, visits, both.of(visits)) for _, machines, visits in _BOUGHT]
     return {
@@ -145,7 +145,7 @@ def _catching_up(fleet: Fleet) -> str:
 
 
 def _bought(fleets: list[Fleet]) -> str:
-    """Cores and memory by hand; disks from the tables."""
+    """Hardware to buy: cores and memory by hand; disks from the tables."""
     disks = [_with_room(fleet.database) for fleet in fleets]
     servers = [
         "the same machine, {} of SSD",
@@ -167,7 +167,7 @@ def _bought(fleets: list[Fleet]) -> str:
 
 
 def _with_room(limit: float) -> str:
-    """Half as much again, rounded up to one digit."""
+    """One and a half times the size, rounded up to one digit."""
     wanted = _ROOM * limit
     step = 10.0 ** (len(str(int(wanted))) - 1)
     return size(-(-wanted // step) * step)
@@ -182,7 +182,7 @@ Of PostgreSQL's disk {plain(100 * old / fleet.database)} % is cells of days, buc
 
 
 def _places(found: Results, both: Stores) -> str:
-    """What lives where, of a small and of a large fleet with four visits a day to each machine."""
+    """Where data is stored, for a small and a large fleet with four visits per day and machine."""
     lake = found["lake"]
     fleets = [Fleet(machines, 4.0 * machines, both.of(4.0 * machines)) for machines in (1_000, 100_000)]
     core_s = lake["p50_ms_sql"] / 1000 * lake["cpus"] / lake["facts"]

@@ -1,4 +1,4 @@
-"""The tables of the page: what was measured, and fleets side by side."""
+"""Tables of the page: measurements, and fleets side by side."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FLEETS: Final = (10, 100, 1_000, 10_000, 100_000)
 
 
 def tables(given: Stores) -> dict[str, str]:
-    """By the names of their places."""
+    """Tables by the names of their placeholders."""
     return {
         "measured": inputs(given),
         "default": table([_fleet(machines, DEFAULT_VISITS, given) for machines in FLEETS]),
@@ -34,13 +34,13 @@ def table(fleets: Sequence[Fleet]) -> str:
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]], align: str = "---:") -> str:
-    """A table whose first column is its rows' names."""
+    """A table; the first column holds the rows' names."""
     lines = [f"| {' | '.join(head)} |", f"|---|{f'{align}|' * (len(head) - 1)}"]
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
 
 
 def inputs(given: Stores) -> str:
-    """What the arithmetic begins with, and where it is from; of the larger store what differs with it."""
+    """Inputs of the arithmetic and their sources; for the larger store, only those that differ."""
     shown: list[tuple[str, Callable[[Measured], str], bool, str]] = [
         (
             "a visit: samples",

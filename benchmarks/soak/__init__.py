@@ -1,1 +1,1 @@
-"""Everything at once for half an hour: memory stays flat, ingestion keeps pace, nothing fails."""
+"""Load test of the whole deployment for half an hour: memory stays flat, ingestion keeps pace, nothing fails."""

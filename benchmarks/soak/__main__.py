@@ -4,8 +4,8 @@
     python -m benchmarks.soak --minutes 5 --machines 200
     SIZE=smallest python -m benchmarks.soak          # a few seconds of 20 machines: does it work?
 
-Runs a `fleetprof up --simulate` of its own, asks its API every ten seconds what a browser asks, and samples the
-memory of every part, the database's size and what waits to be ingested. Figures go to results/soak.json.
+Runs its own `fleetprof up --simulate`, sends a browser's requests to its API every ten seconds, and samples the memory
+of every part, the database's size and the captures waiting to be ingested. Figures go to results/soak.json.
 """
 
 from __future__ import annotations
@@ -32,28 +32,28 @@ EVERY_S: Final = 10.0
 COLUMN_MINUTES: Final = 5
 FILE_COLUMNS: Final = 120
 MET: Final = 0.95
-"""Share of the machines."""
+"""Share of the machines that count as nearly all."""
 LEAST_MINUTES: Final = 4
-"""Fewer have no line through them."""
+"""Minutes; a shorter run has too few samples for a trend."""
 _VERDICTS: Final = {True: "flat", False: "[bold red]grows", None: "no trend: too few samples"}
 
 
 @dataclass
 class Samples:
-    """What was seen, in order; a part that was not there at a time has no sample of it."""
+    """Samples in order; a part that did not exist at a time has no sample of it."""
 
     hours: list[float] = field(default_factory=list)
     memory: list[dict[str, float]] = field(default_factory=list)
     counts: list[dict[str, float]] = field(default_factory=list)
     caches: list[dict[str, float]] = field(default_factory=list)
-    """Of the API."""
+    """Caches of the API."""
     slowest_s: list[float] = field(default_factory=list)
 
     def trends(self) -> dict[str, Trend]:
-        """By part, those that were there nearly always.
+        """Trends by part, for parts that existed nearly always.
 
-        Of each minute the least: what an answer or a merging takes while it is made is no leak, and is
-        seen more or less often as they fall in with the samples.
+        Uses the minimum of each minute: temporary memory of a query or merge is no leak, and appears more or less often
+        depending on when samples are taken.
         """
         found = {}
         for part in sorted({name for parts in self.memory for name in parts}):
@@ -74,22 +74,22 @@ class Samples:
         return found
 
     def all_met(self) -> float:
-        """When nearly every machine had been visited; before, first visits make every part larger.
+        """Hours until nearly every machine had been visited; before that, first visits make every part grow.
 
-        What a machine runs is then assembled, its programs' symbols are read, its stacks are new.
+        A first visit assembles the machine's programs, reads their symbols, and has new stacks.
         """
         met = (h for h, counts in zip(self.hours, self.counts, strict=True) if counts["met"] >= MET)
         return next(met, self.hours[-1] if self.hours else 0.0)
 
 
 def main() -> int:
-    """Run it; 1 if a bar was missed, 2 if it broke."""
+    """Run it; 1 if a bar was missed, 2 if the run failed."""
     smallest = chosen() is Size.SMALLEST
     parser = argparse.ArgumentParser(prog="python -m benchmarks.soak", description=__doc__.split("\n", 1)[0])
     parser.add_argument("--minutes", type=float, default=0.2 if smallest else 30.0)
     parser.add_argument("--machines", type=int, default=20 if smallest else 1000)
     arguments = parser.parse_args()
-    # A file has room for all columns; 80, which it would be given, has not.
+    # A file has room for all columns, unlike the default width of 80.
     console = Console(width=None if sys.stdout.isatty() else FILE_COLUMNS)
     samples = Samples()
     try:
@@ -119,7 +119,7 @@ def soak(stack: SoakDeployment, minutes: float, samples: Samples, console: Conso
         task = progress.add_task("soaking", total=minutes * 60)
         while (now := time.monotonic() - begun) < minutes * 60:
             stack.check()
-            # Between answers: what these leave free is not there any more.
+            # Between requests: their temporary memory has been released.
             samples.memory.append(memory_mib(stack.process.pid, stack.servers()))
             samples.slowest_s.append(stack.ask())
             samples.counts.append(stack.counts())
@@ -132,7 +132,7 @@ def soak(stack: SoakDeployment, minutes: float, samples: Samples, console: Conso
 
 
 def show(samples: Samples, trends: dict[str, Trend], console: Console) -> None:
-    """Print the memory of every part, and what the API keeps of it."""
+    """Print the memory of every part, and the API's caches."""
     table = Table(
         title=f"memory, MiB (shared memory left out); the least of {COLUMN_MINUTES} minutes",
         title_justify="left",
@@ -155,7 +155,7 @@ def show(samples: Samples, trends: dict[str, Trend], console: Console) -> None:
 
 
 def least(columns: list[int], values: list[float | None]) -> list[str]:
-    """The least of each column's values, as text."""
+    """The minimum of each column's values, as text."""
     found = []
     for column in sorted(set(columns)):
         there = [
@@ -182,7 +182,7 @@ def report(samples: Samples, trends: dict[str, Trend], complaints: list[str]) ->
     results.add("waiting_at_end", int(last["waiting"]))
     results.add("to_merge_at_end", int(last["to_merge"]))
     results.add("quarantined", int(last["quarantined"]), exactly(0))
-    # What the API keeps of the dictionaries of a young store grows with them, which is no leak.
+    # The API's caches of dictionaries grow with a young store, which is no leak.
     results.add("stacks_start", int(first["stacks"]))
     results.add("stacks_end", int(last["stacks"]))
     for cache, value in samples.caches[-1].items():

@@ -1,4 +1,4 @@
-"""A `fleetprof up --simulate` of its own, and what its database, its logs and its API say."""
+"""A separate `fleetprof up --simulate`, with readings of its database, its logs and its API."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _COUNTS: Final = text("""
 """)
 _WRONG: Final = re.compile(r"\b(error|critical|exception)\b|traceback", re.IGNORECASE)
 _CACHE: Final = re.compile(r'^fleetprof_cache_(rows|bytes)\{cache="(\w+)"\} (\S+)$', re.MULTILINE)
-# A window that is full long before the end: what is read for an answer then stays the same.
+# The window is full long before the end; after that, responses read a constant amount of data.
 _QUERIES: Final = (
     "table?by=function&limit=50&from=now-5m",
     "flame?from=now-5m&nodes=20000",
@@ -52,11 +52,11 @@ _QUERIES: Final = (
 
 
 class Ended(Exception):
-    """The stack is not there any more; the sentence ends with what it said last."""
+    """The deployment has ended; the sentence contains its last output."""
 
 
 class SoakDeployment:
-    """A running one. Start it by `soak_deployment`."""
+    """A running deployment. Start it with `soak_deployment`."""
 
     def __init__(self, folder: Path, machines: int, process: subprocess.Popen[bytes], token: str) -> None:
         self.folder = folder
@@ -65,7 +65,7 @@ class SoakDeployment:
         self._token = token
 
     def wait_until_ready(self) -> None:
-        """Return once it says where its parts are. Raises Ended."""
+        """Return once its address file exists. Raises Ended."""
         end = time.monotonic() + READY_S
         while self._running() is None:
             self.check()
@@ -79,11 +79,11 @@ class SoakDeployment:
             raise Ended(f"`up` ended with {self.process.returncode}.{self.last_log_line()}")
 
     def last_log_line(self) -> str:
-        """The end of what it printed."""
+        """End of its output."""
         return "\n" + (self.folder / "up.out").read_text(errors="replace")[-2000:]
 
     def servers(self) -> list[tuple[str, int]]:
-        """Those that are nobody's children, with their process ids."""
+        """Servers, which are not children of `up`, with their process ids."""
         found = [
             ("postgres", EmbeddedPostgres(self.home / "postgres").pid),
             ("valkey", EmbeddedValkey(self.home / "valkey").pid),
@@ -91,7 +91,7 @@ class SoakDeployment:
         return [(name, pid) for name, pid in found if pid is not None]
 
     def counts(self) -> dict[str, float]:
-        """What is ingested, what waits and for how long (s), and the database's size in MiB."""
+        """Ingested captures, waiting captures, the longest wait (s), and the database's size in MiB."""
         running = self._running()
         if running is None:
             raise Ended(f"It says no more where its parts are.{self.last_log_line()}")
@@ -107,7 +107,7 @@ class SoakDeployment:
             engine.dispose()
 
     def ask(self) -> float:
-        """Ask the API what a browser asks; the slowest answer's seconds. Raises Ended."""
+        """Send a browser's requests to the API; returns the slowest response's seconds. Raises Ended."""
         running = self._running()
         slowest = 0.0
         for query in _QUERIES if running else ():
@@ -117,7 +117,7 @@ class SoakDeployment:
         return slowest
 
     def caches(self) -> dict[str, float]:
-        """Rows and MiB of what the API keeps between answers, by its own account. Raises Ended."""
+        """Rows and MiB of the API's caches, as the API reports them. Raises Ended."""
         running = self._running()
         if running is None:
             return {}
@@ -129,7 +129,7 @@ class SoakDeployment:
         }
 
     def complaints(self) -> list[str]:
-        """Lines of its parts' logs that speak of errors."""
+        """Lines of its parts' logs that contain errors."""
         return [
             f"{log.name}: {line.strip()[:300]}"
             for log in sorted((self.home / "log").glob("*.log"))
@@ -152,7 +152,7 @@ class SoakDeployment:
 
 @contextmanager
 def soak_deployment(machines: int) -> Iterator[SoakDeployment]:
-    """One in a folder that goes with it."""
+    """Run a deployment in a temporary folder."""
     folder = Path(tempfile.mkdtemp(prefix="fpsoak-", dir="/tmp"))
     folder.chmod(0o711)
     token = secrets.token_urlsafe(24)

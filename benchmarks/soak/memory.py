@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def memory_mib(root: int, servers: Iterable[tuple[str, int]]) -> dict[str, float]:
-    """MiB by part: the children of the process `root` by what they run, and servers by their names.
+    """MiB by part: the children of the process `root` by their commands, and servers by their names.
 
-    What several processes have in common (libraries, what a forked child has not written to) is counted
-    once, shared memory not at all: PostgreSQL's buffers fill up once.
+    Pages that several processes share (libraries, unmodified pages of forked children) are counted once. Shared memory
+    is not counted, because PostgreSQL's buffers fill up only once.
     """
     parts: dict[str, float] = {}
     own = set(descendants(root))
@@ -32,7 +32,7 @@ def memory_mib(root: int, servers: Iterable[tuple[str, int]]) -> dict[str, float
 
 
 def _own_mib(pid: int) -> float:
-    """Proportional set size; 0: it has just ended."""
+    """Proportional set size; 0 if it has just ended."""
     try:
         rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
     except OSError:
@@ -42,7 +42,7 @@ def _own_mib(pid: int) -> float:
 
 
 def _part(pid: int) -> str:
-    """What a child of `up` is: the word behind the module it runs; "": it has just ended."""
+    """Part of a child of `up`: the word after its module; "" if it has just ended."""
     try:
         words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
     except OSError:

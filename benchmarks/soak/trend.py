@@ -1,4 +1,4 @@
-"""Whether a figure stays where it is: a line through its samples after warming up."""
+"""Whether a figure stays constant: a line through its samples after warming up."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 WARM_UP: Final = 1 / 3
-"""Share of the time that caches may take to fill."""
+"""Share of the time in which caches may fill."""
 MOST_WARM_UP: Final = 2 / 3
-"""What is left must still show a trend."""
+"""Upper limit of the warm-up; the rest must suffice to show a trend."""
 LEAST_SAMPLES: Final = 6
-"""After warming up: a line through fewer says little, and of its error nothing."""
+"""Least number of samples after warming up: with fewer, slope and error are meaningless."""
 MOST_PER_HOUR: Final = 0.05
-"""Growth by less than this share of the mean in an hour is flat."""
+"""Growth below this share of the mean per hour counts as flat."""
 LEAST_MIB: Final = 2.0
-"""Neither is less than this an hour a leak that anybody would find."""
+"""Growth below this per hour also counts as flat."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """Of one part, in MiB."""
+    """Trend of one part, in MiB."""
 
     start: float
     middle: float
@@ -32,15 +32,15 @@ class Trend:
     per_hour: float
     """Slope after warming up."""
     error: float
-    """Its standard error, samples taken for independent."""
+    """Its standard error, assuming independent samples."""
     flat: bool | None
-    """None: too few samples after warming up to tell."""
+    """None: too few samples after warming up."""
 
 
 def trend(hours: Sequence[float], mib: Sequence[float], *, warm_from: float = 0.0) -> Trend:
-    """The trend of samples at these times; at least four. Those before `warm_from` are warming up too.
+    """The trend of at least four samples at these times; those before `warm_from` also count as warm-up.
 
-    What grows does so by more than twice the slope's error above what is flat.
+    A figure grows if its slope exceeds the flat limit by more than twice the slope's error.
     """
     x, y = np.array(hours), np.array(mib)
     least, most = (x[0] + share * (x[-1] - x[0]) for share in (WARM_UP, MOST_WARM_UP))

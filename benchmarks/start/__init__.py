@@ -1,1 +1,1 @@
-"""How long `fleetprof up` takes to be ready, and what it takes while nothing is sampled."""
+"""Time until `fleetprof up` is ready, and its idle cost."""

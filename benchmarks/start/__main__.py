@@ -1,13 +1,12 @@
-"""How long `fleetprof up` takes to be ready, and what all its processes take while nothing is sampled.
+"""Time until `fleetprof up` is ready, and the idle cost of all its processes.
 
     make bench-start          # two minutes; FULL=1: also from a clone; SIZE=smallest: half a minute
 
-`up` starts in an empty state directory, PostgreSQL's cluster and tables included. Idle is: the campaign is stopped,
-everything has been ingested. Memory is the proportional set size of all processes (/proc/PID/smaps_rollup), so that what they
-share counts once. Bytecode is compiled by a first start that is not measured, as after an installation.
+`up` starts in an empty state directory, including PostgreSQL's cluster and tables. Idle means that the campaign is
+stopped and all captures are ingested. Memory is the proportional set size of all processes (/proc/PID/smaps_rollup), so
+shared pages count once. Bytecode is compiled by a first start that is not measured, as after an installation.
 
-Neither Parca nor Pyroscope comes with this machine's packages: the peer's column quotes no figure that this run did not
-measure.
+This machine's packages contain neither Parca nor Pyroscope; the peer's column has only figures that this run measured.
 """
 
 from __future__ import annotations

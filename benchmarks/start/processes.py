@@ -1,4 +1,4 @@
-"""Memory and CPU time of everything that one `fleetprof up` runs, its servers included."""
+"""Memory and CPU time of all processes of one `fleetprof up`, including its servers."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Stack:
-    """The `up` of one state directory."""
+    """The processes of the `up` of one state directory."""
 
     pid: int
     state: Path
 
     def roots(self) -> dict[str, int]:
-        """Processes whose descendants are the stack's: the servers are no children of `up`."""
+        """Processes whose descendants belong to the stack: the servers are no children of `up`."""
         servers = {
             "PostgreSQL": EmbeddedPostgres(self.state / "postgres").pid,
             "Valkey": EmbeddedValkey(self.state / "valkey").pid,
@@ -31,15 +31,15 @@ class Stack:
         return {"up": self.pid} | {name: pid for name, pid in servers.items() if pid is not None}
 
     def cpu_s(self) -> float:
-        """CPU seconds of all processes until now, reaped children included."""
+        """CPU seconds of all processes so far, including reaped children."""
         return sum(tree_cpu_s(pid) for pid in self.roots().values())
 
     def pss_mib(self) -> dict[str, float]:
-        """Proportional set size by part, in MiB; forked children count with the part they belong to."""
+        """Proportional set size by part, in MiB; forked children count with their part."""
         sizes: dict[str, float] = {}
         for name, root in self.roots().items():
             for pid in descendants(root):
-                with suppress(OSError):  # it ended meanwhile
+                with suppress(OSError):  # ended meanwhile
                     part = name if name != "up" else _part(pid)
                     sizes[part] = sizes.get(part, 0.0) + _pss_kib(pid) / 1024
         return sizes

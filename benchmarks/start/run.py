@@ -1,4 +1,4 @@
-"""One `fleetprof up`: started in an empty state directory, asked until it has a table, left alone, stopped."""
+"""One `fleetprof up`: start it in an empty state directory, poll until it has a table, leave it idle, stop it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SETTLE_S: Final = 20.0
 
 @dataclass(frozen=True)
 class Started:
-    """Seconds since exec, and the CPU seconds that all processes took until then."""
+    """Seconds since exec, and the CPU seconds of all processes until then."""
 
     api_ready_s: float
     all_ready_s: float
@@ -44,14 +44,14 @@ class Started:
 
 @dataclass(frozen=True)
 class Idle:
-    """Everything while the campaign is stopped and nothing waits."""
+    """Cost while the campaign is stopped and no capture waits."""
 
     pss_mib: dict[str, float]
     cpu_ms_per_s: float
 
 
 class Up:
-    """A `fleetprof up` that runs in a state directory of its own."""
+    """A `fleetprof up` in its own state directory."""
 
     def __init__(self, process: subprocess.Popen[bytes], state: Path, port: int, token: str) -> None:
         self._process, self._state = process, state
@@ -69,7 +69,7 @@ class Up:
         return Started(api, every, cpu, self._age())
 
     def idle(self, seconds: float) -> Idle:
-        """Stop the campaign, wait until everything has been ingested, and measure for so long. Raises RuntimeError."""
+        """Stop the campaign, wait until all captures are ingested, and measure for `seconds`. Raises RuntimeError."""
         self._command("campaigns", "stop", "fleet")
         self._until(lambda: not self._get("/api/v1/status")["captures"]["waiting"])
         time.sleep(min(_SETTLE_S, seconds))
@@ -116,7 +116,7 @@ class Up:
 def up(
     command: Sequence[str] = (sys.executable, "-P", "-m", "services", "up"), cwd: str = "/"
 ) -> Iterator[Up]:
-    """Run `fleetprof up` while inside, on a free port, with all it needs in a folder that is removed."""
+    """Run `fleetprof up` during the block, on a free port, in a temporary folder."""
     with tempfile.TemporaryDirectory(prefix="bench-start-", dir="/tmp", ignore_cleanup_errors=True) as folder:
         state = Path(folder)
         state.chmod(0o711)  # PostgreSQL runs as another user when we are root
@@ -143,7 +143,7 @@ def up(
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End it as Ctrl-C twice does: the second one skips what is not ingested."""
+    """End it like Ctrl-C twice: the second one skips captures that are not ingested."""
     for number in (signal.SIGINT, signal.SIGINT, signal.SIGKILL):
         if process.poll() is None:
             process.send_signal(number)

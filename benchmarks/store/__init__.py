@@ -1,1 +1,1 @@
-"""How fast facts of a fleet ingest, how small they are, and how fast they are found again."""
+"""Ingestion rate, size and query speed of a fleet's facts."""

@@ -1,36 +1,37 @@
-"""What ingestion, keeping and querying a fleet's facts costs, beside DuckDB and plain rows.
+"""Cost of ingesting, storing and querying a fleet's facts, beside DuckDB and plain rows.
 
     make bench-store                          # 10⁷ facts, five minutes; FULL=1: 10⁸
     SIZE=smallest python -m benchmarks.store  # does it work: under a minute, writes nothing
 
-A made fleet of the shape of a real one: 8 strata, 2 campaigns, 200 programs, 20 to 100 process groups a visit. Its history is as
-dense as the default campaign's: 29 million facts a day of 4,320 visits. Phases:
+The synthetic fleet has the shape of a real one: 8 strata, 2 campaigns, 200 programs, 20 to 100 process groups per
+visit. Its history is as dense as the default campaign's: 29 million facts a day of 4,320 visits. Phases:
 
-    load        most of the history in bulk, its stacks known, merged hour by hour
-    ingest        its last part end to end, by two processes, from compressed captures and resolved frames, while the roller
-                merges; a fifth of a visit's stacks are new
-    merged      bytes of every table while the last day goes on
-    fold        its days folded into cells of days
-    compact     and into buckets of 4 and 16 days; bytes of every table
-    sparse      1.2 million facts (FULL: 2.5) over 30 days, in a database of their own; bytes of every table
+    load        most of the history in bulk, with known stacks, merged hour by hour
+    ingest      its last part end to end, by two processes, from compressed captures and resolved frames, while the
+                rollup process merges; a fifth of a visit's stacks are new
+    merged      bytes of every table before the last day ends
+    fold        daily rollups of its days
+    compact     and rollups of 4 and 16 days; bytes of every table
+    sparse      1.2 million facts (FULL: 2.5) over 30 days, in a separate database; bytes of every table
     lake        the history's last day, exported
-    questions   of applications drawn by their traffic and windows of whole hours, with intervals, one after the other; where the
-                history is shorter than a week or a month, so are the windows (`questions_are_about`)
-    peers       the same questions to DuckDB over Parquet and to plain rows in PostgreSQL, about one campaign; answers must be equal
-    ingestion     the same questions while captures ingest and are merged
-    waiting     the same questions while 200 visits wait for the roller
-    serve       flame graphs over HTTP by an API process, to one, two and eight clients; everything as pprof
-    cold        the first flame graph after PostgreSQL and the API were started anew
+    questions   on applications drawn by their traffic and windows of whole hours, with intervals, one after the other;
+                if the history is shorter than a week or a month, so are the windows (`questions_are_about`)
+    peers       the same questions to DuckDB over Parquet and to plain rows in PostgreSQL, on one campaign; results must
+                be equal
+    ingestion   the same questions while captures are ingested and merged
+    waiting     the same questions while 200 visits wait for the rollup process
+    serve       flame graphs over HTTP from an API process, to one, two and eight clients; everything as pprof
+    cold        the first flame graph after a restart of PostgreSQL and the API
 
-`ingest_facts_per_s` counts until the last fact is merged, and is, as `ingest_facts_per_cpu_s` and `ingest_cpu_us_per_fact`, of
-processes that were shown every stack met and every name before, as workers have met them after weeks.
-`ingest_cpu_us_per_fact_cold` is what the same two took for their first captures, with empty caches.
+`ingest_facts_per_s` counts until the last fact is merged. It, `ingest_facts_per_cpu_s` and `ingest_cpu_us_per_fact` are
+for processes whose caches contain every known stack and name, like those of workers after weeks.
+`ingest_cpu_us_per_fact_cold` is for the first captures of the same two processes, with empty caches.
 
-No answer is made out of an earlier one, and the API's cache of responses is off. What stays in memory between answers, as in any API
-process, are stacks, names and decoded cells and chunks; kinds that end in `_undecoded` drop the latter first.
+No result is reused, and the API's response cache is off. As in any API process, stacks, names and decoded cells and
+chunks stay in memory between queries; kinds that end in `_undecoded` drop the decoded data first.
 
-With --keep, the store and the figures of each phase stay in a folder. A run that broke off, or questions alone after the code
-has changed, go on there:
+With --keep, the store and the figures of each phase stay in a folder. An interrupted run, or questions alone after a
+code change, can resume there:
 
     python -m benchmarks.store --keep /tmp/store
     python -m benchmarks.store --reuse /tmp/store --only questions,peers
@@ -64,9 +65,9 @@ _TERMINATED: Final = 128 + signal.SIGTERM
 
 
 def main(arguments: list[str]) -> int:
-    """Run it; 0 if it could be measured."""
+    """Run it; 0 if the measurement succeeded."""
     wanted = _arguments(arguments)
-    # Whoever ends it must not leave servers behind.
+    # Exit normally on SIGTERM, so that the servers end too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(_TERMINATED))
     console = Console()
     if not console.is_terminal:

@@ -1,4 +1,4 @@
-"""`fleetprof api` in a process of its own, as deployed, on a port of this machine."""
+"""`fleetprof api` as a separate process, as deployed, on a local port."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ STATE: Final = "state"
 """Its folder below the run's."""
 _LOOK_EVERY_S: Final = 0.1
 _CODINGS: Final = "gzip, deflate, br, zstd"
-"""As browsers accept."""
+"""Encodings that browsers accept."""
 
 
 class ApiServer:
-    """The process; within the block it has mapped the file of stacks. It caches no answers."""
+    """The process; inside the block it has mapped the file of stacks. Its response cache is off."""
 
     def __init__(self, url: str, scratch: Path, stacks: int) -> None:
-        """`stacks`: how many the database has."""
+        """`stacks`: number of stacks in the database."""
         self._stacks = stacks
         self._token = secrets.token_hex(24)
         with socket.socket() as free:
@@ -52,9 +52,9 @@ class ApiServer:
         }
         self._process: subprocess.Popen[bytes] | None = None
         self.answers_s = 0.0
-        """From its start until it said that it is ready."""
+        """Seconds from its start until it reports readiness."""
         self.ready_s = 0.0
-        """Until it had mapped the file of stacks, too."""
+        """Seconds until it had also mapped the file of stacks."""
 
     def __enter__(self) -> Self:
         began = time.monotonic()
@@ -79,11 +79,11 @@ class ApiServer:
             self._process.wait()
 
     def client(self) -> Client:
-        """A connection of its own, for one thread."""
+        """A separate connection, for one thread."""
         return Client(self._port, self._token)
 
     def rss_mib(self) -> float:
-        """Resident memory now, shared pages included."""
+        """Current resident memory, including shared pages."""
         assert self._process is not None
         with open(f"/proc/{self._process.pid}/status", encoding="ascii") as status:  # noqa: PTH123 - no file
             return next(int(line.split()[1]) / 1024 for line in status if line.startswith("VmRSS"))
@@ -108,28 +108,28 @@ class ApiServer:
         _, metrics = self.client().get("/metrics", "text/plain")
         return any(
             line.startswith(b'fleetprof_cache_rows{cache="stack_file"}')
-            and float(line.split()[-1]) >= self._stacks * 7 / 8  # what the file lacks is read by the queries
+            and float(line.split()[-1]) >= self._stacks * 7 / 8  # the queries read what the file lacks
             for line in metrics.splitlines()
         )
 
 
 class Client:
-    """One connection; its questions are answered one after the other."""
+    """One connection; its requests are served one after the other."""
 
     def __init__(self, port: int, token: str) -> None:
         self._token = token
         self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
 
     def flame(self, selection: Selection) -> int:
-        """A flame graph in its binary form; its bytes."""
+        """Request a flame graph in its binary form; returns its bytes."""
         return self._bytes("flame", selection, MEDIA_TYPE)
 
     def pprof(self, selection: Selection) -> int:
-        """Every stack as a pprof file; its bytes."""
+        """Request every stack as a pprof file; returns its bytes."""
         return self._bytes("stacks", selection, pprof.MEDIA_TYPE)
 
     def get(self, path: str, accept: str, codings: str = "identity") -> tuple[int, bytes]:
-        """Status and body, as it was sent."""
+        """Status and body as sent."""
         headers = {"Authorization": f"Bearer {self._token}", "Accept": accept, "Accept-Encoding": codings}
         try:
             self._connection.request("GET", path, headers=headers)

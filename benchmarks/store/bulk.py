@@ -1,4 +1,4 @@
-"""Facts whose stacks are known, as fast as they go in: the codec and COPY."""
+"""Bulk loading of facts with known stacks: the codec and COPY."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from benchmarks.store.vocabulary import Ints
 
 TOGETHER: Final = 16
-"""Visits in one transaction, as many as a worker ingests."""
+"""Visits per transaction, as in a worker."""
 _COLUMNS = (
     "day", "profile_id", "visit_id", "generation", "campaign_id", "stratum_id", "hour", "machine_id",
     "sample_type_id", "stacks", "segment", "period", "label_set_id", *OF_THE_GROUP, *OF_THE_MACHINE, "facts",
@@ -45,7 +45,7 @@ _SEGMENT_COLUMNS = (
 
 @dataclass(frozen=True)
 class BulkVisit:
-    """A visit whose stacks have their ids."""
+    """A visit with stacks as ids."""
 
     visit_id: UUID
     machine: int
@@ -53,37 +53,37 @@ class BulkVisit:
     stratum_id: int
     campaign_id: int
     hour: int
-    """Since 1970."""
+    """Hour since 1970."""
     applications: list[int]
     """Ids by process group."""
     sizes: Ints
     stacks: npt.NDArray[np.int32]
-    """Ascending within each group."""
+    """Ids, ascending within each group."""
     counts: npt.NDArray[np.int32]
     version: int = 0
-    """Id."""
+    """Id of the version."""
 
 
 @dataclass(frozen=True)
 class Constants:
-    """Ids that all bulk profiles share."""
+    """Ids common to all bulk profiles."""
 
     sample_type: int
     label_set: int
     others: tuple[int, ...]
-    """Of all dimensions but the application and the version, in the order of the columns."""
+    """Ids of all dimensions except application and version, in the order of the columns."""
 
 
 class Loader:
-    """Processes that load visits beside each other."""
+    """Processes that load visits in parallel."""
 
     def __init__(self, url: str, ids: Ids, processes: int = 2) -> None:
         self._url, self._ids, self._processes = url, ids, processes
         self._pool = ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn"))
-        list(self._pool.map(_connected, [url] * processes))  # what starting takes is no part of loading
+        list(self._pool.map(_connected, [url] * processes))  # the start is not part of loading
 
     def load(self, visits: Sequence[BulkVisit]) -> float:
-        """Load visits that have ended; the seconds it took."""
+        """Load visits that have ended; returns the seconds taken."""
         engine = open_engine(self._url, application="bulk")
         with engine.begin() as connection:
             archived(
@@ -107,7 +107,7 @@ def _connected(url: str) -> None:
 
 
 def _load(url: str, visits: Sequence[BulkVisit], constants: Constants) -> tuple[float, float]:
-    """Begin and end, by the machine's monotonic clock."""
+    """Load visits; returns begin and end by the machine's monotonic clock."""
     engine = open_engine(url, application="bulk")
     began = time.monotonic()
     for first in range(0, len(visits), TOGETHER):

@@ -1,7 +1,7 @@
-"""When a made history lies: it ends with a bucket of 16 days, so that the store's shape is the same on every date.
+"""Dates of a synthetic history: it ends with a bucket of 16 days, so the store's shape does not depend on the date.
 
-The bucket of 16 days is the second or third of its 64: a sparse month before its end fills two of them and never
-all of 64. Compaction works as of two days after the end.
+The bucket of 16 days is the second or third of its 64: a sparse month before its end fills two of them and never all of
+64. Compaction runs as of two days after the end.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ _CLOSED_AFTER: Final = timedelta(hours=49)
 
 @dataclass(frozen=True)
 class Calendar:
-    """A history that ends when `last` does; what is ingested while questions are answered is of the next day."""
+    """A history that ends with the day `last`; captures ingested during questions belong to the next day."""
 
     last: date
 
     @property
     def end_hour(self) -> int:
-        """The hour since 1970 in which the history is over."""
+        """The hour since 1970 at which the history ends."""
         return _days(self.last + timedelta(days=1)) * 24
 
     @property
     def closed_at(self) -> datetime:
-        """When all its days can be folded and compacted."""
+        """Time at which all its days can be rolled up and compacted."""
         return datetime.fromtimestamp(3600 * self.end_hour, UTC) + _CLOSED_AFTER
 
     @property
     def days(self) -> list[date]:
-        """All that may have facts."""
+        """All days that may have facts."""
         return [self.last - timedelta(days=n) for n in range(-1, MONTH_DAYS)]
 
 

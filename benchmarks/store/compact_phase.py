@@ -1,4 +1,4 @@
-"""What the merged history takes, folding and compacting its days, and what it takes then."""
+"""Size of the merged history, daily rollups and compaction, and the size after them."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 
 DICTIONARIES: Final = ("stack", "stack_sealed", "stack_block", "function")
 _SMALL: Final = 0.01
-"""Bytes a fact; smaller tables are counted, and not listed."""
+"""Bytes per fact; smaller tables are counted but not listed."""
 
 
 def weigh_merged(run: Run) -> None:
-    """Measure bytes while the history's last day goes on."""
+    """Measure bytes before the history's last day ends."""
     facts, merged = run.loaded.facts, grown(run)
     run.add("bytes_per_fact_merged", sum(merged.values()) / facts, "while its day goes on")
     tables(run, "bytes_per_fact_merged_", merged, facts)
 
 
 def fold_days(run: Run) -> None:
-    """Fold as the collector does when days are over, and measure bytes."""
+    """Roll up days as the collector does when they end, and measure bytes."""
     facts = run.loaded.facts
     run.say(f"roll_up_days: {facts:,} facts")
     _step(run, "roll_up_days", lambda: roll_up_days(run.engine, run.loaded.calendar.closed_at))
@@ -39,7 +39,7 @@ def fold_days(run: Run) -> None:
 
 
 def compact_days(run: Run) -> None:
-    """Compact as the collector does after two days, and measure bytes: this is what a fact takes."""
+    """Compact as the collector does after two days, and measure the final bytes per fact."""
     facts = run.loaded.facts
     run.say(f"compact: {facts:,} facts")
     _step(run, "compact", lambda: compact(run.engine, run.loaded.calendar.closed_at))
@@ -69,13 +69,13 @@ def compact_days(run: Run) -> None:
 
 
 def grown(run: Run) -> dict[str, int]:
-    """Bytes by table that the dense store has more than when it was empty."""
+    """Bytes by table that the dense store has gained since it was empty."""
     with run.engine.connect() as connection:
         return growth(bytes_by_table(connection), run.loaded.empty)
 
 
 def tables(run: Run, prefix: str, sizes: Mapping[str, int], facts: int) -> None:
-    """A figure for every table that counts."""
+    """Add a figure for every significant table."""
     for name, size in sorted(sizes.items(), key=lambda each: -each[1]):
         if size >= _SMALL * facts:
             run.add(f"{prefix}{name}", size / facts)

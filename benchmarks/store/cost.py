@@ -1,4 +1,4 @@
-"""What a block takes: wall and CPU seconds of this process, and of the PostgreSQL server beside it."""
+"""Cost of a block: wall and CPU seconds of this process, and CPU seconds of the PostgreSQL server."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Cost:
-    """Seconds; they add up over blocks."""
+    """Seconds, summed over blocks."""
 
     wall_s: float = 0.0
     cpu_s: float = 0.0
@@ -25,7 +25,7 @@ class Cost:
 
     @contextmanager
     def of(self, server: EmbeddedPostgres) -> Iterator[None]:
-        """Add what the block takes."""
+        """Add the cost of the block."""
         wall, cpu, server_cpu = time.monotonic(), time.process_time(), tree_cpu_s(server.pid or 0)
         yield
         self.wall_s += time.monotonic() - wall

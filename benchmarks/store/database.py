@@ -1,4 +1,4 @@
-"""The databases a run fills: a server of its own, a fleet of 8 strata, and the stacks that are known before it."""
+"""The databases of a run: a separate server, a fleet of 8 strata, and the stacks known in advance."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ OPTIONS: Final = {"shared_buffers": "512MB", "max_wal_size": "2GB", "checkpoint_
 
 @contextmanager
 def running(folder: Path) -> Iterator[EmbeddedPostgres]:
-    """A server below `folder`, made if it is not there, with a migrated database; it ends with the block."""
+    """Run a server below `folder`, created if missing, with a migrated database; it ends with the block."""
     folder.chmod(0o711)  # the server runs as another user when we are root
     server = EmbeddedPostgres(folder / "postgres", options=OPTIONS)
     try:
@@ -54,7 +54,7 @@ def running(folder: Path) -> Iterator[EmbeddedPostgres]:
 
 @contextmanager
 def fresh_database() -> Iterator[EmbeddedPostgres]:
-    """A server of its own with an empty, migrated database; both are deleted with the block."""
+    """Run a separate server with an empty, migrated database; both are deleted after the block."""
     folder = Path(tempfile.mkdtemp(prefix="bench-store-", dir="/tmp"))
     try:
         with running(folder) as server:
@@ -64,7 +64,7 @@ def fresh_database() -> Iterator[EmbeddedPostgres]:
 
 
 def another_database(server: EmbeddedPostgres, name: str) -> str:
-    """Make a database beside the server's own, in place of one of this name; its URL."""
+    """Create a database on the server, replacing one of the same name; returns its URL."""
     engine = create_engine(server.url("postgres"), isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:
         connection.execute(text(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)"))
@@ -75,14 +75,14 @@ def another_database(server: EmbeddedPostgres, name: str) -> str:
 
 @dataclass(frozen=True)
 class Places:
-    """Ids of what visits point at."""
+    """Ids that rows of visits refer to."""
 
     campaigns: tuple[int, int]
-    """The standing one and another."""
+    """The standing campaign and another one."""
     strata: list[int]
     machines: list[int]
     deep_every: int
-    """One in so many visits is of the other campaign."""
+    """One in `deep_every` visits belongs to the other campaign."""
 
     def campaign(self, visit_id: UUID) -> int:
         """The campaign that drew a visit."""
@@ -92,7 +92,7 @@ class Places:
 def make_fleet(
     connection: Connection, machines: int, days: Iterable[date], *, deep_every: int = DEEP_EVERY
 ) -> Places:
-    """Two campaigns, 8 strata and their machines; partitions for these days."""
+    """Create two campaigns, 8 strata and their machines, and partitions for these days."""
     partitions.ensure(connection, days)
     ids = [
         campaigns.create_or_update(
@@ -112,7 +112,7 @@ def make_fleet(
 def archived(
     connection: Connection, places: Places, visits: Sequence[tuple[UUID, int, int]], *, ingested: bool
 ) -> None:
-    """Rows of answered visits (id, machine, hour since 1970), whose captures lie in the archive; ingested or not."""
+    """Insert rows of successful visits (id, machine, hour since 1970) with archived captures, ingested or not."""
     rows, raw = [], []
     cells: dict[tuple[int, int, int, int, date], int] = {}
     for visit_id, machine, hour in visits:
@@ -153,7 +153,7 @@ def archived(
 
 
 def meet(engine: Engine, vocabulary: Vocabulary) -> Ints:
-    """Put the functions and the known stacks into the dictionaries; the id of every known stack, else 0."""
+    """Insert the functions and the known stacks into the dictionaries; returns every known stack's id, else 0."""
     interner = Interner(engine)
     functions = interner.functions(vocabulary.functions, [Kind.USER] * len(vocabulary.functions))
     interner.functions(MARKERS, [Kind.MARKER] * len(MARKERS))
@@ -180,16 +180,16 @@ def meet(engine: Engine, vocabulary: Vocabulary) -> Ints:
 
 
 def bytes_by_table(connection: Connection) -> dict[str, int]:
-    """Bytes of everything in the database, from its catalogue: tables with indexes and TOAST, partitions with their parent.
+    """Bytes of the whole database by its catalogue: tables with indexes and TOAST, partitions with their parent.
 
-    Other schemas, such as PostgreSQL's own catalogue, count as one each.
+    Each other schema, such as PostgreSQL's own catalogue, counts as one table.
     """
     rows = connection.execute(
         text(
             "SELECT CASE n.nspname WHEN 'public' THEN root.relname ELSE n.nspname END, sum(pg_total_relation_size(c.oid))::bigint"
             " FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
             " JOIN pg_class root ON root.oid = coalesce(pg_partition_root(c.oid), c.oid)"
-            # Indexes and TOAST are in the sizes of their tables; shared catalogues are the server's.
+            # Table sizes include indexes and TOAST; shared catalogues belong to the server.
             " WHERE c.relkind IN ('r', 'm', 'S') AND n.nspname <> 'pg_toast' AND NOT c.relisshared"
             " GROUP BY 1 ORDER BY 2 DESC"
         )
@@ -198,5 +198,5 @@ def bytes_by_table(connection: Connection) -> dict[str, int]:
 
 
 def growth(now: Mapping[str, int], before: Mapping[str, int]) -> dict[str, int]:
-    """Bytes that each table has more than before."""
+    """Bytes by which each table has grown."""
     return {name: size - before.get(name, 0) for name, size in now.items()}

@@ -1,4 +1,4 @@
-"""Random questions: an application drawn by its traffic, a window that begins and ends with an hour."""
+"""Random questions: an application drawn by its traffic, a window of whole hours."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 _WEEK: Final = 7 * 24
 _MONTH: Final = 28 * 24
 _SCALED: Final = 7 / 8
-"""Of the data's hours, where these are fewer than a week or a month: a window then begins with any of some hours still."""
+"""Share of the data's hours in a window, if they are fewer than a week or a month, so that its begin can vary."""
 
 
 @dataclass(frozen=True)
 class Extent:
-    """What there is to choose windows from: hours since 1970, the end exclusive."""
+    """Range of windows: hours since 1970, the end exclusive."""
 
     begin: int
     end: int
@@ -41,7 +41,7 @@ class Extent:
         return self._window(_MONTH)
 
     def says(self) -> str:
-        """What windows there are, in words."""
+        """The windows in words."""
         return "; ".join(
             f"a {name} is {hours} h"
             + (f", 7/8 of the {self.end - self.begin} h there are" if hours < whole else "")
@@ -54,12 +54,12 @@ class Extent:
 
 
 class Draws:
-    """Draws selections of the data; deterministic for its seed."""
+    """Draws random selections of the data; deterministic by seed."""
 
     def __init__(
         self, popularity: npt.NDArray[np.float64], extent: Extent, seed: int, *, until_end: bool = False
     ) -> None:
-        """`popularity`: share of each application in the fleet's process groups. `until_end`: all windows end with the data."""
+        """`popularity`: share of the process groups by application. `until_end`: all windows end with the data."""
         self._popular = np.cumsum(popularity)
         self._extent, self._until_end = extent, until_end
         self._rng = np.random.default_rng(seed)
@@ -78,15 +78,15 @@ class Draws:
         return self._window(self._extent.month, campaign, matched)
 
     def everything(self) -> Selection:
-        """All of the standing campaign's."""
+        """All data of the standing campaign."""
         return self._window(self._extent.end - self._extent.begin, "fleet", {})
 
     def one_of(self, some: Sequence[int]) -> int:
-        """One of these."""
+        """A random element."""
         return some[int(self._rng.integers(len(some)))]
 
     def version(self) -> str:
-        """One of the versions that programs have."""
+        """A random version of a program."""
         return f"r{self._rng.integers(VERSIONS)}"
 
     def _window(self, hours: int, campaign: str, matched: dict[str, str]) -> Selection:

@@ -1,7 +1,8 @@
-"""DuckDB over sorted Parquet: weighted sums and moments by SQL, intervals of them by our formulas.
+"""DuckDB over sorted Parquet: weighted sums and moments in SQL, intervals by our formulas.
 
-It is given what a user of DuckDB would make ahead: which functions are in a stack, and what each visit has of each function, by
-application and of all (`pairs`), sorted. Weights of visits are read from PostgreSQL and computed as ours are, with each question.
+It gets the tables that a user of DuckDB would prepare: the functions of each stack, and each visit's samples by
+function, per application and in total (`pairs`), sorted. Each question reads the visits from PostgreSQL and computes
+their weights like ours.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ _MOMENTS: Final = """
 
 @dataclass(frozen=True)
 class Rows:
-    """Of a table: all keys with their exact sums, and estimates of those that a page shows."""
+    """Rows of a table: all keys with their exact sums, and estimates of those shown on a page."""
 
     self: dict[int, int]
     total: dict[int, int]
@@ -72,10 +73,10 @@ class Rows:
 
 
 class DuckDb:
-    """One campaign's facts. Everything it is asked for is of applications by id."""
+    """One campaign's facts; questions name applications by id."""
 
     def __init__(self, engine: Engine, folder: Path, campaign: int) -> None:
-        """`folder` has the files of `write_facts`."""
+        """`folder` contains the files of `write_facts`."""
         self._engine, self._folder, self._campaign = engine, folder, campaign
         self._duck = duckdb.connect()
         self._facts = f"read_parquet('{folder}/facts-*.parquet')"
@@ -85,7 +86,7 @@ class DuckDb:
         ).fetchnumpy()
 
     def close(self) -> None:
-        """End it."""
+        """Close the database."""
         self._duck.close()
 
     def functions(self, selection: Selection, application: int | None, shown: int) -> Rows:
@@ -97,7 +98,7 @@ class DuckDb:
         return self._rows(selection, application, "function", pairs, shown)
 
     def applications(self, selection: Selection, shown: int) -> Rows:
-        """The table of applications; a sample is in one row alone, so self and total are the same."""
+        """The table of applications; a sample is in one row only, so self and total are equal."""
         pairs = f"SELECT application, visit, samples AS self, samples AS total FROM read_parquet('{self._folder}/by-application.parquet')"
         return self._rows(selection, None, "application", pairs, shown)
 

@@ -1,4 +1,4 @@
-"""The second campaign's facts as Parquet files, written while the history is loaded: what peers are given."""
+"""The second campaign's facts as Parquet files for the peers, written while the history is loaded."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def write_facts(folder: Path, part: int, visits: Sequence[BulkVisit]) -> None:
             "hour": np.array([v.hour for v in visits], np.int32),
             "stratum": np.array([v.stratum_id for v in visits], np.int32),
             "machine": np.array([v.machine_id for v in visits], np.int32),
-            # As `database.archived` says of the machine.
+            # The machine's class as in `database.archived`.
             "class": (1 + np.minimum(machine % 10 * _CLASSES // 10, _CLASSES - 1)).astype(np.int8),
         },
     )

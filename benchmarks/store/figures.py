@@ -1,4 +1,4 @@
-"""The figures of a run with what they have to reach, as a report."""
+"""The figures of a run with their bars, as a report."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _NAMES: Final = {"default": "store", "full": "store-full"}
 
 
 def report(loaded: Loaded) -> Report:
-    """Everything measured so far."""
+    """All measurements so far."""
     size = loaded.size
     found = Report(_NAMES.get(size.name, f"store-{size.name}"), peer="of what, and beside what")
     for key, (value, peer) in loaded.figures.items():

@@ -1,7 +1,7 @@
-"""What visits of a made fleet bring back: process groups, samples, whole captures with their names.
+"""Captures of visits to a synthetic fleet: process groups, samples, and resolved names.
 
-20 to 100 process groups a visit, at most 60 facts in the median profile, a few programs with most of
-the samples; a given share of a visit's stacks has never been met before.
+20 to 100 process groups per visit, at most 60 facts in the median profile, a few programs with most of the samples. A
+given share of a visit's stacks is new.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ class Group:
     """The samples of one process group: stacks of the vocabulary, ascending, and counts."""
 
     slot: int
-    """Which of the machine's process groups."""
+    """Number of the process group on its machine."""
     application: int
     stacks: Ints
     counts: Ints
 
 
 class Fleet:
-    """Draws visits; deterministic for its seed."""
+    """Draws visits; deterministic by seed."""
 
     def __init__(self, vocabulary: Vocabulary, seed: int, *, machines: int) -> None:
         self._vocabulary = vocabulary
@@ -50,7 +50,7 @@ class Fleet:
         self.machines = machines
 
     def groups(self, machine: int, *, new_share: float) -> list[Group]:
-        """A visit's process groups: those that run on the machine, with what each was doing."""
+        """A visit's process groups: those of the machine, with their samples."""
         lives = np.random.default_rng(machine)
         count = int(lives.integers(GROUPS[0], GROUPS[1] + 1))
         applications = np.minimum(np.searchsorted(self._popular, lives.random(count)), APPLICATIONS - 1)
@@ -66,7 +66,7 @@ class Fleet:
     def _group(self, slot: int, application: int, samples: int, new_share: float) -> Group:
         vocabulary = self._vocabulary
         known = int(vocabulary.known[application])
-        # Density falls with the rank: the hot stacks of a program are met again and again.
+        # Density falls with the rank: hot stacks of a program recur.
         met = (self._rng.random(samples) ** 2 * known).astype(np.int64)
         stacks, counts = np.unique(met, return_counts=True)
         room = int(vocabulary.first[application + 1] - vocabulary.first[application] - self._met[application])
@@ -79,7 +79,7 @@ class Fleet:
 
 @dataclass(frozen=True)
 class PackedVisit:
-    """A visit's capture, serialized, and what symbolization says of its frames."""
+    """A visit's capture, serialized, and the symbolization of its frames."""
 
     visit_id: UUID
     raw: bytes
@@ -88,7 +88,7 @@ class PackedVisit:
 
 
 def capture(fleet_vocabulary: Vocabulary, visit_id: UUID, machine: int, groups: list[Group]) -> PackedVisit:
-    """The capture of a visit as its gateway would have packed it; every second one has a second event."""
+    """The capture of a visit as its gateway would pack it; every second one has a second event."""
     vocabulary = fleet_vocabulary
     stacks = np.unique(np.concatenate([group.stacks for group in groups]))
     depth, flat = vocabulary.frames_of(stacks)
@@ -185,7 +185,7 @@ def _path(image: int) -> str:
 
 
 def visits_of(fleet: Fleet, facts: int, *, new_share: float) -> Iterator[tuple[int, list[Group]]]:
-    """Visits of random machines until they hold this many facts: (machine, groups)."""
+    """Visits of random machines with `facts` facts in total: (machine, groups)."""
     drawn = np.random.default_rng(facts)
     while facts > 0:
         machine = int(drawn.integers(fleet.machines))

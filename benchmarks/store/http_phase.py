@@ -1,4 +1,4 @@
-"""The same questions over HTTP, to an API process as deployed: one, two and eight clients, and after restarts."""
+"""The questions over HTTP to an API process as deployed: one, two and eight clients, and after restarts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FILES: Final = 3
 
 
 def serve(run: Run) -> None:
-    """Flame graphs to one, two and eight clients at once; everything as pprof."""
+    """Request flame graphs by one, two and eight concurrent clients, and everything as pprof."""
     run.say("serve: starting the API, which has no file of stacks yet")
     shutil.rmtree(run.folder / STATE, ignore_errors=True)
     with ApiServer(run.url, run.folder, _stacks(run)) as server:
@@ -69,7 +69,7 @@ def serve(run: Run) -> None:
 
 
 def _beside(run: Run, server: ApiServer, clients: int) -> None:
-    """Each client draws windows of its own and asks again as soon as it has an answer."""
+    """Run concurrent clients; each draws its own windows and sends the next request after each response."""
     count = max(2, run.size.questions // 2)
 
     def one(number: int) -> Answered:
@@ -89,7 +89,7 @@ def _beside(run: Run, server: ApiServer, clients: int) -> None:
 
 
 def restart(run: Run) -> None:
-    """The first flame graph after PostgreSQL and the API were started anew; files may be in the system's cache."""
+    """Time the first flame graph after a restart of PostgreSQL and the API; files may be in the system's cache."""
     answered, stacks = Answered(), _stacks(run)
     drawn = draws(run, 3)
     for number in range(run.size.restarts):

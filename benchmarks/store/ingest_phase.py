@@ -1,4 +1,4 @@
-"""The last part of the history, ingested end to end out of compressed captures while the roller merges."""
+"""The last part of the history: end-to-end ingestion of compressed captures while the rollup process merges."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 PROCESSES: Final = 2
 MEANWHILE: Final = "meanwhile.pickle"
 _ZSTD_LEVEL: Final = 9
-"""As gateways compress (gateway/capture/packer.py)."""
+"""Compression level of gateways (gateway/capture/packer.py)."""
 _SHOWN_FIRST: Final = "by processes that were shown every stack met and every name before"
 
 
@@ -66,7 +66,7 @@ def ingest(run: Run) -> None:
 
 
 def draw(run: Run, captures: Sequence[ingest_processes.PendingCapture], hours: Sequence[int]) -> None:
-    """Rows of the captures' visits, as if the collector had drawn them in these hours and archived them."""
+    """Insert rows of the captures' visits, as if the collector had drawn and archived them in these hours."""
     with run.engine.begin() as connection:
         rows = [(each.visit_id, each.machine, hour) for each, hour in zip(captures, hours, strict=True)]
         archived(connection, run.ids.places, rows, ingested=False)
@@ -75,7 +75,7 @@ def draw(run: Run, captures: Sequence[ingest_processes.PendingCapture], hours: S
 def _captures(
     made: SyntheticStore, facts: int, new_share: float
 ) -> tuple[list[ingest_processes.PendingCapture], int]:
-    """Captures of visits with so many facts in all, and their bytes before they are compressed."""
+    """Captures of visits with this number of facts in total, and their uncompressed bytes."""
     compressor = zstandard.ZstdCompressor(level=_ZSTD_LEVEL)
     captures: list[ingest_processes.PendingCapture] = []
     found = raw_bytes = 0
@@ -100,7 +100,7 @@ def _report(
     began, ingested = min(each.began for each in ingestions), max(each.ended for each in ingestions)
     merged = max(rolling.drained, ingested)
     ingestion_cpu_s = sum(each.cpu_s for each in ingestions)
-    # The roller has merged what was ingested before the clock ran, too.
+    # The rollup process also merged the facts ingested before the measurement.
     roll_cpu_s = rolling.cpu_s * facts / max(rolling.facts, facts)
     run.add("facts_ingested", facts)
     run.add(
@@ -133,11 +133,11 @@ def _report(
 def _ingest(
     run: Run, files: list[Path], cold: int
 ) -> tuple[list[ingest_processes.Ingestion], ingest_processes.Rolling, float]:
-    """What each process ingested, what was merged, and CPU seconds of the server meanwhile."""
+    """Results of each process, the merged facts, and CPU seconds of the server during the phase."""
     pid = run.server.pid or 0
     context = multiprocessing.get_context("spawn")
     with context.Manager() as manager, ProcessPoolExecutor(PROCESSES + 1, mp_context=context) as pool:
-        # The last at the barrier is this process: the server's time counts from there too.
+        # This process reaches the barrier last: the server's time counts from there too.
         start, ingested = manager.Barrier(PROCESSES + 1), manager.Event()
         rolling = pool.submit(ingest_processes.roll_beside, run.url, ingested)
         running = [
@@ -154,10 +154,10 @@ def _ingest(
 
 @contextmanager
 def ingestion_on(run: Run) -> Iterator[None]:
-    """Captures of the day after the history ingest at half a core's pace, and are merged, for as long as the block."""
+    """During the block, ingest captures of the day after the history at half a core's pace, and merge them."""
     captures: list[ingest_processes.PendingCapture] = pickle.loads(
         (run.folder / MEANWHILE).read_bytes()
-    )  # our own file
+    )  # written by this program
     first = run.loaded.calendar.end_hour
     draw(run, captures, [first] * len(captures))
     context = multiprocessing.get_context("spawn")
@@ -182,9 +182,9 @@ def ingestion_on(run: Run) -> Iterator[None]:
 
 
 def _start(start: threading.Barrier, running: Sequence[Future[Any]]) -> None:
-    """Wait until all are at the barrier. Raises what one of them failed of before."""
+    """Wait until all processes reach the barrier. Raises the error of a process that failed before."""
     for each in running:
-        # A process that is killed breaks no barrier itself.
+        # A killed process does not break the barrier itself.
         each.add_done_callback(lambda ended: start.abort() if ended.exception() else None)
     try:
         start.wait()

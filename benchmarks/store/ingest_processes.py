@@ -1,9 +1,9 @@
-"""Ingestion processes, fed with blobs and resolved frames, and the roller beside them.
+"""Ingestion processes, fed with blobs and resolved frames, and the rollup process beside them.
 
-A worker lives for weeks and forgets what it knew of dictionaries once a week, when they are swept. Half of
-a fleet's facts of one day show it the rarest stack of each program a dozen times: what it ingests by then is
-new to the store or remembered, as far as its memory goes. So what counts is ingested by processes that were
-shown everything that had been met; what they cost before they were is a figure of its own.
+A worker lives for weeks and drops its cached dictionaries once a week, when they are swept. Half of a fleet's facts of
+one day contain the rarest stack of each program a dozen times: after that, a stack is either new to the store or
+cached, as far as memory allows. The main figures are therefore for processes whose caches contain everything known; the
+cost before that is a separate figure.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _PART: Final = 50_000
 
 @dataclass(frozen=True)
 class PendingCapture:
-    """A capture as it lies in the archive, with what symbolization will say of its frames."""
+    """A capture as stored in the archive, with the symbolization of its frames."""
 
     visit_id: UUID
     machine: int
@@ -60,7 +60,7 @@ class PendingCapture:
 
 @dataclass(frozen=True)
 class Ingestion:
-    """What one process ingested; times by the machine's monotonic clock."""
+    """Results of one process; times by the machine's monotonic clock."""
 
     began: float
     ended: float
@@ -69,20 +69,20 @@ class Ingestion:
     captures: int
     cpu_s: float
     cold_facts: int
-    """Ingested before, while it remembered nothing but what it ingested itself."""
+    """Facts ingested earlier, with caches that started empty."""
     cold_cpu_s: float
 
 
 def ingest_all(url: str, path: str, cold: int, start: Barrier) -> Ingestion:
-    """Ingest the captures pickled in a file, the first `cold` of them before the process is shown what was met."""
-    share_arenas()  # as a worker's processes do
+    """Ingest the captures pickled in a file, the first `cold` of them before the caches are filled."""
+    share_arenas()  # as in a worker's processes
     reuse_arrays()
     trim_periodically(_TRIM_INTERVAL_S)
-    waiting: list[PendingCapture] = pickle.loads(Path(path).read_bytes())  # our own file
+    waiting: list[PendingCapture] = pickle.loads(Path(path).read_bytes())  # written by this program
     engine = open_engine(url, application="worker", pool_size=2)
     interner = Interner(engine)
     gc.collect()
-    gc.freeze()  # what is loaded here would lie in the archive and the caches of a worker
+    gc.freeze()  # a worker has this data in the archive and its caches
 
     def batches(captures: list[PendingCapture]) -> tuple[int, int]:
         facts = transactions = 0
@@ -104,7 +104,7 @@ def ingest_all(url: str, path: str, cold: int, start: Barrier) -> Ingestion:
         cold_cpu_s = time.process_time() - cpu
         _meet_all(engine, interner, waiting)
     except BaseException:
-        start.abort()  # or the others would wait for ever
+        start.abort()  # or the others would wait forever
         raise
     start.wait()
     began, cpu = time.monotonic(), time.process_time()
@@ -116,7 +116,7 @@ def ingest_all(url: str, path: str, cold: int, start: Barrier) -> Ingestion:
 
 
 def _meet_all(engine: Engine, interner: Interner, waiting: list[PendingCapture]) -> None:
-    """Show the interner every stack there is, in random order, and the names that images at hand keep."""
+    """Fill the interner's caches with every stack, in random order, and with the names in images' caches."""
     names = {id(name): name for each in waiting for name in each.resolved.functions}
     interner.functions(list(names.values()), [Kind.USER] * len(names))
     buffer = io.BytesIO()
@@ -128,7 +128,7 @@ def _meet_all(engine: Engine, interner: Interner, waiting: list[PendingCapture])
     for part in np.array_split(hashes, 1 + len(hashes) // _PART):
 
         def rows_of(asked: Int64s) -> StackRows:
-            # They are there: their functions are not looked at.
+            # The stacks exist, so their functions are not read.
             nothing = np.zeros(len(asked), np.int64)
             return StackRows(np.arange(len(asked)), part[asked], nothing, np.empty(0, np.int32))  # noqa: B023 - called before the next part
 
@@ -138,11 +138,11 @@ def _meet_all(engine: Engine, interner: Interner, waiting: list[PendingCapture])
 def ingest_slowly(url: str, path: str, stop: Event) -> tuple[int, bool]:
     """Ingest captures in small batches with pauses as long as the work, half a core's worth, until `stop` is set.
 
-    How many facts it ingested, and whether that was all of them before it was stopped. Captures that have ingested already are skipped.
+    Returns the number of ingested facts, and whether all were ingested before the stop. Ingested captures are skipped.
     """
     engine = open_engine(url, application="worker", pool_size=2)
     interner = Interner(engine)
-    waiting: list[PendingCapture] = pickle.loads(Path(path).read_bytes())  # our own file
+    waiting: list[PendingCapture] = pickle.loads(Path(path).read_bytes())  # written by this program
     facts = 0
     for first in range(0, len(waiting), TOGETHER):
         began = time.monotonic()
@@ -158,19 +158,19 @@ def ingest_slowly(url: str, path: str, stop: Event) -> tuple[int, bool]:
 
 @dataclass(frozen=True)
 class Rolling:
-    """What the roller merged."""
+    """Results of the rollup process."""
 
     facts: int
     busy_s: float
     drained: float
-    """When the queue was empty after everything had ingested, by the monotonic clock."""
+    """Time at which the queue was empty after the end of ingestion, by the monotonic clock."""
     cpu_s: float
     longest_wait: int
-    """Visits in the queue, at most, when it looked."""
+    """Longest observed queue, in visits."""
 
 
 def roll_beside(url: str, ingested: Event) -> Rolling:
-    """As `roll_all`, in a process of its own that has memory as the collector has."""
+    """As `roll_all`, in a separate process with the collector's memory settings."""
     share_arenas()
     reuse_arrays()
     trim_periodically(_TRIM_INTERVAL_S)
@@ -178,7 +178,7 @@ def roll_beside(url: str, ingested: Event) -> Rolling:
 
 
 def roll_all(url: str, ingested: Event) -> Rolling:
-    """Merge a batch as soon as one waits, as the collector does, and the rest when all has been ingested."""
+    """Merge each batch as soon as it waits, as the collector does, and the rest after ingestion."""
     engine = open_engine(url, application="roller", pool_size=2)
     writer, dead_rows = RollupWriter(engine), DeadRows(engine)
     facts, busy, longest = 0, 0.0, 0

@@ -1,4 +1,4 @@
-"""The history in the lake: what its files take."""
+"""Size of the history in the lake."""
 
 from __future__ import annotations
 

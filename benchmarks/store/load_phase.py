@@ -1,4 +1,4 @@
-"""The dense history: its dictionaries, and facts with known stacks, loaded and merged hour by hour."""
+"""The dense history: load dictionaries and facts with known stacks, merged hour by hour."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 WAITING: Final = "waiting.pickle"
 PARQUET: Final = "parquet"
 _PART: Final = 2_500_000
-"""Facts that are loaded and then merged."""
+"""Facts per step of loading and merging."""
 MICRO: Final = 1e6
 
 
 def load(run: Run) -> None:
-    """Fill an empty store with the history, but for its last part."""
+    """Fill an empty store with the history, except its last part."""
     size = run.size
     began = time.monotonic()
     run.say(f"load: the code of the fleet, {size.stacks:,} stacks")
@@ -66,14 +66,14 @@ def load(run: Run) -> None:
 
 
 def again_until(run: Run, visits: int) -> Iterator[BulkVisit]:
-    """So many visits that are not part of the history."""
+    """`visits` visits that are not part of the history."""
     drawn = run.made(SEED + 1).visits(1 << 40)
     for _ in range(visits):
         yield next(drawn)
 
 
 def parts(visits: Iterable[BulkVisit]) -> Iterator[list[BulkVisit]]:
-    """The visits, some million facts at a time."""
+    """The visits in parts of some million facts."""
     part: list[BulkVisit] = []
     facts = 0
     for visit in visits:
@@ -87,7 +87,7 @@ def parts(visits: Iterable[BulkVisit]) -> Iterator[list[BulkVisit]]:
 
 
 def rollup(url: str) -> None:
-    """Merge everything that waits."""
+    """Merge all waiting visits."""
     ingested = threading.Event()
     ingested.set()
     ingest_processes.roll_all(url, ingested)

@@ -1,4 +1,4 @@
-"""The same questions to DuckDB over Parquet and to plain rows in PostgreSQL, about the same facts, in turn in one run."""
+"""The questions to DuckDB over Parquet and to plain rows in PostgreSQL, on the same facts, alternating in one run."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
     from storage.query.selections.selection import Selection
 
 _EACH: Final = 6
-"""Questions of each kind, to every engine in turn."""
+"""Questions per kind, to every engine in turn."""
 _SHOWN: Final = 100
 _TOLERANCE: Final = 1e-8
-"""Relative: sums are added in another order."""
+"""Relative tolerance: sums are added in different orders."""
 _ALIKE: Final = 0.9
-"""Of the rows shown, those that both engines have among the heaviest: of ties each chooses its own."""
+"""Least share of common rows among the heaviest ones shown: engines order ties differently."""
 _Answer = TypeVar("_Answer")
 _ROWS_LACK: Final = "rows: observed sums of self alone, no weights, no intervals, no totals"
 
 
 class DifferentAnswers(Exception):
-    """Engines answer the same question about the same facts differently."""
+    """Engines give different results for the same question on the same facts."""
 
 
 @dataclass
@@ -52,7 +52,7 @@ class _Compared:
 
 
 def ask_peers(run: Run) -> None:
-    """Ask every engine the same about the second campaign. Raises DifferentAnswers."""
+    """Run the same questions on every engine, about the second campaign. Raises DifferentAnswers."""
     folder, campaign = run.folder / PARQUET, run.ids.places.campaigns[1]
     run.say("peers: loading what they need")
     began = time.monotonic()
@@ -85,8 +85,8 @@ def ask_peers(run: Run) -> None:
 
 
 def _compare(run: Run, runner: QueryRunner, duck: DuckDb, rows: PlainRows) -> dict[str, _Compared]:
-    """Six questions of each kind, answers checked against each other."""
-    # What was ingested end to end, the peers do not have.
+    """Run six questions of each kind and compare the results."""
+    # The peers lack the facts ingested end to end.
     over = Extent(run.begin_hour, max(run.begin_hour + 1, run.hour(run.size.bulk)))
     drawn, ask = draws(run, 4, over), runner.queries.ask
     names = {f"app{number:03d}": int(id_) for number, id_ in enumerate(run.ids.applications.tolist())}
@@ -144,7 +144,7 @@ def _timed(into: list[float], answer: Callable[[], _Answer]) -> _Answer:
 
 
 def _check(answer: TableAnswer, theirs: Rows, plain: dict[int, int], names: dict[str, int]) -> None:
-    """Exact sums are the same in all three, estimates and intervals in both that have them."""
+    """Check that exact sums are equal in all three engines, and estimates and intervals in the two that have them."""
     if {key: value for key, value in theirs.self.items() if value} != plain:
         raise DifferentAnswers("DuckDB's and PostgreSQL's sums")
     compared = 0

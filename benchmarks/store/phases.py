@@ -26,7 +26,7 @@ STORE: Final[dict[str, Callable[[Run], None]]] = {
     "fold": fold_days,
     "compact": compact_days,
 }
-"""Done once, one after the other."""
+"""Phases that create the store, run once in this order."""
 OTHERS: Final[dict[str, Callable[[Run], None]]] = {
     "sparse": keep_sparse,
     "lake": keep_in_lake,
@@ -37,12 +37,12 @@ OTHERS: Final[dict[str, Callable[[Run], None]]] = {
     "serve": serve,
     "cold": restart,
 }
-"""Of a store that is there; each can be measured again."""
+"""Phases that measure an existing store; each can be repeated."""
 PHASES: Final = STORE | OTHERS
 
 
 def go_through(run: Run, only: Collection[str]) -> None:
-    """Every phase that `wanted` says; the store is saved after each."""
+    """Run every phase selected by `wanted`; the store is saved after each."""
     for name, phase in PHASES.items():
         over = name in run.loaded.done
         if not wanted(name, only, over=over):
@@ -56,9 +56,9 @@ def go_through(run: Run, only: Collection[str]) -> None:
 
 
 def wanted(name: str, only: Collection[str], *, over: bool) -> bool:
-    """Whether a phase is to run: all that are not over yet, or those of `only`, again if need be.
+    """Whether to run a phase: all unfinished ones, or those of `only`, repeated if necessary.
 
-    What makes the store runs once, and before anything that needs it.
+    Phases that create the store run once, and before any phase that needs it.
     """
     if name in STORE:
         return not over and (not only or name in only or not STORE.keys() >= set(only))

@@ -1,4 +1,4 @@
-"""Plain rows in PostgreSQL, one for each fact, with indexes that hold all that the questions need."""
+"""Plain rows in PostgreSQL, one per fact, with indexes that cover the questions."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ _TOGETHER: Final = 500_000
 
 
 class PlainRows:
-    """Observed sums of self alone: it weighs no visits, and has neither intervals nor totals of callers."""
+    """Observed sums of self only: no weights of visits, no intervals, no totals of callers."""
 
     def __init__(self, server: EmbeddedPostgres, ours: Engine, folder: Path) -> None:
-        """`folder` has the files of `write_facts`; `ours` is asked for the stacks' innermost functions."""
+        """`folder` contains the files of `write_facts`; the stacks' innermost functions are read from `ours`."""
         self._engine = open_engine(another_database(server, "plain_rows"), application="bench")
         with self._engine.begin() as connection:
             connection.execute(text(_TABLES))
@@ -105,7 +105,7 @@ def _load(connection: Connection, folder: Path) -> int:
 
 
 def _copy(connection: Connection, table: str, columns: dict[str, npt.NDArray[np.generic]]) -> None:
-    """Rows of integers: the column `at` of eight bytes, others of four."""
+    """Copy rows of integers: the column `at` has eight bytes, the others four."""
     fields = [("count", ">i2")]
     for name in columns:
         fields += [(f"{name} length", ">i4"), (name, ">i8" if name == "at" else ">i4")]

@@ -1,4 +1,4 @@
-"""The questions to a query engine in this process: idle, while captures are ingested, and while visits wait for the roller."""
+"""Questions to a query engine in this process: idle, during ingestion, and while visits wait for the rollup process."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SHORT: Final = {
     "app_week_flame": "flame", "app_week_table": "table", "fleet_month_table": "fleet_table",
     "fleet_month_applications": "applications", "raw_filter": "raw_filter", "callers": "callers", "series_week": "series",
 }  # fmt: skip
-"""Names of kinds behind that of a state."""
+"""Names of kinds after the name of a state."""
 
 
 def extent(run: Run) -> Extent:
@@ -37,14 +37,14 @@ def extent(run: Run) -> Extent:
 
 
 def draws(run: Run, seed: int, over: Extent | None = None) -> Draws:
-    """Of the history, or of windows that end with `over`."""
+    """Draws from the history, or windows that end with `over`."""
     if run.loaded.popularity is None:
         raise RuntimeError("nothing is loaded")
     return Draws(run.loaded.popularity, over or extent(run), _SEED + seed, until_end=over is not None)
 
 
 def ask_idle(run: Run) -> None:
-    """Nothing else runs."""
+    """Run the questions while nothing else runs."""
     run.say(f"questions: {run.size.questions} of each kind; {extent(run).says()}")
     with QueryRunner(run.url, run.folder) as runner:
         drawn = draws(run, 0)
@@ -60,7 +60,7 @@ def ask_idle(run: Run) -> None:
 
 
 def ask_while_ingestion(run: Run) -> None:
-    """Captures ingest, and are merged, meanwhile."""
+    """Run the questions while captures are ingested and merged."""
     if "ingestion" in run.loaded.done:
         run.say("ingestion: the captures for it have ingested already; they are ingested once in a store")
         return
@@ -71,14 +71,14 @@ def ask_while_ingestion(run: Run) -> None:
 
 
 def ask_while_waiting(run: Run) -> None:
-    """The last visits wait for the roller; they are merged afterwards."""
+    """Run the questions while the last visits wait for the rollup process; they are merged afterwards."""
     visits = _waiting(run)
     facts = sum(len(visit.stacks) for visit in visits)
     loader = Loader(run.url, run.ids)
     loader.load(visits)
     loader.close()
     run.loaded.turns += 1
-    run.save()  # their ids must not come again, should this be broken off
+    run.save()  # their ids must not recur if this is interrupted
     answered = _ask(run, Extent(run.begin_hour, visits[-1].hour + 1), nullcontext())
     for kind, short in _SHORT.items():
         run.add(
@@ -90,7 +90,7 @@ def ask_while_waiting(run: Run) -> None:
 
 
 def _ask(run: Run, over: Extent, beside: AbstractContextManager[None]) -> Answered:
-    """Questions whose windows end with the last hour, fewer of each kind, beside something."""
+    """Run questions with windows that end with the last hour, fewer of each kind, inside a context."""
     some = [max(2, each // 2) for each in (run.size.questions, run.size.slow_questions)]
     with QueryRunner(run.url, run.folder) as runner:
         chosen = questions.kinds(draws(run, 1, over), runner.hot(draws(run, 0)))
@@ -99,8 +99,8 @@ def _ask(run: Run, over: Extent, beside: AbstractContextManager[None]) -> Answer
 
 
 def _waiting(run: Run) -> list[BulkVisit]:
-    """Visits of the day after the history, with ids that no earlier turn had."""
-    visits: list[BulkVisit] = pickle.loads((run.folder / WAITING).read_bytes())  # our own file
+    """Visits of the day after the history, with new ids for each turn."""
+    visits: list[BulkVisit] = pickle.loads((run.folder / WAITING).read_bytes())  # written by this program
     rng = random.Random(f"waiting {run.loaded.turns}")
     found, facts = [], 0
     for visit in visits:

@@ -1,8 +1,8 @@
-"""Kinds of questions, and how long a query engine in this process takes to answer them.
+"""Kinds of questions, and their response times in a query engine of this process.
 
-No question is answered out of an earlier answer: the engine keeps none, and every answer computes its weights and intervals. It keeps in
-memory the file of all stacks and names, mapped, and what it decoded of cells and of chunks of single applications, as every API
-process does; the kinds that end in `_undecoded` drop the decoded part first.
+No result is reused: the engine caches none, and every response computes its weights and intervals. Like every API
+process, the engine keeps in memory the mapped file of all stacks and names, and decoded cells and chunks of single
+applications; the kinds that end in `_undecoded` drop the decoded part first.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ if TYPE_CHECKING:
 
 PATIENCE_S: Final = 300.0
 _NODES: Final = 20_000
-"""What a browser asks for."""
+"""Number of nodes that a browser requests."""
 _LINES: Final = 5
 _WARMING: Final = 3
-"""Questions of each kind before the clock runs: none is the first of its pages, connections and code."""
+"""Unmeasured questions per kind, so that none is the first use of its pages, connections and code."""
 _HOT: Final = 200
 UNDECODED: Final = "_undecoded"
 _READ_CHUNKS: Final = frozenset({"raw_filter", "series_week"})
 
 
 def kinds(draws: Draws, hot: Sequence[int]) -> dict[str, Callable[[], Question[object]]]:
-    """Questions by kind, each call another one."""
+    """Functions that draw a new question, by kind."""
     page = Page(limit=100)
 
     def of_application() -> dict[str, str]:
@@ -73,19 +73,19 @@ class Answered:
 
     ms: dict[str, list[float]] = field(default_factory=dict)
     refused: dict[str, int] = field(default_factory=dict)
-    """Questions of each kind that took too much time or memory; they count with the time until then."""
+    """Questions of each kind that exceeded their time or memory; they count with the time until then."""
 
     def p95(self, kind: str) -> float:
-        """95 of 100 took at most so long."""
+        """95th percentile in milliseconds."""
         return float(np.percentile(self.ms[kind], 95))
 
     def says(self, kind: str) -> str:
-        """The median, how many there were, and how many were refused."""
+        """The median, the number of questions, and the number refused."""
         refused = f", {self.refused[kind]} refused for their time or memory" if self.refused.get(kind) else ""
         return f"median {np.median(self.ms[kind]):.1f} of {len(self.ms[kind])}{refused}"
 
     def add(self, kind: str, answer: Callable[[], object]) -> None:
-        """Time one answer."""
+        """Time one response."""
         began = time.perf_counter()
         try:
             answer()
@@ -98,17 +98,17 @@ class QueryRunner:
     """A query engine that has mapped the file of stacks and names."""
 
     def __init__(self, url: str, folder: Path) -> None:
-        """The file is in a folder below `folder`, and is built if it is not there."""
+        """The file is in a folder below `folder`, and is built if missing."""
         self._engine = open_engine(url, application="bench")
         self.queries = QueryEngine(self._engine, files=StackFiles(folder / "stacks"))
 
     def __enter__(self) -> Self:
-        """Wait for the file. This process then has memory as the API has."""
+        """Wait for the file. This process then has the API's memory settings."""
         share_arenas()
         reuse_arrays()
         trim_periodically(PAUSE_S)
         gc.collect()
-        gc.freeze()  # what the phases before made is in no server's memory
+        gc.freeze()  # a server's memory does not contain the data of earlier phases
         try:
             self.warm()
         except BaseException:
@@ -117,12 +117,12 @@ class QueryRunner:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End the engine."""
+        """Close the engine."""
         self.queries.close()
         self._engine.dispose()
 
     def warm(self) -> None:
-        """Wait until a file of stacks is mapped; stacks that are newer than the file are read by the questions."""
+        """Wait until a file of stacks is mapped; questions read stacks that are newer than the file."""
         self.queries.warm()
         deadline = time.monotonic() + PATIENCE_S
         while self.queries.caches()["stack_file"].rows == 0:
@@ -131,13 +131,13 @@ class QueryRunner:
             time.sleep(0.1)
 
     def hot(self, draws: Draws) -> list[int]:
-        """The functions that most of the fleet's time passes through."""
+        """The functions with the largest totals of the fleet's time."""
         page = Page(Sort.TOTAL_DESC, limit=_HOT)
         found = self.queries.ask(TableQuestion(draws.month(), ("function",), page))
         return [row.function_id for row in found.table.rows if row.function_id is not None]
 
     def ask(self, chosen: Mapping[str, Callable[[], Question[object]]], fast: int, slow: int) -> Answered:
-        """`fast` questions of each kind, of those that read chunks or decode everything `slow`."""
+        """Ask `fast` questions per kind, but `slow` for kinds that read chunks or decode everything."""
         found = Answered()
         for kind, draw in chosen.items():
             undecoded = kind.endswith(UNDECODED)

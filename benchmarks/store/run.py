@@ -1,11 +1,11 @@
-"""One run: a store in a folder, what was measured of it so far, and which phases are over.
+"""One run: a store in a folder, its measurements so far, and the finished phases.
 
 folder/
-  postgres/         the server: the dense store, and beside it databases of the sparse one and of a peer
+  postgres/         the server: the dense store, and databases of the sparse store and of a peer
   store.pickle      `Loaded`, written after each phase
   stacks.npy        ids of the vocabulary's stacks
   *.pickle          captures and visits for later phases
-  parquet/, lake/   the facts as the peer and the lake have them
+  parquet/, lake/   the facts for the peer and in the lake
 """
 
 from __future__ import annotations
@@ -40,26 +40,26 @@ _STACKS: Final = "stacks.npy"
 
 @dataclass
 class Loaded:
-    """What later phases need of a store, and the figures so far."""
+    """State of the store for later phases, and the figures so far."""
 
     size: StoreSize
     calendar: Calendar
     empty: dict[str, int]
-    """Bytes by table before anything was loaded."""
+    """Bytes by table before loading."""
     ids: Ids | None = None
     popularity: npt.NDArray[np.float64] | None = None
     """Share of each program in the fleet's process groups."""
     facts: int = 0
-    """Of the dense history."""
+    """Facts of the dense history."""
     turns: int = 0
-    """Times that visits were loaded after the history, to wait."""
+    """Number of times that waiting visits were loaded after the history."""
     figures: dict[str, tuple[Value, str]] = field(default_factory=dict)
     """Value and the peer's column, by key."""
     done: list[str] = field(default_factory=list)
 
 
 class Run:
-    """Phases read and change it."""
+    """A run that phases read and change."""
 
     def __init__(self, server: EmbeddedPostgres, folder: Path, loaded: Loaded) -> None:
         self.server, self.folder, self.loaded = server, folder, loaded
@@ -68,37 +68,37 @@ class Run:
 
     @property
     def size(self) -> StoreSize:
-        """Of this store."""
+        """Size of this store."""
         return self.loaded.size
 
     @property
     def url(self) -> str:
-        """Of the dense store."""
+        """URL of the dense store."""
         return self.server.url()
 
     @cached_property
     def engine(self) -> Engine:
-        """Of the dense store."""
+        """Engine of the dense store."""
         return open_engine(self.url, application="bench")
 
     @property
     def begin_hour(self) -> int:
-        """Of the history."""
+        """First hour of the history."""
         return self.loaded.calendar.end_hour - self.size.hours
 
     @property
     def ids(self) -> Ids:
-        """Of the dense store."""
+        """Ids in the dense store."""
         if self.loaded.ids is None:
             raise RuntimeError("nothing is loaded")
         return self.loaded.ids
 
     def hour(self, facts: int) -> int:
-        """The hour since 1970 that the visit is of before which the history has this many facts."""
+        """The hour since 1970 at which the history reaches this number of facts."""
         return self.begin_hour + min(facts * self.size.hours // self.size.facts, self.size.hours - 1)
 
     def made(self, seed: int) -> SyntheticStore:
-        """The fleet and its code, made again if this process has not made it; another seed draws other visits."""
+        """The fleet and its code, created once per process; another seed draws other visits."""
         if self._made is None:
             size, path = self.size, self.folder / _STACKS
             if not path.exists():
@@ -113,7 +113,7 @@ class Run:
         return again(self._made.vocabulary, self._made.stacks, self._made.ids, seed)
 
     def close(self) -> None:
-        """Close connections; the server stays its owner's."""
+        """Close connections; the server belongs to the caller."""
         self.engine.dispose()
 
     def forget_made(self) -> None:
@@ -121,15 +121,15 @@ class Run:
         self._made = None
 
     def add(self, key: str, value: Value, peer: str = "") -> None:
-        """Note a figure."""
+        """Add a figure."""
         self.loaded.figures[key] = value, peer
 
     def say(self, what: str) -> None:
-        """A line of progress."""
+        """Print a line of progress."""
         print(f"{time.monotonic() - self._began:6.0f} s  {what}", file=sys.stderr, flush=True)
 
     def save(self) -> None:
-        """Write what later runs over this folder need."""
+        """Write the state for later runs on this folder."""
         path = self.folder / _STATE
         unfinished = path.with_suffix(".unfinished")
         unfinished.write_bytes(pickle.dumps(self.loaded, protocol=5))
@@ -137,9 +137,9 @@ class Run:
 
 
 def loaded_from(folder: Path) -> Loaded | None:
-    """What an earlier run left; None: nothing."""
+    """State of an earlier run; None without one."""
     path = folder / _STATE
     if not path.exists():
         return None
-    found: Loaded = pickle.loads(path.read_bytes())  # our own file
+    found: Loaded = pickle.loads(path.read_bytes())  # written by this program
     return found

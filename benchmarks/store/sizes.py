@@ -1,4 +1,4 @@
-"""How much of everything a run has."""
+"""Sizes of a run."""
 
 from __future__ import annotations
 
@@ -8,46 +8,46 @@ from typing import Final
 from benchmarks.size import Size
 
 FACTS_AN_HOUR: Final = 29_000_000 // 24
-"""Of the default campaign: 4,320 visits a day, some 6,700 facts each."""
+"""Density of the default campaign: 4,320 visits a day, about 6,700 facts each."""
 _LEAST_HOURS: Final = 4
 
 
 @dataclass(frozen=True)
 class StoreSize:
-    """Sizes of one run; facts unless it is said otherwise."""
+    """Sizes of one run, in facts unless stated otherwise."""
 
     name: str
     facts: int
-    """Of the dense history, those that are ingested included."""
+    """Facts of the dense history, including those ingested end to end."""
     ingested: int
-    """Ingested end to end while the clock runs: the last part of the history."""
+    """Facts ingested end to end during the measurement: the last part of the history."""
     warming: int
-    """Ingested before that, by processes with empty caches."""
+    """Facts ingested before that, by processes with empty caches."""
     meanwhile: int
-    """Ingested while questions are answered, after the history."""
+    """Facts ingested during questions, after the history."""
     sparse: int
-    """Of the sparse month."""
+    """Facts of the sparse month."""
     stacks: int
-    """Known before anything is ingested."""
+    """Stacks known before ingestion."""
     machines: int
     waiting: int
-    """Visits that wait for the roller while questions are answered."""
+    """Visits that wait for the rollup process during questions."""
     deep_every: int
-    """One in so many visits is of the second campaign, `deep`, whose facts the peers get."""
+    """One in `deep_every` visits belongs to the second campaign, `deep`, whose facts the peers get."""
     questions: int
-    """Of each kind."""
+    """Questions per kind."""
     slow_questions: int
-    """Of each kind that reads chunks or decodes everything."""
+    """Questions per kind that reads chunks or decodes everything."""
     restarts: int
-    """Of PostgreSQL and the API, for cold answers."""
+    """Restarts of PostgreSQL and the API, for cold responses."""
     days: int = 0
-    """The history is spread over so many days; 0: as dense as the default campaign's."""
+    """Days of the history; 0: as many as the default campaign's density requires."""
     new_share: float = 0.2
-    """Of the stacks in each ingested visit, those that the store does not know."""
+    """Share of the stacks in each ingested visit that are new to the store."""
 
     @property
     def bulk(self) -> int:
-        """Facts of the history that are loaded with known stacks."""
+        """Facts of the history that are bulk-loaded with known stacks."""
         return self.facts - self.ingested - self.warming
 
     @property
@@ -57,7 +57,7 @@ class StoreSize:
 
     @property
     def new_stacks(self) -> int:
-        """Stacks that captures bring."""
+        """Number of new stacks in captures."""
         return round((self.ingested + self.warming + self.meanwhile) * self.new_share)
 
 

@@ -1,4 +1,4 @@
-"""A month of few visits in a database of its own: what a small installation keeps."""
+"""A month of few visits in a separate database: the store of a small installation."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from benchmarks.store.run import Run
 
 _FACTS_A_STACK: Final = 8
-"""As in a month of 20 million facts, whose 2.4 million stacks the store knows: sparse stores meet few stacks often."""
+"""As in a month of 20 million facts with 2.4 million known stacks: in sparse stores few stacks recur often."""
 _HOURS: Final = 24 * MONTH_DAYS
 
 
 def keep_sparse(run: Run) -> None:
-    """Load, merge, fold and compact the month, and measure its bytes."""
+    """Load, merge, roll up and compact the month, and measure its bytes."""
     size, calendar = run.size, run.loaded.calendar
     url = another_database(run.server, "sparse")
     migrate.upgrade(url)

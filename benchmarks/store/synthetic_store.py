@@ -1,4 +1,4 @@
-"""A made fleet in a database: its code, its dictionaries, and visits whose stacks have their ids."""
+"""A synthetic fleet in a database: its code, its dictionaries, and visits with stacks as ids."""
 
 from __future__ import annotations
 
@@ -31,37 +31,37 @@ SEED: Final = 7
 
 @dataclass(frozen=True)
 class Ids:
-    """What rows of visits and profiles point at."""
+    """Ids that rows of visits and profiles refer to."""
 
     places: Places
     constants: Constants
     applications: Ints
-    """By number of the program."""
+    """Ids by the number of the program."""
     versions: Ints
-    """`r0`, `r1`, …: machine m has version m % VERSIONS of everything it runs."""
+    """Ids of `r0`, `r1`, …: machine m has version m % VERSIONS of all its programs."""
 
 
 @dataclass
 class SyntheticStore:
-    """A fleet and its code; deterministic for its sizes."""
+    """A fleet and its code; deterministic by its sizes."""
 
     vocabulary: Vocabulary
     fleet: Fleet
     stacks: Ints
-    """Ids of the vocabulary's stacks; 0: not known to the store."""
+    """Ids of the vocabulary's stacks; 0 if unknown to the store."""
     ids: Ids
     rng: random.Random
-    """Of the visits' ids."""
+    """Source of the visits' ids."""
 
     def visits(self, facts: int) -> Iterator[BulkVisit]:
-        """Visits with this many facts in all and known stacks, of hour 0."""
+        """Visits with known stacks and this number of facts in total, of hour 0."""
         for machine, groups in visits_of(self.fleet, facts, new_share=0.0):
             yield self._visit(machine, groups)
 
     def _visit(self, machine: int, groups: list[Group]) -> BulkVisit:
         visit_id = UUID(int=self.rng.getrandbits(128))
         places = self.ids.places
-        # Stacks that differ in lines only are one.
+        # Stacks that differ only in lines count as one.
         parts = [_summed(self.stacks[group.stacks], group.counts) for group in groups]
         return BulkVisit(
             visit_id,
@@ -81,7 +81,7 @@ class SyntheticStore:
 def make(
     url: str, *, stacks: int, new: int, machines: int, days: Iterable[date], deep_every: int
 ) -> SyntheticStore:
-    """Put a fleet and its known stacks into an empty migrated database; `new` stacks are held back for captures."""
+    """Insert a fleet and its known stacks into an empty migrated database; `new` stacks are reserved for captures."""
     vocabulary = make_vocabulary(stacks, new, np.random.default_rng(SEED))
     engine = open_engine(url, application="bench")
     with engine.begin() as connection:

@@ -1,8 +1,8 @@
-"""The code of a made fleet: programs, their functions, and every stack that can be met.
+"""The code of a synthetic fleet: programs, their functions, and all possible stacks.
 
-Shapes are those of real captures: 18 frames a stack, three nodes of the call tree a stack, lines that
-repeat, a fifth of the frames with an inlined call. A program's stacks grow with its rank in the fleet,
-as do its samples (Zipf), and the last part of each program's stacks is held back: what the store does not know.
+The shape is that of real captures: 18 frames per stack, three call tree nodes per stack, lines that repeat, a fifth of
+the frames with an inlined call. A program's stacks grow with its rank in the fleet, as do its samples (Zipf). The last
+part of each program's stacks is reserved as unknown to the store.
 """
 
 from __future__ import annotations
@@ -36,34 +36,34 @@ class Vocabulary:
 
     functions: list[FunctionName]
     frame_function: Ints
-    """By frame its function."""
+    """Function of each frame."""
     frame_line: Ints
     frame_inlined: Ints
-    """By frame the function inlined there, or −1."""
+    """Function inlined at each frame, or −1."""
     frame_image: Ints
-    """By frame: 0 kernel, 1… libraries, then one for every program."""
+    """Image of each frame: 0 kernel, 1… libraries, then one per program."""
     offsets: Ints
     frames: npt.NDArray[np.int32]
     first: Ints
     """Program a has stacks first[a]:first[a + 1]."""
     known: Ints
-    """Of these so many have been met before."""
+    """Number of known stacks of each program."""
     popularity: npt.NDArray[np.float64]
-    """Share of each program in the process groups of the fleet."""
+    """Share of each program in the fleet's process groups."""
 
     @property
     def stacks(self) -> int:
-        """Distinct stacks there are."""
+        """Number of distinct stacks."""
         return len(self.offsets) - 1
 
     def frames_of(self, stacks: Ints) -> tuple[Ints, npt.NDArray[np.int32]]:
-        """(depths, frames one stack after the other)."""
+        """(depths, frames stack by stack)."""
         depth = self.offsets[stacks + 1] - self.offsets[stacks]
         at = np.repeat(self.offsets[stacks] - (np.cumsum(depth) - depth), depth) + np.arange(int(depth.sum()))
         return depth, self.frames[at]
 
     def functions_of(self, stacks: Ints) -> tuple[Ints, Ints]:
-        """(depths, functions one stack after the other, innermost first), inlined calls included."""
+        """(depths, functions stack by stack, innermost first), including inlined calls."""
         depth, frame = self.frames_of(stacks)
         inlined = self.frame_inlined[frame]
         calls = 1 + (inlined >= 0)
@@ -75,7 +75,7 @@ class Vocabulary:
 
 
 def make_vocabulary(known: int, unknown: int, rng: np.random.Generator) -> Vocabulary:
-    """About `known` stacks that have been met before and `unknown` that have not."""
+    """Create about `known` known stacks and `unknown` unknown ones."""
     rank = np.arange(1, APPLICATIONS + 1)
     size = rank**-0.7
     popularity = rank**-0.9

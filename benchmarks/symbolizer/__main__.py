@@ -1,12 +1,12 @@
-"""Names for addresses, beside llvm-symbolizer and addr2line in the same run.
+"""Symbolization beside llvm-symbolizer and addr2line in the same run.
 
     make bench-symbolizer        # under five minutes once the inputs are there; FULL=1: more addresses
     python -m benchmarks.symbolizer [--only big,cpp] [--examples]
     SIZE=smallest python -m benchmarks.symbolizer   # the C++ program, a few addresses: does it work?
 
-Inputs (`inputs.py`) are downloaded and compiled once into $XDG_CACHE_HOME/fleetprof-bench. Addresses are
-random within what unwind entries cover. Rates are per CPU second of one core: of the product, chains of
-many addresses in one call; of llvm-symbolizer, what more addresses cost once it has read the file.
+Inputs (`inputs.py`) are downloaded and compiled once into $XDG_CACHE_HOME/fleetprof-bench. Addresses are random within
+the ranges of unwind entries. Rates are per CPU second of one core: for the product, chains of many addresses in one
+call; for llvm-symbolizer, the marginal cost of addresses once it has read the file.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def main(arguments: list[str]) -> int:
 
 
 def measure(report: Report, console: Console, only: set[str]) -> Run:
-    """Every input that can be had."""
+    """Measure every available input."""
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("preparing", total=None)

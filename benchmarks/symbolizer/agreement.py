@@ -1,8 +1,8 @@
-"""Whether two programs say the same of an address, and if not, in what they differ.
+"""Whether two programs symbolize an address alike, and the kinds of their differences.
 
-Compared are whole chains: function, file and line of every inlined call. What is the same by another
-spelling is made equal first: directories (two releases of llvm-symbolizer differ in them on 77 % of libLLVM's
-addresses), suffixes of clones, and the variants C1/C2, D1/D2 of constructors and destructors.
+The comparison covers whole chains: function, file and line of every inlined call. Different spellings are normalized
+first: directories (two releases of llvm-symbolizer differ in them on 77 % of libLLVM's addresses), suffixes of clones,
+and the variants C1/C2, D1/D2 of constructors and destructors.
 """
 
 from __future__ import annotations
@@ -45,23 +45,23 @@ class Agreement:
 
     @property
     def share(self) -> float:
-        """Of addresses with identical chains; NaN: none was compared."""
+        """Share of addresses with identical chains; NaN if none was compared."""
         return self.identical / self.compared if self.compared else float("nan")
 
     @property
     def functions_share(self) -> float:
-        """Of addresses whose chains have the same functions, whatever their lines."""
+        """Share of addresses whose chains have the same functions, whatever their lines."""
         return self.same_functions / self.compared if self.compared else float("nan")
 
     def by_class(self) -> str:
-        """The misses in parts per thousand, the most frequent first."""
+        """The differences in parts per thousand, the most frequent first."""
         return ", ".join(
             f"{1000 * count / self.compared:.1f} ‰ {name}" for name, count in self.misses.most_common()
         )
 
 
 def compare(reference: Mapping[int, Chain], ours: Mapping[int, Chain]) -> Agreement:
-    """Every address that both were asked about."""
+    """Compare every address that both symbolized."""
     found = Agreement()
     for address in reference.keys() & ours.keys():
         left, right = _plain(reference[address]), _plain(ours[address])

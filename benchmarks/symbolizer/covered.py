@@ -1,7 +1,7 @@
-"""Addresses that a profiler can meet: those that unwind entries cover, which leaves out padding and data.
+"""Addresses that a profiler can meet: those covered by unwind entries, without padding and data.
 
-Read from .eh_frame, or from .debug_frame where there is none (Go, the kernel), by the DWARF standard §6.4
-and the Linux Standard Base's chapter on exception frames.
+Read from .eh_frame, else from .debug_frame (Go, the kernel), by the DWARF standard §6.4 and the Linux Standard Base's
+chapter on exception frames.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _CIE_OF_DEBUG_FRAME: Final = 0xFFFFFFFF
 
 
 def covered_ranges(path: Path) -> tuple[U64, U64]:
-    """Starts and lengths of the functions that unwind entries describe, within executable sections."""
+    """Starts and lengths of the functions with unwind entries, within executable sections."""
     with OpenedFile(path) as content:
         elf = ElfFile(content)
         frame = elf.data(".eh_frame")
@@ -48,7 +48,7 @@ def covered_ranges(path: Path) -> tuple[U64, U64]:
 
 
 def random_addresses(ranges: tuple[U64, U64], count: int, seed: int) -> U64:
-    """Addresses chosen evenly over all covered bytes."""
+    """Addresses chosen uniformly over all covered bytes."""
     starts, sizes = ranges
     ends = np.cumsum(sizes)
     at = np.random.default_rng(seed).integers(0, int(ends[-1]), count).astype(np.uint64)
@@ -62,7 +62,7 @@ def _eh_frame(data: bytes, base: int) -> list[tuple[int, int]]:
     at = 0
     while at + 8 <= len(data):
         length, distance = struct.unpack_from("<II", data, at)
-        if length in {0, 0xFFFFFFFF}:  # a terminator may stand amid several files' entries
+        if length in {0, 0xFFFFFFFF}:  # a terminator may stand between the entries of several files
             at += 4
             continue
         body = at + 4
@@ -80,7 +80,7 @@ def _eh_frame(data: bytes, base: int) -> list[tuple[int, int]]:
 
 
 def _pointer_encoding(data: bytes, at: int) -> int:
-    """How a CIE says that its entries write addresses; `at` is its version."""
+    """Encoding of addresses in a CIE's entries; `at` is the offset of its version."""
     end = data.index(b"\0", at + 1)
     augmentation = data[at + 1 : end]
     at = end + 1

@@ -1,4 +1,4 @@
-"""The product's side: what building costs, what it says, and whether its limits hold."""
+"""The product's side: cost of building, results, and whether its limits hold."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ _ROOT = Path(__file__).resolve().parents[2]
 
 
 class CannotBuild(Exception):
-    """The product could not build an input; the text is its reason."""
+    """The product could not build an input; the text gives its reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Of building one binary's symbols."""
+    """Cost of building one binary's symbols."""
 
     cpu_s: float
     peak_rss_mib: float
@@ -52,7 +52,7 @@ class Cost:
 
 
 class _NotingClaim:
-    """A claim that keeps what the build cost."""
+    """A claim that records the cost of the build."""
 
     def __init__(self, claim: Claim, costs: list[BuildSucceeded]) -> None:
         self._claim = claim
@@ -81,7 +81,7 @@ class _NotingLedger(LocalLedger):
 
 
 def build(binary: Binary, cache: Path) -> Cost:
-    """Build its symbols into the cache, under its name. Raises CannotBuild."""
+    """Build its symbols into the cache under its name. Raises CannotBuild."""
     ledger = _NotingLedger(cache)
     with ExitStack() as opened:
         source = _input(binary, opened)
@@ -99,7 +99,7 @@ def build(binary: Binary, cache: Path) -> Cost:
 
 
 def fails_within(binary: Binary, cache: Path, memory_bytes: int) -> str:
-    """Try to build it with too little memory: the reason it gave, '' if it was built or left anything behind."""
+    """Try to build it with too little memory; returns the reason given, or '' if it was built or left files behind."""
     caches = local_symcaches(cache, limits=BuildLimits(memory_bytes=memory_bytes))
     with ExitStack() as opened:
         outcome = caches.build(binary.name, _input(binary, opened))
@@ -110,7 +110,7 @@ def fails_within(binary: Binary, cache: Path, memory_bytes: int) -> str:
 
 
 def answers(binary: Binary, cache: Path, addresses: npt.NDArray[np.uint64]) -> Answers:
-    """What the product says of each address."""
+    """The product's result for each address."""
     built = local_symcaches(cache).find(binary.name)
     assert isinstance(built, Built)
     symbols = SymbolizedBinary(built.symbols)
@@ -130,7 +130,7 @@ def answers(binary: Binary, cache: Path, addresses: npt.NDArray[np.uint64]) -> A
 def measured(
     cache: Path, key: str, addresses: npt.NDArray[np.uint64], *, first: bool = False, cold: bool = False
 ) -> dict[str, float]:
-    """What a fresh process takes; `cold`: without the cache file in memory."""
+    """Cost in a fresh process; `cold`: without the cache file in memory."""
     path = cache / "addresses.npy"
     np.save(path, addresses)
     if cold:
@@ -154,7 +154,7 @@ def measured(
 def first_answer_ms(
     cache: Path, key: str, addresses: npt.NDArray[np.uint64], *, times: int, cold: bool
 ) -> float:
-    """Median over processes, each with another address."""
+    """Median over processes, each with a different address."""
     return median(
         measured(cache, key, addresses[turn : turn + 1], first=True, cold=cold)["first_ms"]
         for turn in range(times)

@@ -1,7 +1,7 @@
-"""The binaries to look up in: one with much DWARF from PyPI, three compiled here, a kernel from Debian.
+"""The input binaries: one with much DWARF from PyPI, three compiled here, a kernel from Debian.
 
-They are made once and kept in the user's cache folder. What this machine lacks the tools for is left out,
-with the reason.
+They are created once and kept in the user's cache folder. An input without its tools on this machine is omitted, with
+the reason.
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ class Binary:
 
     name: str
     what: str
-    """For the table."""
+    """Description for the table."""
     debug: Path
     executable: Path
 
 
 class CannotMake(Exception):
-    """An input cannot be made on this machine; the text says what is missing."""
+    """An input cannot be made on this machine; the text names the missing requirement."""
 
 
 def folder() -> Path:
-    """Where inputs are kept."""
+    """Folder of the inputs."""
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "fleetprof-bench"
 
 
 def prepare(say: Callable[[str], None], only: Collection[str] = ()) -> tuple[list[Binary], dict[str, str]]:
-    """All inputs that can be had, or those of these names, and why the others cannot, by name; `say` is told what takes long."""
+    """All available inputs, or those in `only`, and reasons for missing ones by name; `say` receives slow steps."""
     binaries: list[Binary] = []
     missing: dict[str, str] = {}
     for name, make in (("big", _big), ("cpp", _cpp), ("rust", _rust), ("go", _go), ("vmlinux", _vmlinux)):
@@ -141,7 +141,7 @@ def _compile(target: Path, source: Path, say: Callable[[str], None], *command: s
 
 
 def _finish(target: Path, write: Callable[[Path], object]) -> None:
-    """Write under another name first, so that what is there is whole."""
+    """Write under a temporary name first, so that an existing file is complete."""
     part = target.with_name(f"{target.name}.part")
     write(part)
     part.replace(target)

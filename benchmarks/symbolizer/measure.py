@@ -1,8 +1,8 @@
-"""One process that answers addresses from a cache, and says what that took; run by `run.py`.
+"""One process that symbolizes addresses from a cache and measures the cost; run by `engine.py`.
 
     python -m benchmarks.symbolizer.measure CACHE KEY ADDRESSES.npy [--first]
 
-Prints one JSON object. Times count from a process that has imported everything and opened nothing.
+Prints one JSON object. Times start after all imports and before any file is opened.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _warm(binary: SymbolizedBinary, addresses: np.ndarray) -> dict[str, float]:
 
 
 def _peak_rss_mib() -> float:
-    """Of this process since it was started, mapped files included as far as they were touched."""
+    """Peak resident memory of this process, including touched pages of mapped files."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) / 1024
 

@@ -1,4 +1,4 @@
-"""llvm-symbolizer and addr2line: the same addresses, through the pipes that scripts use them by."""
+"""llvm-symbolizer and addr2line: the same addresses, over pipes as scripts use them."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ class Ran:
 
 
 def llvm_symbolizer() -> str | None:
-    """The best that is installed."""
+    """The best installed llvm-symbolizer."""
     return next(filter(None, map(shutil.which, LLVM_NAMES)), None)
 
 
 def llvm_version(program: str) -> str:
-    """What it calls itself, e.g. 19.1.7."""
+    """Its version, e.g. 19.1.7."""
     output = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout
     found = re.search(r"version (\S+)", output)
     return found[1] if found else "?"
 
 
 def has_addr2line() -> bool:
-    """Whether GNU's is installed."""
+    """Whether GNU addr2line is installed."""
     return shutil.which("addr2line") is not None
 
 
@@ -67,7 +67,7 @@ def run_llvm(program: str, debug: Path, addresses: Iterable[int], limit_s: float
                 Level(_known(s["FunctionName"]), _known(s["FileName"]), s["Line"])
                 for s in entry.get("Symbol", ())
             )
-        except ValueError:  # cut short by the time limit
+        except ValueError:  # truncated by the time limit
             continue
         answers[int(entry["Address"], 16)] = _without_empty(levels)
     return Ran(answers, *ran)
@@ -91,7 +91,7 @@ def run_addr2line(debug: Path, addresses: Iterable[int], limit_s: float) -> Ran:
             file, _, number = _DISCRIMINATOR.sub("", line).rpartition(":")
             chain.append(Level(_known(function), _known(file), int(number) if number.isdigit() else 0))
             function = None
-    if address is not None and not ran[-1]:  # the last of a run that was stopped may be cut
+    if address is not None and not ran[-1]:  # the last chain of a stopped run may be truncated
         answers[address] = _without_empty(tuple(chain))
     return Ran(answers, *ran)
 
@@ -99,7 +99,7 @@ def run_addr2line(debug: Path, addresses: Iterable[int], limit_s: float) -> Ran:
 def _run(
     command: list[str], addresses: Iterable[int], limit_s: float
 ) -> tuple[str, tuple[float, float, float, bool]]:
-    """What it printed; CPU and wall seconds, peak RSS in MiB, and whether it was stopped at the limit of its CPU time."""
+    """Its output; CPU and wall seconds, peak RSS in MiB, and whether the limit of its CPU time stopped it."""
     with tempfile.TemporaryFile("w+") as asked, tempfile.TemporaryFile("w+", errors="replace") as output:
         asked.writelines(f"{address:#x}\n" for address in addresses)
         asked.seek(0)
@@ -114,7 +114,7 @@ def _run(
                 process.kill()
                 stopped = True
             time.sleep(0.02)
-        process.returncode = 0  # it is reaped
+        process.returncode = 0  # already reaped
         wall = time.monotonic() - started
         output.seek(0)
         return output.read(), (usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss / 1024, stopped)

@@ -1,4 +1,4 @@
-"""One run: every input by the product, llvm-symbolizer and addr2line, and the figures that come of it."""
+"""One run: every input by the product, llvm-symbolizer and addr2line, and the resulting figures."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LLVM_STARTS: Final = 10_000
 ADDR2LINE: Final = {Size.SMALLEST: 100, Size.DEFAULT: 2_000, Size.FULL: 2_000}
 ADDR2LINE_BIG: Final = 100
 TOO_LITTLE: Final = 1 << 30
-"""Memory that libLLVM cannot be built in: its file alone is 0.65 GiB, and is mapped."""
+"""Memory too small to build libLLVM: its file alone is 0.65 GiB, and is mapped."""
 _BARS: Final = {RUST: 0.94}
 _BAR: Final = 0.98
 _FIRST_ANSWERS: Final = 5
@@ -40,7 +40,7 @@ _SEED: Final = 7
 
 
 class Run:
-    """Collects the figures. `step` is told what comes next."""
+    """Collects the figures. `step` is called with the name of the next step."""
 
     def __init__(self, report: Report, scratch: Path, step: Callable[[str], None], *, size: Size) -> None:
         self._report = report
@@ -80,7 +80,7 @@ class Run:
             )
 
     def finish(self) -> None:
-        """What is over all inputs."""
+        """Compute the figures over all inputs."""
         others = {name: share for name, share in self._shares.items() if name != RUST}
         if others:
             worst = min(others, key=others.__getitem__)
@@ -94,7 +94,7 @@ class Run:
         self._report.add("first_answer_cold_ms", cold, peer="the cache file not in memory")
 
     def _peer_rate(self, binary: Binary, addresses: npt.NDArray[np.uint64]) -> float:
-        """Addresses per CPU second of llvm-symbolizer once it has read the file; NaN: not installed."""
+        """Addresses per CPU second of llvm-symbolizer once it has read the file; NaN if it is not installed."""
         if self._llvm is None:
             return math.nan
         few, many = _LLVM_STARTS // 10, min(_LLVM_STARTS, TIMED_OTHERS[self._size])

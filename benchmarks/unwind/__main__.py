@@ -1,12 +1,11 @@
-"""Record real programs and compare how the gateway and `perf script` unwind the very same samples.
+"""Record real programs and compare the unwinding of the same samples by the gateway and by `perf script`.
 
     python -m benchmarks.unwind [--seconds 6] [--rate 199] [program …]
     SIZE=smallest python -m benchmarks.unwind   # two programs for a second: does it work?
 
-What the columns mean is said in benchmarks/unwind_agreement.py, which compares a single recording:
-*longer* are stacks of which perf's are the beginning, where every further caller follows a CALL and the walk
-ends where the thread began, *cut short* the same up to where the copied stack ends. Exit 1 if a stack is wrong,
-or perf has more of one.
+benchmarks/unwind_agreement.py, which compares a single recording, defines the columns. *Longer* are stacks that begin
+with perf's stack, whose further callers all follow a CALL, and whose walk ends at the thread's start; *cut short* are
+such stacks that end at the end of the copied stack. Exit 1 if a stack is wrong, or longer in perf.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ _LOG_WIDTH: Final = 150
 
 
 def main(arguments: list[str]) -> int:
-    """Run it; 0 if nothing is wrong, 2 if perf cannot be used."""
+    """Run it; 0 if no stack is wrong, 2 if perf cannot be used."""
     smallest = chosen() is Size.SMALLEST
     if shutil.which("perf") is None:
         skip("perf, which it compares with, is not installed (Debian: linux-perf)")
@@ -108,14 +107,14 @@ def _agreement(program: Program, folder: Path, seconds: float, rate: int) -> Agr
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-        Path(f"/tmp/perf-{process.pid}.map").unlink(missing_ok=True)  # what CPython leaves behind
+        Path(f"/tmp/perf-{process.pid}.map").unlink(missing_ok=True)  # left behind by CPython
     return found
 
 
 def _record(group: int, path: Path, seconds: float, rate: int) -> Agreement:
-    """Record the machine, and compare what the process group and its children to come have run.
+    """Record the machine, and compare the samples of the process group and its future children.
 
-    By -p perf would miss the children that are there already, and those that shells start by vfork.
+    perf's -p would miss existing children and those that shells start by vfork.
     """
     what = ("-e", "cpu-clock", "-F", str(rate), "--call-graph", "dwarf,16384", "-m", "8M", "-o", str(path))
     command = ["perf", "record", "-q", "-a", *what, "--", "sleep", f"{seconds:g}"]

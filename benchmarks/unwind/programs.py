@@ -1,6 +1,6 @@
-"""What is recorded: programs that others wrote, at work on real input, each until it is ended.
+"""The recorded programs: third-party programs at work on real input, each until it is ended.
 
-Compilers and archivers end soon, so a shell starts them again and again.
+Compilers and archivers end soon, so a shell restarts them.
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ select count(*), sum(length(x.b || y.b)) from t x join t y on x.a = y.a + 1 wher
 
 
 class NotHere(Exception):
-    """What the program needs is not installed; the sentence says what."""
+    """A requirement of the program is not installed; the sentence names it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A command that runs until it is killed with all it has started."""
+    """A command that runs until it is killed with all its children."""
 
     name: str
     about: str
@@ -56,7 +56,7 @@ class Program:
 
 
 def prepare(folder: Path, name: str) -> Program:
-    """Make a program of `RECIPES` ready in an empty folder. Raises NotHere."""
+    """Prepare a program of `RECIPES` in an empty folder. Raises NotHere."""
     about, recipe = RECIPES[name]
     return Program(name, about, tuple(map(str, recipe(folder))))
 
@@ -136,7 +136,7 @@ def _python_tests(_: Path) -> list[str | Path]:
 
 
 def _python_perf(_: Path) -> list[str | Path]:
-    """CPython's own trampolines, which have no entries and no frame pointers."""
+    """CPython's own trampolines, which have neither unwind entries nor frame pointers."""
     for path in (
         shutil.which("python3.12"),
         shutil.which("python3.13"),

@@ -1,8 +1,8 @@
-"""A private certificate authority for the wire between collectors and gateways (DIGEST G7).
+"""A private certificate authority for connections between collectors and gateways (DIGEST G7).
 
-`authority` signs, `key_files` keeps files, `register` knows what was issued. A role stands in each certificate as
-an URI among its alternative names, `fleetprof:role:collector`, and the extended key usage says which side of a
-connection it may be. Not an organisational unit: gRPC hands URIs to a service as they are, the subject only as
-one string to take apart; CAs of companies put URIs of their own there too (SPIFFE), while OU is left out of
-certificates nowadays (CA/Browser Forum, ballot SC47).
+`authority` signs, `key_files` stores files, `register` records issued certificates. Each certificate contains its role
+as a URI among its alternative names, `fleetprof:role:collector`, and its extended key usage states its side of a
+connection. The role is not an organisational unit: gRPC passes URIs to a service unchanged, but the subject only as one
+string to parse. Company CAs also put their URIs there (SPIFFE), and OU is deprecated in certificates (CA/Browser
+Forum, ballot SC47).
 """

@@ -1,4 +1,4 @@
-"""The authority: a key that signs, and its own certificate. No files here."""
+"""The authority: a signing key and its own certificate. Uses no files."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -14,14 +14,14 @@ from services.errors import CertificateProblem
 
 AUTHORITY_DAYS: Final = 3650
 LEAF_DAYS: Final = 397
-"""Of a certificate unless told otherwise: what the CA/Browser Forum allowed until 2026, and a yearly habit."""
-_CLOCK_SLACK: Final = timedelta(hours=1)  # for machines whose clocks are behind the one that signs
+"""Default lifetime of a certificate: the CA/Browser Forum's limit until 2026, and suits yearly renewal."""
+_CLOCK_SLACK: Final = timedelta(hours=1)  # for machines whose clocks are behind the signing machine's
 
 PublicKey = ec.EllipticCurvePublicKey
 
 
 def new_key() -> ec.EllipticCurvePrivateKey:
-    """A key on P-256: what every TLS library of the last ten years takes."""
+    """A key on P-256, which every TLS library of the last ten years supports."""
     return ec.generate_private_key(ec.SECP256R1())
 
 
@@ -34,30 +34,30 @@ def key_pem(key: ec.EllipticCurvePrivateKey, passphrase: str = "") -> bytes:
 
 
 def certificate_pem(certificate: x509.Certificate) -> bytes:
-    """PEM, with a line's end at the end."""
+    """PEM with a final line break."""
     return certificate.public_bytes(serialization.Encoding.PEM)
 
 
 @dataclass(frozen=True, slots=True)
 class Authority:
-    """Signs certificates. Use `create`, or load both halves from files."""
+    """Signs certificates. Construct with `create`, or `load` certificate and key from PEM."""
 
     certificate: x509.Certificate
     key: ec.EllipticCurvePrivateKey
 
     @classmethod
     def create(cls, common_name: str, now: datetime, *, days: int = AUTHORITY_DAYS) -> Self:
-        """A new one, by a new key."""
+        """A new authority with a new key."""
         key = new_key()
         return cls(_self_signed(common_name, key, now, days), key)
 
     @classmethod
     def load(cls, certificate: bytes, key: bytes, passphrase: str = "") -> Self:
-        """From PEM; raises CertificateProblem where they are damaged, locked or do not belong together."""
+        """Load from PEM; raises CertificateProblem if the two are damaged, locked or do not match."""
         try:
             private = serialization.load_pem_private_key(key, passphrase.encode() or None)
         except TypeError as error:
-            # cryptography's own words: one with and one without a passphrase.
+            # cryptography's own messages: one with and one without a passphrase.
             what = (
                 "is locked: give its passphrase by --passphrase-file or FLEETPROF_CA_PASSPHRASE"
                 if not passphrase
@@ -75,13 +75,13 @@ class Authority:
         return cls(loaded, private)
 
     def renewed(self, common_name: str, now: datetime, *, days: int = AUTHORITY_DAYS) -> Self:
-        """The same key and name for longer: what it signed stays good, with the old certificate and the new."""
+        """The same key and name for longer: existing signatures stay valid, with the old certificate and the new."""
         return type(self)(_self_signed(common_name, self.key, now, days), self.key)
 
     def sign(
         self, kind: Kind, names: tuple[str, ...], key: PublicKey, now: datetime, *, days: int = LEAF_DAYS
     ) -> x509.Certificate:
-        """A certificate for so many days, but not longer than the authority's own."""
+        """A certificate for `days`, at most until the authority's own end."""
         ends = min(now + timedelta(days=days), self.certificate.not_valid_after_utc)
         own = self.certificate.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
         return (
@@ -98,7 +98,7 @@ class Authority:
 
 
 def read_certificate(pem: bytes) -> x509.Certificate:
-    """The first of a chain; raises CertificateProblem."""
+    """The first certificate of a chain; raises CertificateProblem."""
     try:
         return x509.load_pem_x509_certificate(pem)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Files of keys and certificates: whole or not at all, and keys for their owner alone."""
+"""Files of keys and certificates: written atomically, keys readable by their owner only."""
 
 import contextlib
 import fcntl
@@ -14,7 +14,7 @@ PUBLIC: Final = 0o644
 
 
 def make_folder(folder: Path) -> None:
-    """Make it for its owner alone; one that is there stays as it is. Raises CertificateProblem."""
+    """Make the folder for its owner only; an existing one is unchanged. Raises CertificateProblem."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -23,7 +23,7 @@ def make_folder(folder: Path) -> None:
 
 @contextlib.contextmanager
 def only_one(folder: Path) -> Iterator[None]:
-    """Hold the folder against another `fleetprof certs`; waits for it to end."""
+    """Lock the folder against other `fleetprof certs` commands; waits for a running one."""
     make_folder(folder)
     descriptor = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE)
     try:
@@ -34,13 +34,13 @@ def only_one(folder: Path) -> Iterator[None]:
 
 
 def write(path: Path, content: bytes, mode: int) -> None:
-    """Replace the file in one step; it has its mode from the first byte. Raises CertificateProblem."""
+    """Replace the file atomically; it has its mode from the first byte. Raises CertificateProblem."""
     make_folder(path.parent)
     new = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
         descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
         try:
-            os.fchmod(descriptor, mode)  # whatever the umask
+            os.fchmod(descriptor, mode)  # independent of the umask
             with open(descriptor, "wb", closefd=False) as file:
                 file.write(content)
             os.fsync(descriptor)
@@ -55,7 +55,7 @@ def write(path: Path, content: bytes, mode: int) -> None:
 
 
 def read(path: Path) -> bytes:
-    """Its content; raises CertificateProblem."""
+    """Content of the file; raises CertificateProblem."""
     try:
         return path.read_bytes()
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Whom certificates are for, and what each kind may do."""
+"""Kinds of certificate holders and their permissions."""
 
 from enum import Enum
 from typing import Final
@@ -6,11 +6,11 @@ from typing import Final
 from cryptography.x509.oid import ExtendedKeyUsageOID, ObjectIdentifier
 
 ROLE_PREFIX: Final = "fleetprof:role:"
-"""Of the URI that names the role; gateway/roles.py reads it."""
+"""Prefix of the URI that names the role; gateway/roles.py reads it."""
 
 
 class Kind(Enum):
-    """Whom a certificate is for; also the name of the folder it lies in."""
+    """Kind of certificate holder; also the name of its certificates' folder."""
 
     GATEWAY = "gateway"
     COLLECTOR = "collector"
@@ -21,29 +21,29 @@ class Kind(Enum):
 
     @property
     def uri(self) -> str:
-        """The role as it stands in the certificate."""
+        """The role as written in the certificate."""
         return ROLE_PREFIX + self.value
 
     @property
     def is_server(self) -> bool:
-        """It is reached by names of hosts; the others only call."""
+        """Whether it is a server, reached by host names; the others only call."""
         return self in {Kind.GATEWAY, Kind.API}
 
     @property
     def usage(self) -> ObjectIdentifier:
-        """Servers cannot call and callers cannot serve: whoever has a node's key commands no other node."""
+        """Extended key usage. Servers cannot call and callers cannot serve: a node's key commands no other node."""
         return ExtendedKeyUsageOID.SERVER_AUTH if self.is_server else ExtendedKeyUsageOID.CLIENT_AUTH
 
     @property
     def authority(self) -> str:
-        """Base name of the authority that signs it.
+        """Base name of the signing authority.
 
-        The API has one of its own: people put it into browsers, and nothing it signs is taken for a gateway. So
-        whatever serves under the fleet's authority is a gateway, and the collector needs no look at the role.
-        Callers of the data API are signed by it too: to gateways they are strangers.
+        The API has its own: users import it into browsers, and nothing it signs is accepted as a gateway. Every server
+        under the fleet's authority is therefore a gateway, and the collector need not check the role. The API's
+        authority also signs callers of the data API, so gateways reject them.
         """
         return "api-ca" if self in {Kind.API, Kind.DATA_VIEWER, Kind.DATA_OPERATOR} else "ca"
 
 
 AUTHORITIES: Final = {"ca": "fleetprof fleet CA", "api-ca": "fleetprof API CA"}
-"""Base name of the files, and the common name."""
+"""Common name by base name of the files."""

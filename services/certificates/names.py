@@ -1,4 +1,4 @@
-"""Names that certificates are for."""
+"""Names in certificates."""
 
 import ipaddress
 import re
@@ -17,9 +17,9 @@ _CALLER: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
 
 
 def parse(kind: Kind, text: str) -> tuple[str, ...]:
-    """The names of one certificate, first the one it is known by; raises CertificateProblem.
+    """The names of one certificate, the primary one first; raises CertificateProblem.
 
-    A server's are host names and IP addresses separated by commas, a caller's is one word.
+    A server has host names and IP addresses separated by commas; a caller has one word.
     """
     if not kind.is_server:
         if not _CALLER.match(text):
@@ -36,7 +36,7 @@ def _host(text: str) -> str:
         return str(ipaddress.ip_address(bare))
     except ValueError:
         pass
-    # What looks like an address but is none would be taken for a host name that no resolver knows.
+    # A malformed address would count as a host name that no resolver finds.
     if not _HOST.match(text) or re.fullmatch(r"[0-9.]+", text):
         raise CertificateProblem(
             f"Invalid name {text!r}: expected the host name or IP address of the machine in the inventory, "
@@ -46,7 +46,7 @@ def _host(text: str) -> str:
 
 
 def subject(name: str) -> x509.Name:
-    """O=fleetprof, CN=the name, cut where it is longer than a common name may be."""
+    """O=fleetprof, CN=the name, truncated to the maximum length of a common name."""
     return x509.Name(
         [
             x509.NameAttribute(x509.NameOID.ORGANIZATION_NAME, "fleetprof"),
@@ -56,7 +56,7 @@ def subject(name: str) -> x509.Name:
 
 
 def alternatives(kind: Kind, names: tuple[str, ...]) -> x509.SubjectAlternativeName:
-    """The names as a server's certificate has them, and the role."""
+    """Alternative names: a server's names, and the role."""
     general: list[x509.GeneralName] = []
     for name in names if kind.is_server else ():
         try:

@@ -1,8 +1,8 @@
-"""What an authority has issued: a folder that keeps a copy of each certificate (not of keys that went elsewhere).
+"""Register of issued certificates: a folder with a copy of each certificate (but not of keys stored elsewhere).
 
 FOLDER/ca.crt  ca.key             of the fleet: gateways and their callers
-FOLDER/api-ca.crt  api-ca.key     of the API, made when first needed
-FOLDER/gateway/node7.crt  .key    and likewise collector/, viewer/, api/
+FOLDER/api-ca.crt  api-ca.key     of the API, created on first use
+FOLDER/gateway/node7.crt  .key    likewise collector/, viewer/, api/
 """
 
 import contextlib
@@ -32,10 +32,10 @@ from services.errors import CertificateProblem
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A certificate of the folder."""
+    """A certificate in the folder."""
 
     kind: Kind | None
-    """None: an authority."""
+    """None for an authority."""
     names: tuple[str, ...]
     path: Path
     begins: datetime
@@ -44,23 +44,23 @@ class Entry:
     """SHA-256 of the certificate, hexadecimal."""
 
     def left(self, now: datetime) -> timedelta:
-        """How long it is still good; negative when it has ended."""
+        """Time until it expires; negative once expired."""
         return self.ends - now
 
 
 @dataclass(frozen=True, slots=True)
 class Issued:
-    """A certificate as it was handed out: where its files lie now."""
+    """An issued certificate and the paths of its files."""
 
     entry: Entry
     certificate: Path
     key: Path | None
-    """None: the key stays where it is."""
+    """None: the key stays where it is stored."""
     is_new: bool
 
 
 class Register:
-    """One folder. Every method raises CertificateProblem; those that write hold the folder's lock."""
+    """One folder. Every method raises CertificateProblem; writing methods hold the folder's lock."""
 
     def __init__(self, folder: Path, passphrase: str = "", *, now: datetime | None = None) -> None:
         self.folder = folder
@@ -68,7 +68,7 @@ class Register:
         self._now = now or datetime.now(UTC)
 
     def init(self, *, days: int = AUTHORITY_DAYS, keep: bool = False) -> Entry:
-        """Make the fleet's authority; one that is there is kept if `keep`, else refused."""
+        """Create the fleet's authority; an existing one is kept if `keep`, else an error."""
         with key_files.only_one(self.folder):
             path = self.folder / "ca.crt"
             if path.exists() or path.with_suffix(".key").exists():
@@ -92,9 +92,9 @@ class Register:
         keep_days: int | None = None,
         replace: bool = False,
     ) -> Issued:
-        """Make a key and a certificate for it, in the folder or with the authority's certificate in `into`.
+        """Create a key and its certificate, in the folder or, with the authority's certificate, in `into`.
 
-        `keep_days`: one with the same names that is good for more days than these is kept.
+        An existing certificate with the same names that is valid for more than `keep_days` days is kept.
         """
         with key_files.only_one(self.folder):
             kept = self._path(kind, names[0])
@@ -118,7 +118,7 @@ class Register:
             return Issued(self._entry(kept, kind), target, target.with_suffix(".key"), is_new=True)
 
     def renew(self, *, within_days: int, days: int = LEAF_DAYS, new_keys: bool = False) -> list[Issued]:
-        """Sign again, for the same names, what ends within so many days; authorities too, by the same key."""
+        """Re-sign certificates that expire within `within_days`, for the same names; authorities with the same key."""
         renewed = []
         with key_files.only_one(self.folder):
             soon = self._now + timedelta(days=within_days)
@@ -136,7 +136,7 @@ class Register:
         return renewed
 
     def entries(self) -> Iterator[Entry]:
-        """Authorities first, then what they signed, by kind and name."""
+        """Authorities first, then their certificates by kind and name."""
         if not (self.folder / "ca.crt").exists():
             raise CertificateProblem(
                 f"{self.folder} contains no authority. Create one: fleetprof certs init --folder {self.folder}"
@@ -154,7 +154,7 @@ class Register:
         if new_keys:
             key = new_key()
             public = key.public_key()
-            # The key first: a gateway that looks in between finds a pair that does not match and keeps the old one.
+            # Key first: a gateway that reads in between finds a mismatched pair and keeps the old one.
             key_files.write(key_path, key_pem(key), key_files.PRIVATE)
         if not isinstance(public, ec.EllipticCurvePublicKey):
             raise CertificateProblem(
@@ -165,7 +165,7 @@ class Register:
         return Issued(self._entry(entry.path, kind), entry.path, key_path if new_keys else None, is_new=True)
 
     def _usable(self, kind: Kind, names: tuple[str, ...], path: Path, days: int) -> Entry | None:
-        """What lies at `path`, if it is for these names, long enough, of this authority, and has its key beside it."""
+        """Entry at `path` if names, remaining lifetime and authority match and its key lies beside it; else None."""
         try:
             entry = self._entry(path, kind)
             certificate = read_certificate(key_files.read(path))
@@ -217,7 +217,7 @@ class Register:
 
 
 def _require_keys(entries: list[Entry]) -> None:
-    """All or none are replaced; raises CertificateProblem for the first whose key went elsewhere."""
+    """Raise CertificateProblem for the first entry whose key is stored elsewhere: all or none are replaced."""
     for entry in entries:
         if entry.kind is not None and not entry.path.with_suffix(".key").exists():
             raise CertificateProblem(
@@ -227,7 +227,7 @@ def _require_keys(entries: list[Entry]) -> None:
 
 
 def _names(certificate: x509.Certificate) -> tuple[str, ...]:
-    """Hosts and addresses in their order; a caller's is its common name."""
+    """Host names and addresses in order; for a caller its common name."""
     with contextlib.suppress(x509.ExtensionNotFound):
         stated = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
         kinds = (x509.DNSName, x509.IPAddress)

@@ -1,4 +1,4 @@
-"""The certificate and the key that a server of ours shows: whether they are a pair, and whether they changed."""
+"""The certificate and key of one of our servers: whether they match, and whether they changed."""
 
 import ssl
 from pathlib import Path
@@ -9,7 +9,7 @@ _Stamp = tuple[tuple[int, int, int], ...]
 
 
 def check_pair(certificate: Path, key: Path) -> None:
-    """Raises SettingsProblem for files that are no certificate and its key: servers say no more than that they cannot listen."""
+    """Raises SettingsProblem for a mismatched certificate and key; a server would only report that it cannot listen."""
     try:
         _load(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER), certificate, key)
     except (OSError, ValueError) as error:
@@ -20,7 +20,7 @@ def check_pair(certificate: Path, key: Path) -> None:
 
 
 def check_authority(path: Path) -> None:
-    """Raises SettingsProblem for a file without a certificate that callers' could be signed by."""
+    """Raises SettingsProblem for a file without a certificate that can sign callers' certificates."""
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_verify_locations(path)
     except OSError as error:
@@ -30,23 +30,23 @@ def check_authority(path: Path) -> None:
 
 
 class ServedPair:
-    """The pair of a server that runs; one at a time may ask."""
+    """The pair that a running server presents. Not thread-safe."""
 
     def __init__(self, certificate: Path, key: Path) -> None:
-        """What the files hold now is what is served. Raises OSError."""
+        """Assumes that the server presents the files' current content. Raises OSError."""
         self._certificate = certificate
         self._key = key
         self._served = self._stamp()
         self._refused: _Stamp | None = None
 
     def show_changed(self, context: ssl.SSLContext) -> bool:
-        """Have new connections of `context` shown what the files hold now; False: it is what is shown already.
+        """Make new connections of `context` present the files' current content; returns False if they already do.
 
-        Each change gets a context of its own, of OpenSSL's defaults: one that is loaded into twice keeps a certificate
-        of each kind of key, and would show the old one beside the new. Of `context` hold its options and versions.
+        Each change gets a new context with OpenSSL's defaults: a context that is loaded twice keeps one certificate per
+        kind of key, and would present the old one beside the new. The options and versions of `context` still apply.
 
-        Raises OSError or ValueError, once for each change, for files that are no pair, as when only one of them was
-        replaced yet: the old pair goes on, and they are looked at again when they change.
+        Raises OSError or ValueError, once per change, if the files do not match, for instance while only one is
+        replaced. The old pair stays, and the files are read again when they change.
         """
         try:
             now: _Stamp = self._stamp()
@@ -65,7 +65,7 @@ class ServedPair:
         def switch(connection: ssl.SSLObject, _name: str | None, _initial: ssl.SSLContext) -> None:
             connection.context = fresh
 
-        # Called in each handshake, for callers that name no host, too.
+        # Called in each handshake, also for callers that name no host.
         context.sni_callback = switch
         return True
 
@@ -75,5 +75,5 @@ class ServedPair:
 
 
 def _load(context: ssl.SSLContext, certificate: Path, key: Path) -> None:
-    # An empty password: OpenSSL would ask the terminal for that of an encrypted key.
+    # Empty password: for an encrypted key, OpenSSL would prompt on the terminal.
     context.load_cert_chain(certificate, key, password="")

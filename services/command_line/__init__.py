@@ -1,1 +1,1 @@
-"""What commands share: hints, tables, errors with a caret."""
+"""Shared parts of commands: hints, tables, errors with a caret."""

@@ -1,4 +1,4 @@
-"""Mistakes in what was typed, shown where they are."""
+"""Errors in arguments, shown with a caret at their position."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,21 +11,21 @@ from services.command_line.cli_hints import with_option_names
 from storage.errors import BadSelection
 
 _SHOWN = 40
-"""Characters shown on either side of a mistake."""
+"""Characters shown on either side of an error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """An argument as it was given."""
+    """An argument as typed."""
 
     option: str
-    """What it is called on the command line."""
+    """Its name on the command line."""
     text: str
 
 
 @contextmanager
 def caret_on_error(typed: Mapping[str, Typed]) -> Iterator[None]:
-    """Within it a mistake in one of these texts, by parameter, ends the command with status 1, and is marked by a caret."""
+    """End the command with status 1 for an error in one of these texts (by parameter), and mark it with a caret."""
     try:
         yield
     except BadSelection as error:
@@ -48,7 +48,7 @@ def with_caret(text: str, at: int) -> str:
 
 
 def _visible(text: str) -> str:
-    """On one line: for what a terminal does not print a blank or a replacement character."""
+    """The text on one line: whitespace becomes a blank, other nonprintable characters the replacement character."""
     return "".join(
         char if char.isprintable() else " " if char.isspace() else "\N{REPLACEMENT CHARACTER}"
         for char in text

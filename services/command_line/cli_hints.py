@@ -1,7 +1,7 @@
-"""What the API calls a parameter, in the words of a command line.
+"""Translate hints of the API into command-line syntax.
 
-The store and the API say what to write as queries have it, `by=version`. Whoever types a command needs `--by version`; and of an argument
-its place in the usage line, `REGEX memcpy`.
+The store and the API write hints in query syntax, `by=version`. A user of a command needs `--by version`, or for an
+argument its name in the usage line, `REGEX memcpy`.
 """
 
 import re
@@ -10,15 +10,15 @@ from collections.abc import Mapping
 
 _OPTION = "--"
 _IN_QUERIES = re.compile(r'(?<![\w."/?&-])(?P<name>[a-z][a-z_]*)=(?!["~=])(?P<value>\{[^}]*\}|[^\s]*)')
-"""A parameter with what to write. Of labels it is `application="x"`, in quotes, and that is the same for everybody."""
+"""A parameter with a value. Labels are quoted, `application="x"`, and have the same syntax everywhere: no match."""
 _QUOTED = re.compile(r"`(?P<name>[a-z][a-z_]*)`")
 _STOPS = ".,;:"
 
 
 def with_option_names(hint: str, called: Mapping[str, str]) -> str:
-    """The hint with parameters as options, or as arguments: `called` has what each is called on this command line.
+    """The hint with parameters as options or arguments; `called` maps parameters to their names on this command line.
 
-    What it does not have is taken for an option of the same name where a value is written, and left alone else.
+    A parameter that `called` lacks becomes the option of the same name if a value follows, and is unchanged otherwise.
     """
 
     def option(found: re.Match[str]) -> str:

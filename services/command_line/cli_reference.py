@@ -36,7 +36,7 @@ def cli_reference() -> str:
     return "\n".join(parts)
 
 
-# Typer has its own copy of click, whose types are not public: commands and parameters are Any.
+# Typer has its own copy of click, whose types are private: commands and parameters are Any.
 
 
 def commands(command: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:

@@ -1,4 +1,4 @@
-"""Lengths of time as people write them: `10s`, `2m`, `1h30m`, `500ms`, `7d`."""
+"""Durations as users write them: `10s`, `2m`, `1h30m`, `500ms`, `7d`."""
 
 import re
 
@@ -11,7 +11,7 @@ _LONGEST_TEXT = 40
 
 
 def parse_duration(text: str) -> float:
-    """Seconds. Raises ValueError with a sentence; a number without a unit is not accepted."""
+    """Seconds. Raises ValueError with a sentence, also for a number without a unit."""
     compact = text.strip().lower()
     if len(compact) > _LONGEST_TEXT or not _WHOLE.fullmatch(compact):
         raise ValueError(f"Invalid duration {text[:_LONGEST_TEXT]!r}: expected e.g. 10s, 2m, 1h30m or 500ms.")
@@ -19,7 +19,7 @@ def parse_duration(text: str) -> float:
 
 
 def format_duration(seconds: float) -> str:
-    """The shortest text that parses back to the same length, to the millisecond."""
+    """The shortest text that parses back to the same duration, to the millisecond."""
     left = round(seconds * 1000)
     if left == 0:
         return "0s"
@@ -32,7 +32,7 @@ def format_duration(seconds: float) -> str:
 
 
 def Duration(text: str) -> float:  # noqa: N802 - typer prints a parser's name as the kind of value it takes
-    """Seconds, for an option's `parser=`; what cannot be read ends the command with exit code 2."""
+    """Seconds, for an option's `parser=`; an invalid text ends the command with exit code 2."""
     try:
         return parse_duration(text)
     except ValueError as error:

@@ -76,7 +76,7 @@ def events_of(
 
 
 def counted_of(counters: Sequence[str] | None, cgroups: int | None, before: "Counted") -> "Counted":
-    """Counters of a campaign; options not given keep those of `before`."""
+    """Counters of a campaign; an omitted option keeps the value of `before`."""
     from storage.campaigns import Counted  # noqa: PLC0415
 
     return Counted(

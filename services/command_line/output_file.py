@@ -1,4 +1,4 @@
-"""Where a command's output goes: a file that is whole or not there, or standard output."""
+"""Output of a command: a file that is complete or absent, or standard output."""
 
 import os
 import sys
@@ -14,10 +14,10 @@ STANDARD_OUTPUT = Path("-")
 
 
 def write(parts: Iterable[bytes], target: Path, wrote: Callable[[int], None] = lambda _: None) -> int:
-    """Write all parts; returned are their bytes, of which `wrote` is told as they go. Raises `CannotWrite`.
+    """Write all parts; returns their bytes and passes the running total to `wrote`. Raises `CannotWrite`.
 
-    A file appears under its name when it is whole: until then it has another in the same folder. What is no
-    file, a pipe or a device, is written to. A reader that has seen enough (`… | head`) is no error.
+    A file has a temporary name in the same folder until it is complete. A pipe or device is written directly. A reader
+    that stops early (`… | head`) is no error.
     """
     try:
         if target == STANDARD_OUTPUT:
@@ -65,7 +65,7 @@ def _umask() -> int:
 
 
 def _detach_standard_output() -> None:
-    # Else the interpreter's own flush at exit fails and says so.
+    # Otherwise the interpreter's flush at exit fails and prints an error.
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

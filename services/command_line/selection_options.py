@@ -37,7 +37,7 @@ def open_queries(
     selection_options: Mapping[str, str],
     others: Mapping[str, Typed],
 ) -> Iterator[tuple["Queries", "Selection"]]:
-    """Open the query backend and parse the selection `selection_options`, given by the parameters of `parse_selection`.
+    """Open the query backend and parse the selection in `selection_options`, the parameters of `parse_selection`.
 
     An error in it, or in one of `others` (by parameter), ends the command and marks its position.
     """
@@ -68,7 +68,7 @@ def open_store_queries(
 def _parsed_selection(
     selection_options: Mapping[str, str], others: Mapping[str, Typed]
 ) -> Iterator["Selection"]:
-    """Parse the selection `selection_options`; mark the position of an error in it or in the block."""
+    """Parse the selection in `selection_options`; mark the position of an error in it or in the block."""
     from storage.query.selections.selection import parse_selection  # noqa: PLC0415
 
     called = {"select": "SELECT", "start": "--from", "end": "--to"}

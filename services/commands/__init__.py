@@ -1,1 +1,1 @@
-"""The commands of `fleetprof`, one module each; each imports what it runs only when it runs."""
+"""The commands of `fleetprof`, one module each. A command imports its dependencies only when it runs."""

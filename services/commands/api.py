@@ -42,7 +42,7 @@ def api(
     from symbolizer.source_text.text import FetchLimits  # noqa: PLC0415
 
     share_arenas()
-    reuse_arrays()  # services.api.malloc_trim gives them back
+    reuse_arrays()  # services.api.malloc_trim returns them to the system
     log_to_stderr()
     settings = read_settings(api_host=host, api_port=port, data_listen=grpc_listen)
     serve(

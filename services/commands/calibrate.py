@@ -319,7 +319,7 @@ def _is_number(text: str) -> bool:
 
 
 def _warn_of_strangers(platform: str) -> None:
-    """Warn of a platform that no machine has: models would never find its constants."""
+    """Warn of a platform without machines: models would never find its constants."""
     from storage import inventory  # noqa: PLC0415
 
     with _store() as connection:
@@ -346,7 +346,7 @@ def _keep(figures: "Sequence[Calibration]") -> None:
 
 @contextmanager
 def _answered() -> Iterator[None]:
-    """End the command with a sentence if the measurements give no constant, or an impossible one."""
+    """End the command with a sentence if the measurements yield no constant or an impossible one."""
     from analysis.errors import NotEstimable  # noqa: PLC0415
 
     try:

@@ -111,7 +111,7 @@ def issue(  # noqa: PLR0917 - the command line is its signature
     if kind not in kinds:
         raise typer.BadParameter(f"Unknown kind {kind!r}. Kinds: {', '.join(kinds)}.", param_hint="KIND")
     register = _register(folder, passphrase_file)
-    # All names are judged before the first key is made.
+    # All names are checked before the first key is created.
     for wanted in [parse(kinds[kind], name) for name in names]:
         issued = register.issue(
             kinds[kind],

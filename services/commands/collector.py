@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collector.events import Watcher
 
 _TRIM_INTERVAL_S = 15.0
-"""Seconds between two trims of the heap. A rollup batch, once a minute, leaves three times as much free memory as the rest of the process needs."""
+"""Seconds between two trims of the heap. A rollup batch, once a minute, leaves three times as much free memory as the
+rest of the process needs."""
 
 
 def collector(

@@ -169,7 +169,7 @@ def export(  # noqa: PLR0917 - the command line is its signature
                 names = keys_of(labels) if labels.strip() else ()
                 stacks = StacksRequest(queries.ask, selection, names, limit, Value(value.value))
                 content = local_exports.stacks(stacks, form.value)
-        # The connection has gone back: what is left to do is writing.
+        # The connection is released: only writing remains.
         size = output_file.write([content] if isinstance(content, bytes) else content, output, shown)
     if isinstance(queries, LakeBackend):
         typer.echo(queries.remark, err=True)
@@ -178,7 +178,7 @@ def export(  # noqa: PLR0917 - the command line is its signature
 
 
 def _of_ending(name: str) -> Format:
-    for ending, form in _ENDINGS.items():  # the longest of those that end alike come first
+    for ending, form in _ENDINGS.items():  # of endings with a common suffix, the longest comes first
         if name.endswith(ending):
             return form
     return Format.PPROF

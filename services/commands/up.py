@@ -83,7 +83,7 @@ def up(  # noqa: PLR0917 - the command line is its signature
     if past_days and simulate is None:
         raise typer.BadParameter("--past-days applies to a simulated fleet: add --simulate MACHINES.")
     settings = read_settings(api_port=port, state_dir=state_dir)
-    # A command typed here finds the run of a state directory that was given, or of a made-up fleet, only if it is told.
+    # Other commands find the run of an explicit state directory, or of a simulated fleet, only by an option.
     usual = None if state_dir else settings.state_dir
     sampling, fleet = Sampling(rate_hz=rate), None
     if simulate is not None:

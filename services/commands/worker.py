@@ -9,7 +9,7 @@ import typer
 from services.configuration.settings import read_settings
 
 _TRIM_INTERVAL_S = 15.0
-"""Seconds between two trims of the heap. Ingesting sixteen captures frees tens of MiB, and the C library keeps the peak."""
+"""Seconds between two trims of the heap. Ingesting sixteen captures frees tens of MiB; the C library keeps the peak."""
 
 
 def worker(
@@ -92,7 +92,7 @@ def worker(
         IdleExit().end_when_idle()
 
     def ready(sender: Any, **_: object) -> None:
-        """Note in the parent that it takes tasks from now on."""
+        """Note in the parent that the worker accepts tasks."""
         metrics.has_pool(sender.pool)
 
     worker_process_init.connect(begin, weak=False)

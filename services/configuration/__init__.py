@@ -1,1 +1,1 @@
-"""What operators set: the environment, its checks and what processes are given of it."""
+"""Operators' settings: reading the environment, checks, and the values that processes receive."""

@@ -1,4 +1,4 @@
-"""What the collector's side shows to gateways, from the settings."""
+"""Credentials of the collector side for gateways, from the settings."""
 
 from collector.channel import Credentials
 from services.configuration.settings import Settings
@@ -6,9 +6,9 @@ from services.errors import SettingsProblem
 
 
 def gateway_credentials(settings: Settings) -> Credentials | None:
-    """The three files of mutual TLS, or None: only Unix sockets can be visited then.
+    """The three files of mutual TLS; None: only Unix sockets can be visited.
 
-    Raises `SettingsProblem` when some of them are set and others are not.
+    Raises `SettingsProblem` if only some of them are set.
     """
     given = {
         "FLEETPROF_GATEWAY_CA": settings.gateway_ca,

@@ -1,4 +1,4 @@
-"""The lake of the settings, and what DuckDB may take of this machine."""
+"""The lake according to the settings, and DuckDB's resource limits."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
 
 def lake_of(settings: Settings) -> "Lake | None":
-    """Where closed days go; None: nowhere. Raises `LakeUnavailable` for a URL that cannot be one."""
+    """The lake of closed days; None without one. Raises `LakeUnavailable` for an invalid URL."""
     from storage.segments.location import Lake  # noqa: PLC0415 - processes without a lake do not load it
 
     return None if settings.lake_url is None else Lake(settings.lake_url)
 
 
 def older_days(settings: Settings) -> "Callable[[], OlderDays] | None":
-    """What opens the lake for times whose facts PostgreSQL has no more; None: there is no lake.
+    """Function that opens the lake for times whose facts are not in PostgreSQL; None without a lake.
 
-    DuckDB and Arrow take 60 MB, and are imported by the first question about such a time.
+    DuckDB and Arrow take 60 MB and are imported by the first query of such a time.
     """
     if settings.lake_url is None:
         return None
@@ -37,7 +37,7 @@ def older_days(settings: Settings) -> "Callable[[], OlderDays] | None":
 
 
 def needed_lake(settings: Settings) -> "Lake":
-    """As `lake_of`; raises SettingsProblem instead of None."""
+    """As `lake_of`; raises SettingsProblem if there is no lake."""
     lake = lake_of(settings)
     if lake is None:
         raise SettingsProblem(
@@ -47,7 +47,7 @@ def needed_lake(settings: Settings) -> "Lake":
 
 
 def limits_of(settings: Settings) -> "Limits":
-    """What an answer out of the lake, or the check of a day, may take; spilled rows go below the state folder."""
+    """Limits of a lake query or the check of a day; spilled rows go below the state folder."""
     from storage.segments.duck import Limits  # noqa: PLC0415 - DuckDB takes 60 MB
 
     return Limits(memory_bytes=settings.lake_memory_bytes, spill=settings.state_dir / "lake-spill")

@@ -1,7 +1,8 @@
 """All settings of the server side, read once from the environment when a command starts.
 
-Each is an environment variable `FLEETPROF_<NAME>`; `docs/settings.md` lists them, and a test compares. Commands get
-the frozen object and pass values down; no other code reads the environment. The gateway has options instead of settings.
+Each is an environment variable `FLEETPROF_<NAME>`. `docs/settings.md` lists them; a test compares the two. Commands
+get the frozen object and pass values down; no other code reads the environment. The gateway has options in place of
+settings.
 """
 
 import os
@@ -19,7 +20,7 @@ from services.errors import SettingsProblem
 def default_state_dir() -> Path:
     """`/var/lib/fleetprof` for root, else below `$XDG_STATE_HOME`.
 
-    Root's home is commonly closed to the unprivileged user that PostgreSQL must run as.
+    Root's home is usually closed to the unprivileged user that runs PostgreSQL.
     """
     if os.geteuid() == 0:
         return Path("/var/lib/fleetprof")
@@ -32,7 +33,7 @@ def default_state_dir() -> Path:
 
 
 class Settings(BaseSettings):
-    """Settings of every process but the gateway."""
+    """Settings of every process except the gateway."""
 
     model_config = SettingsConfigDict(
         env_prefix="FLEETPROF_", frozen=True, extra="ignore", populate_by_name=True
@@ -282,7 +283,7 @@ class Settings(BaseSettings):
     )
     @classmethod
     def _absolute(cls, path: Path | None) -> Path | None:
-        """Make paths absolute: parts of `up` work in another directory."""
+        """Make paths absolute, because parts of `up` work in another directory."""
         return path and path.absolute()
 
     @field_validator("segments_engine")
@@ -295,13 +296,13 @@ class Settings(BaseSettings):
     @field_validator("lake_url")
     @classmethod
     def _one_folder(cls, url: str | None) -> str | None:
-        """Make a folder absolute; a URL stays."""
+        """Make a folder absolute; keep a URL unchanged."""
         return str(Path(url).absolute()) if url and "://" not in url else url or None
 
     @field_validator("symbol_dirs", mode="before")
     @classmethod
     def _folders(cls, value: object) -> object:
-        """Split as PATH is, and make each folder absolute."""
+        """Split like PATH, and make each folder absolute."""
         return (
             tuple(Path(part).absolute() for part in value.split(":") if part)
             if isinstance(value, str)
@@ -372,7 +373,7 @@ class Settings(BaseSettings):
         return self.stack_file_dir or self.state_dir / "stacks"
 
     def needed_database_url(self) -> str:
-        """URL of the configured database, else of the one that the running `up` uses; raises SettingsProblem."""
+        """URL of the configured database, else of the running `up`'s; raises SettingsProblem if there is neither."""
         if self.database_url is None:
             if deployment := find_running_deployment(self.state_dir):
                 return deployment.database_url
@@ -383,13 +384,13 @@ class Settings(BaseSettings):
         return self.database_url
 
     def known_redis_url(self) -> str | None:
-        """URL of the configured broker, else of the one that the running `up` uses; None: neither exists."""
+        """URL of the configured broker, else of the running `up`'s; None if there is neither."""
         if self.redis_url is None and (deployment := find_running_deployment(self.state_dir)):
             return deployment.redis_url
         return self.redis_url
 
     def needed_redis_url(self) -> str:
-        """As `known_redis_url`; raises SettingsProblem instead of None."""
+        """As `known_redis_url`; raises SettingsProblem if there is none."""
         url = self.known_redis_url()
         if url is None:
             raise SettingsProblem(
@@ -400,7 +401,7 @@ class Settings(BaseSettings):
 
 
 def variables(name: str) -> frozenset[str]:
-    """Names of the environment variables of a setting, in capitals; reading ignores case."""
+    """Environment variables of a setting, in capitals; reading ignores case."""
     alias = Settings.model_fields[name].validation_alias
     own = f"FLEETPROF_{name.upper()}"
     return frozenset({own, *(map(str, alias.choices) if isinstance(alias, AliasChoices) else ())})

@@ -1,1 +1,1 @@
-"""One machine's installation: started, supervised, described and backed up."""
+"""Install, start, supervise and back up fleetprof on one machine."""

@@ -1,8 +1,8 @@
-"""Everything on one machine: which parts there are, in which order they start, what each is variables_of_part.
+"""All parts on one machine: the parts, their start order and the environment of each.
 
-PostgreSQL and Valkey are servers that outlive us if we are killed and are adopted at the next
-start; the other parts are children of this process. All of them talk over Unix sockets that only
-this user can open; the API alone listens on loopback, for the browser (docs/architecture.md).
+PostgreSQL and Valkey outlive a killed `fleetprof up`; the next start adopts them. The other parts are children of this
+process. All parts communicate over Unix sockets that only this user can open. Only the API listens on loopback, for
+the browser (docs/architecture.md).
 """
 
 import http.client
@@ -43,13 +43,13 @@ if TYPE_CHECKING:
 Report = Callable[[str], None]
 
 OWN_SYMBOL_REQUESTS_PER_HOUR = 60
-"""Binaries that the gateway of this machine is asked for, where the setting says nothing."""
+"""Limit of binaries that the collector requests from the gateway of this machine if the setting is absent."""
 RESEND_S = 5.0
-"""Between two tasks for one capture while the last ones are waited for."""
+"""Seconds until a task for an unfinished capture is sent again while the last captures are ingested."""
 
 
 class LocalDeployment:
-    """The parts of one `up`; `start`, then `tend` now and then, then `stop`."""
+    """The parts of one `up`: call `start`, then `tend` periodically, then `stop`."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class LocalDeployment:
         stop_requested: Callable[[], bool] = lambda: False,
         fleet: FleetPlan | None = None,
     ) -> None:
-        """`stop_requested` is looked at while starting, which it ends; `fleet` takes the place of this machine."""
+        """`start` polls `stop_requested` and ends when it is true. A `fleet` replaces this machine."""
         self._settings = settings
         self._sampling = sampling
         self._report = report
@@ -73,18 +73,18 @@ class LocalDeployment:
         self._fork_server = ForkServer(reaches_gateways, self._check_wanted)
         self._children: list[Child] = []
         self._engine: Engine | None = None
-        self._dispatch: Dispatch[Due] | None = None  # loaded with the first use: 60 MB, 1.5 s
+        self._dispatch: Dispatch[Due] | None = None  # loaded on first use: 60 MB, 1.5 s
         self.machine = platform.node() or "localhost"
         self.gateway = socket_of(fleet.sockets, 0) if fleet else f"unix:{self._folder / 'gateway.sock'}"
         self.port = settings.api_port
         self.other_port: str | None = None
-        """Why `port` is not the usual one, a sentence; None: it is."""
+        """Sentence with the reason why `port` is not the default; None if it is."""
         self.token = secrets.token_urlsafe(24)
-        """Bearer token of this run, for `up` itself."""
+        """Bearer token of this run, used by `up` itself."""
 
     @property
     def running(self) -> RunningDeployment:
-        """Where the parts are."""
+        """Addresses of the parts."""
         return RunningDeployment(
             pid=os.getpid(),
             database_url=self._database_url(),
@@ -94,9 +94,10 @@ class LocalDeployment:
         )
 
     def start(self) -> None:
-        """Start every part and report when each is ready; raises CannotStart, with what was started still running.
+        """Start every part and report when each is ready. Raises CannotStart; parts already started keep running.
 
-        What API, worker and collector are forked from imports while the servers start; they begin when the tables are there.
+        The fork server imports the code of API, worker and collector while the servers start. The three are forked once
+        the tables exist.
         """
         chosen = choose_port(self._settings.api_port, explicit="api_port" in self._settings.model_fields_set)
         self.port, self.other_port = chosen.number, chosen.instead
@@ -133,7 +134,7 @@ class LocalDeployment:
         self._await("collector", [collector or self._begin(self._collector())])
 
     def tend(self) -> list[str]:
-        """Start again what has ended; a sentence for each."""
+        """Restart parts that ended; returns one sentence for each."""
         messages = []
         for name, server in (("PostgreSQL", self._postgres), ("Valkey", self._valkey)):
             if server is not None and server.pid is None:
@@ -145,7 +146,7 @@ class LocalDeployment:
         return messages + [sentence for child in self._children if (sentence := child.tend())]
 
     def stop_sampling(self) -> None:
-        """End the collector, so that no new visit begins and those under way finish."""
+        """End the collector: no new visit begins, and running visits finish."""
         for child in self._children:
             if child.part.name == COLLECTOR:
                 child.stop()
@@ -158,16 +159,16 @@ class LocalDeployment:
         self._dispatch = Dispatch(make_sender(self._redis_url()), resend_s=RESEND_S)
 
     def send_due(self) -> None:
-        """Send again what waits to be ingested: the collector did until `stop_sampling`."""
+        """Send waiting captures to ingestion again. The collector does this before `stop_sampling`."""
         from collector.sweep import send_due  # noqa: PLC0415 - as in `stop_sampling`
         from storage.errors import DatabaseError  # noqa: PLC0415
 
         if self._engine is not None and self._dispatch is not None:
-            with suppress(DatabaseError):  # `tend` brings it back
+            with suppress(DatabaseError):  # `tend` restarts the database
                 send_due(self._engine, self._dispatch)
 
     def stop(self) -> None:
-        """End every part, the last started first; one that does not end keeps none of the others running."""
+        """End every part in reverse start order. A part that fails to end does not keep the others from ending."""
         with ExitStack() as parts:
             if self._postgres is not None:
                 parts.callback(self._postgres.stop)
@@ -210,7 +211,7 @@ class LocalDeployment:
         return child
 
     def _await(self, name: str, children: Sequence[Child]) -> None:
-        """Report when all of them serve, and how long after they began."""
+        """Report when all children serve and how long they took."""
         for child in children:
             child.wait_until_ready(self._check_wanted)
         self._report(f"  ✓ {name} ({max(child.runs_for_s for child in children):.1f} s)")
@@ -226,7 +227,7 @@ class LocalDeployment:
         return self._settings.redis_url or (self._valkey.url() if self._valkey else "")
 
     def _environment(self, part: str) -> dict[str, str]:
-        """Environment of a server-side part; arguments of its command line are readable by every user."""
+        """Environment of a server-side part. Values are not passed as arguments, which every user can read."""
         variables_of_part = {
             "FLEETPROF_STATE_DIR": str(self._settings.state_dir),
             "FLEETPROF_DATABASE_URL": self._database_url(),
@@ -247,12 +248,15 @@ class LocalDeployment:
         return {name: value for name, value in variables_of_part.items() if name not in withheld(part)}
 
     def _left_out(self) -> frozenset[str]:
-        """Variables of settings that this deployment has not, whatever the environment says: a part would read them there."""
+        """Variables of settings that this deployment does not have; a part must not read them from the environment."""
         left = Settings.model_fields.keys() - self._settings.model_fields_set
         return frozenset().union(*map(variables, left))
 
     def _symbol_requests(self) -> int:
-        """Its own gateway is asked, too, unless the user set the limit: it finds files in containers, and deleted ones."""
+        """Hourly limit: the setting, else one that allows requests to this machine's gateway.
+
+        The gateway finds deleted files and files in containers.
+        """
         if "symbol_requests_per_hour" in self._settings.model_fields_set or self.fleet:
             return self._settings.symbol_requests_per_hour
         return OWN_SYMBOL_REQUESTS_PER_HOUR
@@ -282,7 +286,7 @@ class LocalDeployment:
 
     def _gateway(self) -> Part:
         path = self._folder / "gateway.sock"
-        # Only its own user can call it.
+        # Only this user can call the gateway.
         arguments = [
             "--listen",
             self.gateway,
@@ -304,7 +308,7 @@ class LocalDeployment:
         )
 
     def _collector(self) -> Part:
-        # Alive is enough: the first look at the fleet waits for machines to report what they are.
+        # A live process is ready: the collector's first pass waits for machines to report their facts.
         return self._part(
             COLLECTOR, "services", [COLLECTOR], lambda: is_ok(self._metrics_address(COLLECTOR), "/healthz")
         )

@@ -1,10 +1,9 @@
-"""Dumps of the database by PostgreSQL's own programs, of a version that fits the server.
+"""Database dumps made by PostgreSQL's own programs, in a version that fits the server.
 
-A dump is pg_dump's custom format, which any pg_restore of its version or newer reads. What pg_restore 17 says to an
-older server is not all understood there, so that goes through a filter and psql. The archive is a folder or a
-bucket of files that never change, and is copied by whatever copies those: **after** the dump. A row of the dump was written
-after its blob, so a copy that is made later has every blob the dump speaks of; the other way round, what was
-archived in between would have a row and no blob.
+A dump has pg_dump's custom format, which pg_restore of the same version or newer reads. pg_restore 17 emits a setting
+that older servers reject, so the restore goes through a filter and psql. The archive is a folder or bucket of immutable
+files. Copy it with any tool **after** the dump: each row of the dump was written after its blob, so a later copy
+contains every blob that the dump refers to. A copy made before the dump would lack the blobs archived in between.
 """
 
 import os
@@ -29,13 +28,13 @@ _UNFINISHED = ".unfinished"
 _OUTPUT_LINES = 6
 _TIMEOUT_SINCE = 17
 _TIMEOUT = b"SET transaction_timeout = 0;"
-"""pg_restore begins with it since then, whatever the server: one of 14 to 16 does not know it, and nothing is restored."""
+"""Setting that pg_restore 17 and newer emit first for every server. Servers 14 to 16 reject it and restore nothing."""
 
 
 def dump(url: str, target: Path) -> int:
-    """Write the database to a new file, readable by this user only; its bytes. Everything else goes on meanwhile.
+    """Write the database to a new file that only this user can read; returns its size in bytes. Blocks no other work.
 
-    Raises BackupFailed, DatabaseError. A dump that is broken off leaves no `target`.
+    Raises BackupFailed, DatabaseError. An interrupted dump leaves no `target`.
     """
     if target.exists():
         raise BackupFailed(f"{target} already exists: give a new file.")
@@ -55,9 +54,9 @@ def dump(url: str, target: Path) -> int:
 
 
 def restore(url: str, source: Path) -> Sequence[str]:
-    """Fill an empty database from a dump, all or nothing; revisions of the schema it then lacked.
+    """Fill an empty database from a dump, all or nothing; returns the schema revisions that the dump lacks.
 
-    Raises BackupFailed for a database that holds anything, DatabaseError.
+    Raises BackupFailed if the database is not empty, DatabaseError.
     """
     if not source.is_file():
         raise BackupFailed(f"{source} is not a file: give the file of a dump.")
@@ -98,9 +97,9 @@ def _major(place: URL) -> int:
 
 
 def without_timeout(script: IO[bytes], target: IO[bytes]) -> None:
-    """Copy a script of pg_restore's but for the setting that older servers do not know.
+    """Copy a script of pg_restore without the setting that older servers reject.
 
-    It is one of those before the first object; a line like it further down is data.
+    The setting precedes the first object. An equal line after that is data.
     """
     for line in script:
         if line.rstrip() == _TIMEOUT:
@@ -112,10 +111,10 @@ def without_timeout(script: IO[bytes], target: IO[bytes]) -> None:
 
 
 def _program(name: str, *, at_least: int, newest: bool = False) -> Path:
-    """The oldest or the newest one here that is not older than the server.
+    """The oldest (or `newest`) installed program that is not older than the server.
 
-    pg_dump refuses a newer server, and the oldest that does writes what most can read; pg_restore refuses a dump
-    of a newer pg_dump.
+    pg_dump refuses a newer server. The oldest suitable pg_dump writes the dump that most versions can read. pg_restore
+    refuses a dump of a newer pg_dump.
     """
     found = {path: version for path in _programs(name) if (version := _version(path)) is not None}
     fitting = [path for path, version in found.items() if version >= at_least]
@@ -148,7 +147,7 @@ def _version(program: Path) -> int | None:
 
 
 def _dbname(place: URL) -> str:
-    """The database for libpq, without the password: arguments are readable by every user."""
+    """Database URL for libpq without the password, because every user can read arguments."""
     spelled = place.set(drivername="postgresql", password=None).render_as_string(hide_password=False)
     return f"--dbname={spelled}"
 
@@ -159,9 +158,9 @@ def _environment(place: URL) -> dict[str, str]:
 
 
 def _run_through_psql(place: URL, command: Sequence[str | Path]) -> None:
-    """Run the script that pg_restore writes; it is one transaction, so what breaks off before its COMMIT is undone."""
+    """Run the script of pg_restore. It is one transaction, so an interruption before COMMIT undoes everything."""
     restoring = Path(command[0])
-    psql = restoring.with_name("psql")  # of the same version: scripts have commands of psql's own
+    psql = restoring.with_name("psql")  # same version: scripts contain psql commands
     asking: list[str | Path] = [psql, "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", _dbname(place)]
     with TemporaryFile() as output, TemporaryFile() as answered:
         try:
@@ -180,11 +179,11 @@ def _run_through_psql(place: URL, command: Sequence[str | Path]) -> None:
                 try:
                     without_timeout(script.stdout, server.stdin)
                     server.stdin.close()
-                except BrokenPipeError:  # psql ended, and says why
+                except BrokenPipeError:  # psql ended and prints the reason
                     script.stdout.close()
         except OSError as error:
             raise BackupFailed(f"Cannot run {error.filename or psql}: {error.strerror}.") from error
-        # The server's word first: whoever writes to nobody fails too.
+        # Check psql first: if it ends, pg_restore fails with a broken pipe too.
         _require_done(psql, server.returncode, answered)
         _require_done(restoring, script.returncode, output)
 

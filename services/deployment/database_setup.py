@@ -1,4 +1,4 @@
-"""What the database of a `fleetprof up` needs before its parts work: tables, partitions, machines, the default campaign."""
+"""Prepare the database of a `fleetprof up`: tables, partitions, machines, the default campaign."""
 
 import multiprocessing
 from concurrent.futures import ProcessPoolExecutor
@@ -12,43 +12,43 @@ if TYPE_CHECKING:
     from storage.campaigns import Definition
 
 DEFAULT_RATE_HZ = 99.0
-"""99, so as not to run in step with work that repeats at 100 Hz."""
+"""99 Hz, to avoid lockstep with work that repeats at 100 Hz."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How this machine is sampled while `up` runs."""
+    """Sampling of this machine while `up` runs."""
 
     rate_hz: float | None = None
-    """Samples a second and CPU; None: what the campaign has, DEFAULT_RATE_HZ for a new one."""
+    """Samples per second and CPU. None: the rate of the campaign, DEFAULT_RATE_HZ for a new one."""
     round_s: float = 10.0
     window_s: float = 8.0
-    """Seconds of each round that are sampled."""
+    """Seconds sampled in each round."""
     visits_per_round: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class DatabaseSetup:
-    """Tables, partitions, machines and the campaign of one database; what exists is not changed."""
+    """Tables, partitions, machines and the campaign of one database. Existing ones are not changed."""
 
     database_url: str
     machine: str
     gateway: str
     sampling: Sampling
     fleet: FleetPlan | None = None
-    """Its machines take the place of `machine`."""
+    """Its machines replace `machine`."""
 
     def run_in_child(self) -> str:
-        """Prepare in a child process; a sentence for the user, or an empty text.
+        """Prepare in a child process; returns a sentence for the user or an empty string.
 
-        SQLAlchemy, Alembic and the table definitions take 60 MB, which this process would hold while everything runs.
+        SQLAlchemy, Alembic and the table definitions take 60 MB, which this process would hold as long as it runs.
         Raises `storage.errors`.
         """
         with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as child:
             return child.submit(self.run).result()
 
     def run(self) -> str:
-        """Prepare in this process; a sentence for the user, or an empty text. Raises `storage.errors`."""
+        """Prepare in this process; returns a sentence for the user or an empty string. Raises `storage.errors`."""
         from collector.sweep import create_partitions  # noqa: PLC0415 - see `run_in_child`
         from simulation.store_seeding import seed  # noqa: PLC0415
         from storage import campaigns, inventory, migrate  # noqa: PLC0415
@@ -69,9 +69,7 @@ class DatabaseSetup:
                 except UnknownCampaign:
                     campaign = campaigns.create_or_update(connection, self._definition(None))
                 else:
-                    if (
-                        self.sampling.rate_hz is not None
-                    ):  # the operator's own rounds and events stay otherwise
+                    if self.sampling.rate_hz is not None:  # keep the operator's other rounds and events
                         definition = self._definition(campaign.definition)
                         campaign = campaigns.create_or_update(connection, definition)
                 if campaign.state is campaigns.State.STOPPED:
@@ -87,7 +85,7 @@ class DatabaseSetup:
         return ""
 
     def _definition(self, existing: "Definition | None") -> "Definition":
-        """A new campaign's, or the existing one's with the rate of this run."""
+        """Definition of a new campaign, or the existing one with the rate of this run."""
         from storage.campaigns import FLEET, Definition, EventPlan  # noqa: PLC0415 - see `run_in_child`
 
         sampling = self.sampling

@@ -1,4 +1,4 @@
-"""The end of `fleetprof up`: what was sampled before ingests first, and how far that is can be read."""
+"""End of `fleetprof up`: ingest the remaining captures and show the progress."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -8,23 +8,23 @@ from typing import Final, Protocol
 from rich.console import Console
 
 LONGEST_S: Final = 60.0
-"""How long the captures under way may take to ingest after sampling ended."""
+"""Longest wait for the remaining captures after sampling ended."""
 REPORT_INTERVAL_S: Final = 10.0
-"""Between two lines where output is not a terminal."""
+"""Seconds between two lines of output without a terminal."""
 _POLL_S: Final = 0.2
 
 
 class Ingestion(Protocol):
-    """What is asked of a `services.deployment.all_in_one.LocalDeployment`."""
+    """The part of `services.deployment.all_in_one.LocalDeployment` used here."""
 
     def stop_sampling(self) -> None:
-        """Let no new visit begin, and wait for those under way."""
+        """Begin no new visit, and wait for running visits."""
 
     def tend(self) -> list[str]:
-        """Start again what has ended."""
+        """Restart parts that ended."""
 
     def send_due(self) -> None:
-        """Send again what waits to be ingested."""
+        """Send waiting captures to ingestion again."""
 
 
 def ingest_last(
@@ -35,9 +35,9 @@ def ingest_last(
     now: Callable[[], float] = time.monotonic,
     pause: Callable[[float], None] = time.sleep,
 ) -> None:
-    """End sampling; then wait until nothing waits to be ingested, but not longer than LONGEST_S.
+    """End sampling, then wait until no capture is left to ingest, at most LONGEST_S.
 
-    `waiting` says how many captures do; None: it is not known just now.
+    `waiting` returns the number of waiting captures; None: currently unknown.
     """
     with showing_progress(console, "Ending the visits that are under way …"):
         deployment.stop_sampling()
@@ -66,7 +66,7 @@ def ingest_last(
 
 @contextmanager
 def showing_progress(console: Console, sentence: str) -> Iterator[Callable[[str], None]]:
-    """Say what is being done: a line that goes away in a terminal, and stays elsewhere; what is yielded says another."""
+    """Show the current step: transient in a terminal, permanent elsewhere. The yielded function replaces the text."""
     if console.is_terminal:
         with console.status(sentence) as status:
             yield status.update

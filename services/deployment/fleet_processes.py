@@ -1,4 +1,4 @@
-"""A simulated fleet as processes: started, waited for, kept running, stopped."""
+"""A simulated fleet as processes that the deployment starts, awaits, supervises and stops."""
 
 import sys
 from collections.abc import Callable
@@ -11,11 +11,11 @@ from simulation.fleet_plan import FleetPlan
 from simulation.socket_paths import ready_mark, socket_of
 
 _LONGEST_PATH = 107
-"""Bytes of a socket's path, see `collector.channel`."""
+"""Longest path of a Unix socket in bytes; see `collector.channel`."""
 
 
 def parts(plan: FleetPlan, logs: Path) -> list[Part]:
-    """The processes to run. Raises CannotStart for a folder whose path is too long for sockets."""
+    """The processes to run. Raises CannotStart if the folder's path is too long for sockets."""
     if len(socket_of(plan.sockets, plan.machines).removeprefix("unix:").encode()) > _LONGEST_PATH:
         raise CannotStart(
             f"The path {plan.sockets} is too long for sockets: use a shorter one, such as /run/sim."

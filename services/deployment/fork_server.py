@@ -1,11 +1,11 @@
-"""Starts parts of one machine's deployment by fork, from a process that has imported what they share.
+"""A fork server: starts the parts of a deployment from a process that has imported their shared code.
 
-API, worker and collector import the same 60 to 170 MB of code. Forked from one process that has imported it they share
-those pages and start at once; started by exec each of them has pages of its own (measured: 241 against 135 MB).
+API, worker and collector import the same 60 to 170 MB of code. Forked from one process that imported it, they share
+those pages and start at once. Started by exec, each has its own pages (measured: 241 against 135 MB).
 
-The server does nothing but fork: it opens no connection and starts no thread. Each part is handed over to the process that
-wanted it, which is its parent from then on: parts go on when the server ends. Arguments and environment of a part are
-read by the part alone, so that no part has another's credentials in its memory.
+The server only forks: it opens no connection and starts no thread. Each part becomes a child of the process that
+requested it, so parts survive the server. Only the part itself reads its arguments and environment, so no part has
+another part's credentials in its memory.
 """
 
 import ctypes
@@ -47,7 +47,7 @@ _SHARED: Final[Mapping[str, Sequence[str]]] = {
         "services.monitoring.collector_metrics",
     ),
 }
-"""What is imported before a part is forked, in addition to what earlier ones had: the API waits for nothing else."""
+"""Modules imported before a part is forked, in addition to those of earlier parts. The API waits only for its own."""
 _MOST: Final = 1 << 20
 _PAUSE_S: Final = 0.05
 
@@ -55,14 +55,14 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class ForkedProcess:
-    """A child of this process that a fork server started; as much of `subprocess.Popen` as a supervisor uses."""
+    """A child that a fork server started for this process; the subset of `subprocess.Popen` that a supervisor uses."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
         self._code: int | None = None
 
     def poll(self) -> int | None:
-        """Exit code, or minus the signal that ended it; None: it runs."""
+        """Exit code, or the negative number of the signal that ended it; None while it runs."""
         if self._code is None:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if pid:
@@ -70,7 +70,7 @@ class ForkedProcess:
         return self._code
 
     def wait(self, timeout: float | None = None) -> int:
-        """Its exit code, once it has ended. Raises `subprocess.TimeoutExpired` after so many seconds."""
+        """Wait for the end; returns the exit code. Raises `subprocess.TimeoutExpired` after `timeout` seconds."""
         deadline = None if timeout is None else time.monotonic() + timeout
         while (code := self.poll()) is None:
             if deadline is not None and time.monotonic() > deadline:
@@ -85,19 +85,19 @@ class ForkedProcess:
 
 
 class ForkServer:
-    """The server of this process; `start` it early, since its imports take seconds."""
+    """The fork server of this process. Call `start` early: its imports take seconds."""
 
     def __init__(self, inherits: Callable[[str], bool], while_waiting: Callable[[], None]) -> None:
-        """`inherits` says which variables it has: none of them a secret, for every part shows them in /proc.
+        """`inherits` selects the server's environment variables. None may be secret: every part shows them in /proc.
 
-        `while_waiting` is called now and then while a part waits for imports, and may raise.
+        `while_waiting` is called periodically while a part waits for imports, and may raise.
         """
         self._inherits, self._while_waiting = inherits, while_waiting
         self._process: subprocess.Popen[bytes] | None = None
         self._requests: socket.socket | None = None
 
     def start(self, log: Path) -> None:
-        """Start the process, whose output is appended to `log`; it imports while we go on."""
+        """Start the process, which imports in the background and appends its output to `log`."""
         self.close()
         self._requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -113,9 +113,9 @@ class ForkServer:
             )
 
     def fork(self, command: Sequence[str], environment: Mapping[str, str], log: Path) -> ForkedProcess | None:
-        """Start `python -P -m services PART …` with this environment and no other; None: the server has ended.
+        """Start `python -P -m services PART …` with exactly this environment; None if the server has ended.
 
-        Waits until the server has imported what the part needs.
+        Waits until the server has imported the part's modules.
         """
         if self._requests is None:
             return None
@@ -137,7 +137,7 @@ class ForkServer:
         return ForkedProcess(int(answer)) if answer else None
 
     def close(self) -> None:
-        """End the server; what it forked goes on."""
+        """End the server; forked parts keep running."""
         if self._requests is not None:
             self._requests.close()
             self._requests = None
@@ -148,7 +148,7 @@ class ForkServer:
 
 
 def main() -> None:
-    """Import, then fork for each request on standard input; in a fork, run the command that it brings."""
+    """Import, then fork for each request on standard input; each fork runs the command of its request."""
     _import(API)
     _run(_forks())
 
@@ -157,11 +157,11 @@ def _import(part: str) -> None:
     for name in _SHARED.get(part, ()):
         importlib.import_module(name)
     gc.collect()
-    gc.freeze()  # a collection in a fork would write to every page, and so copy it
+    gc.freeze()  # a collection in a fork would write to, and thereby copy, every page
 
 
 def _forks() -> socket.socket:
-    """Returns in each fork, with the socket that brings its command; the server itself ends in here."""
+    """Return in each fork, with the socket that carries its command. The server itself exits inside."""
     with socket.socket(fileno=0) as requests:
         while True:
             part, descriptors, _, _ = socket.recv_fds(requests, 64, 2)
@@ -171,7 +171,7 @@ def _forks() -> socket.socket:
             child = os.fork()
             if child == 0:
                 if os.fork() != 0:
-                    os._exit(0)  # whoever wanted the part becomes its parent
+                    os._exit(0)  # the requesting process becomes the parent
                 connection, output = descriptors
                 os.dup2(output, 1)
                 os.dup2(output, 2)
@@ -203,7 +203,7 @@ def _run(connection: socket.socket) -> NoReturn:
 
 
 def _follow(parent: int) -> None:
-    """Be ended with `parent`, which the kernel makes our parent in this moment, if it lives."""
+    """Die with `parent`, which the kernel is about to make our parent if it is alive."""
     while (now := os.getppid()) != parent:
         if not Path(f"/proc/{parent}").exists() or now == 1:
             os._exit(1)
@@ -214,7 +214,7 @@ def _follow(parent: int) -> None:
 
 
 def _show(command: Sequence[str]) -> None:
-    """Have /proc/PID/cmdline, which `ps` and our own gateway read, say what this process runs, as exec would."""
+    """Set /proc/PID/cmdline to the command, as exec would; `ps` and our gateway read it."""
     fields = Path("/proc/self/stat").read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()
     begin, end = int(fields[45]), int(fields[46])
     text = b"".join(word.encode() + b"\0" for word in command)

@@ -1,4 +1,4 @@
-"""The API of a `fleetprof up`, as `up` itself asks it."""
+"""Client of a `fleetprof up`'s API, used by `up` itself."""
 
 import json
 import urllib.error
@@ -11,14 +11,14 @@ from services.errors import NotRunning
 
 
 class LocalApi:
-    """This run's API, called over loopback like any client would."""
+    """This run's API, called over loopback like by any client."""
 
     def __init__(self, url: str, token: str) -> None:
         self._url = url
         self._token = token
 
     def get(self, route: str, *, uncached: bool = False, **query: str) -> dict[str, Any]:
-        """Answer of a route of /api/v1, `uncached`: none from the response cache; raises NotRunning when there is none."""
+        """Response of a route of /api/v1; `uncached` bypasses the response cache. Raises NotRunning without one."""
         cache_headers = {"Cache-Control": "no-cache"} if uncached else {}
         request = urllib.request.Request(  # noqa: S310 - always http to loopback
             f"{self._url}/api/v1/{route}?{urllib.parse.urlencode(query)}",
@@ -41,13 +41,13 @@ class LocalApi:
             raise NotRunning(f"The API does not respond at {self._url}: {error}") from error
 
     def waiting(self) -> int | None:
-        """How many captures wait to be ingested; None: it does not answer just now."""
+        """Number of captures waiting to be ingested; None if the API does not respond."""
         try:
             return int(self.get("status", uncached=True)["captures"]["waiting"])
         except NotRunning:
             return None
 
     def table(self, since: datetime, rows: int, *, uncached: bool = False) -> dict[str, Any]:
-        """The hottest functions since a moment."""
+        """The hottest functions since a time."""
         query = {"from": since.isoformat(), "to": "now", "by": "function", "limit": str(rows)}
         return self.get("table", uncached=uncached, **query)

@@ -1,8 +1,8 @@
-"""Log files of the parts of `up`: bounded in size and number, while their writers hold them open.
+"""Rotation of the log files of `up`: bounds size and number while their writers hold them open.
 
-A part writes to the descriptor it was started with, and cannot be told to open another file. So a long log is copied
-aside and then cut to nothing, as logrotate's `copytruncate` does; the writers append, and go on at the beginning.
-A line that is written between the two is lost: some microseconds in weeks.
+A part writes to the descriptor it was started with and cannot reopen the file. A long log is therefore copied and then
+truncated, like logrotate's `copytruncate`; the writers append, and continue at offset 0. A line written between copy
+and truncation is lost: a window of microseconds in weeks.
 """
 
 import os
@@ -11,13 +11,13 @@ from pathlib import Path
 
 LONGEST_BYTES = 16 << 20
 ROTATED_FILES = 4
-"""Files `.1` (the newest) to `.4` beside the log."""
+"""Number of rotated files beside the log: `.1` (the newest) to `.4`."""
 
 
 def rotate_if_long(log: Path, *, longest: int = LONGEST_BYTES, rotated_files: int = ROTATED_FILES) -> bool:
-    """Set the log aside if it is longer than that; whether it was. The folder must be this user's alone.
+    """Rotate the log if it is longer than `longest`; returns whether it was. Only this user may write to the folder.
 
-    Whatever keeps it from doing so is no reason to end: then the log stays as it is. Costs one stat(2) otherwise.
+    On any OS error the log stays unchanged and nothing is raised. Costs one stat(2) if the log is short.
     """
     try:
         if log.stat().st_size <= longest:

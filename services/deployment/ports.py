@@ -1,4 +1,4 @@
-"""The port on which `fleetprof up` serves the web UI, and the process that uses it already."""
+"""Choose the port on which `fleetprof up` serves the web UI, and find the process that already uses it."""
 
 import pwd
 import socket
@@ -17,15 +17,15 @@ _HOW: Final = "Choose another with --port or FLEETPROF_API_PORT, or 0 for a free
 
 @dataclass(frozen=True, slots=True)
 class ChosenPort:
-    """A port of 127.0.0.1 that can be listened on."""
+    """A port of 127.0.0.1 that is free to listen on."""
 
     number: int
     instead: str | None = None
-    """Reason for which it is not the default, a sentence; None: it is the default, or was given."""
+    """Sentence with the reason why the port is not the default; None: it is the default or was given."""
 
 
 def choose_port(wanted: int, *, explicit: bool, proc: Path = Path("/proc")) -> ChosenPort:
-    """`wanted` if it is free, else a port that the kernel chooses. Raises CannotStart if it is `explicit` and in use."""
+    """`wanted` if it is free, else a port chosen by the kernel. Raises CannotStart if `explicit` and in use."""
     try:
         return ChosenPort(_bound(wanted))
     except OSError as error:
@@ -43,7 +43,7 @@ def choose_port(wanted: int, *, explicit: bool, proc: Path = Path("/proc")) -> C
 
 
 def listener(port: int, proc: Path = Path("/proc")) -> str | None:
-    """Who listens on a TCP port of this machine, as far as this user may see; None: it is not known."""
+    """The process or user that listens on a TCP port of this machine; None if not visible to this user."""
     owners: dict[int, int] = {}
     for table in ("tcp", "tcp6"):
         with suppress(OSError):
@@ -60,7 +60,7 @@ def listener(port: int, proc: Path = Path("/proc")) -> str | None:
 
 
 def listening(table: str, port: int) -> dict[int, int]:
-    """Of /proc/net/tcp or tcp6: users of the sockets that listen on a port, by inode."""
+    """Parse /proc/net/tcp or tcp6: user ids of the sockets that listen on a port, by inode."""
     found = {}
     for line in table.splitlines()[1:]:
         # sl, local address, remote address, state, queues, timer, retransmits, uid, timeout, inode
@@ -78,14 +78,14 @@ def _bound(port: int) -> int:
 
 
 def _sockets(process: Path) -> frozenset[int]:
-    """Inodes; none of a process that is another user's."""
+    """Inodes of a process's sockets; empty for a process of another user."""
     return frozenset(_read_sockets(process))
 
 
 def _read_sockets(process: Path) -> Iterator[int]:
     with suppress(OSError):
         for file in (process / "fd").iterdir():
-            with suppress(OSError):  # it was closed meanwhile
+            with suppress(OSError):  # closed meanwhile
                 target = str(file.readlink())
                 if target.startswith("socket:["):
                     yield int(target[8:-1])
@@ -95,7 +95,7 @@ def _named(process: Path) -> str:
     try:
         words = (process / "cmdline").read_bytes().split(b"\0")
         name = (process / "comm").read_text(errors="replace").strip()
-    except OSError:  # it has ended since
+    except OSError:  # ended meanwhile
         return f"process {process.name}"
     if {b"services", b"api"} <= set(words):
         name = "another fleetprof"

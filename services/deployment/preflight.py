@@ -1,4 +1,4 @@
-"""What a machine must have before anything is started, each lack said in one plain sentence."""
+"""Requirements of a machine, checked before anything starts; one plain sentence for each that is not met."""
 
 import os
 import platform
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 OLDEST_KERNEL = (5, 8)
-"""CAP_PERFMON is of 5.8, and nothing older has been tried."""
+"""CAP_PERFMON exists since 5.8; older kernels are untested."""
 
 _CAP_PERFMON = 38
 _CAP_SYS_ADMIN = 21
@@ -15,7 +15,7 @@ _CAP_SYS_ADMIN = 21
 
 @dataclass(frozen=True, slots=True)
 class MachineFacts:
-    """What the decision is made from."""
+    """Input of the decision."""
 
     system: str
     """`uname -s`."""
@@ -23,23 +23,23 @@ class MachineFacts:
     """`uname -m`."""
     kernel: tuple[int, int]
     perf_event_paranoid: int | None
-    """None: the kernel has no perf events."""
+    """None if the kernel has no perf events."""
     may_see_everything: bool
-    """CAP_PERFMON or CAP_SYS_ADMIN is effective."""
+    """Whether CAP_PERFMON or CAP_SYS_ADMIN is effective."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether sampling can work here, and how much of the machine it will see."""
+    """Whether sampling can work here, and how much of the machine it covers."""
 
     problem: str | None
-    """A sentence naming what is missing and what to do; None: nothing is."""
+    """Sentence naming the missing requirement and the remedy; None if all are met."""
     whole_machine: bool
-    """False: the user's own processes only, without the kernel's part."""
+    """False: only the user's own processes, without kernel frames."""
 
 
 def judge(facts: MachineFacts) -> Verdict:
-    """Decide from facts alone."""
+    """Decide from the facts alone."""
     if facts.system != "Linux":
         return Verdict(f"fleetprof needs Linux's perf events; this system is {facts.system}.", False)
     if facts.architecture != "x86_64":
@@ -49,7 +49,7 @@ def judge(facts: MachineFacts) -> Verdict:
         return Verdict(f"fleetprof needs Linux {needs} or newer; this is {has}.", False)
     if facts.perf_event_paranoid is None:
         return Verdict("This kernel has no perf events (CONFIG_PERF_EVENTS), so it cannot be sampled.", False)
-    if facts.may_see_everything or facts.perf_event_paranoid <= 0:  # CPU-wide events are open to all
+    if facts.may_see_everything or facts.perf_event_paranoid <= 0:  # every user may open CPU-wide events
         return Verdict(None, True)
     if facts.perf_event_paranoid > 2:
         return Verdict(

@@ -1,7 +1,7 @@
-"""Which variables each process of one machine's deployment is given: those it may read.
+"""The environment variables that each process of a deployment receives: only those it may read.
 
-/proc/PID/environ is readable by all that runs as the same user, and what breaks into a part has what is there:
-credentials are given to the part that uses them only.
+Every process of the same user can read /proc/PID/environ, and an attacker inside a part has its variables. Each
+credential is therefore passed only to the part that uses it.
 """
 
 from collections.abc import Mapping
@@ -22,11 +22,11 @@ _READERS: Final[Mapping[str, frozenset[str]]] = {
     "gateway_ca": frozenset({COLLECTOR}),
     "gateway_cert": frozenset({COLLECTOR}),
     "gateway_key": frozenset({COLLECTOR}),
-    "url": frozenset(),  # commands of a person read these three
+    "url": frozenset(),  # a user's commands read these three
     "token": frozenset(),
     "ca_passphrase": frozenset(),
 }
-"""Who reads a setting; every part of the server side may read the others."""
+"""Parts that read a setting. Every server-side part may read the settings that are not listed."""
 
 _OF_A_GATEWAY: Final = frozenset(
     {
@@ -41,15 +41,15 @@ _OF_A_GATEWAY_BEGIN: Final = ("LC_", "XDG_", "PYTHON", "GRPC_", "COVERAGE_")
 
 
 def reaches_gateways(variable: str) -> bool:
-    """Whether gateways and simulated machines inherit it: what an interpreter and its libraries read alone.
+    """Whether gateways and simulated machines inherit the variable: only those of the interpreter and its libraries.
 
-    They have options instead of settings, and use no store: a shell's AWS_SECRET_ACCESS_KEY or PGPASSWORD is none of theirs.
+    They have options in place of settings and use no store; a shell's AWS_SECRET_ACCESS_KEY or PGPASSWORD is withheld.
     """
     return variable in _OF_A_GATEWAY or variable.startswith(_OF_A_GATEWAY_BEGIN)
 
 
 def withheld(part: str) -> frozenset[str]:
-    """Variables, in capitals, that this part of the server side is not given."""
+    """Variables, in capitals, that this server-side part does not receive."""
     return frozenset[str]().union(
         *(variables(name) for name, readers in _READERS.items() if part not in readers)
     )

@@ -1,7 +1,7 @@
-"""The `fleetprof up` of a state directory: who holds it, and where its parts are.
+"""The `fleetprof up` of a state directory: its lock and the addresses of its parts.
 
-One lock file makes a second `up` impossible; beside it lies where the parts of the running one
-listen, readable by its user only, so that the other commands find it without any setting.
+A lock file excludes a second `up`. A file beside it, readable only by its user, holds the addresses of the running
+one's parts, so other commands find it without settings.
 """
 
 import fcntl
@@ -20,7 +20,7 @@ from services.monitoring.metrics_address import MetricsAddress
 
 @dataclass(frozen=True, slots=True)
 class RunningDeployment:
-    """Where the parts of a running `up` are."""
+    """Addresses of the parts of a running `up`."""
 
     pid: int
     database_url: str
@@ -31,21 +31,21 @@ class RunningDeployment:
 
 
 def run_dir(state_dir: Path) -> Path:
-    """Folder of sockets and of what is written here; only its user may enter."""
+    """Folder of the sockets and the address file; only its user may enter."""
     return state_dir / "run"
 
 
 PARTS_WITH_METRICS = ("collector", "worker", "gateway")
-"""Parts of `up` that answer probes and scrapes on a socket of their own; the API does at its address."""
+"""Parts of `up` with a socket of their own for probes and scrapes; the API answers them at its own address."""
 
 
 def metrics_address(state_dir: Path, part: str) -> MetricsAddress:
-    """Where a part of `up` answers /healthz, /readyz and /metrics."""
+    """Address of /healthz, /readyz and /metrics of a part of `up`."""
     return MetricsAddress(path=run_dir(state_dir) / f"{part}-metrics.sock")
 
 
 def url_command(state_dir: Path, usual: Path | None) -> str:
-    """What prints a link to the `up` of a state directory, to be typed where commands look into `usual` (None: not known)."""
+    """Command that prints a link to the `up` of a state directory; `usual` is the commands' default (None: unknown)."""
     if state_dir == usual:
         return "fleetprof url"
     return f"FLEETPROF_STATE_DIR={shlex.quote(str(state_dir.absolute()))} fleetprof url"
@@ -53,10 +53,9 @@ def url_command(state_dir: Path, usual: Path | None) -> str:
 
 @contextmanager
 def lock_state_dir(state_dir: Path, usual: Path | None = None) -> Iterator[None]:
-    """Be the only `up` of this state directory while inside; `usual` is the one of commands that are told nothing.
+    """Hold the exclusive lock of this state directory; `usual` is the directory that commands use by default.
 
-    Raises AlreadyRunning with the other's process id and address, CannotStart for a folder that cannot
-    be used.
+    Raises AlreadyRunning with the other process's id and address, CannotStart for an unusable folder.
     """
     make_folder(state_dir)
     if os.geteuid() == 0 and (owner := state_dir.stat().st_uid) != 0:
@@ -94,7 +93,7 @@ def lock_state_dir(state_dir: Path, usual: Path | None = None) -> Iterator[None]
 
 
 def publish_deployment(state_dir: Path, deployment: RunningDeployment) -> None:
-    """Write down where the parts are; call while holding the lock."""
+    """Write the addresses of the parts; the caller holds the lock."""
     target = run_dir(state_dir) / "up.json"
     fresh = target.with_suffix(".new")
     descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -104,12 +103,12 @@ def publish_deployment(state_dir: Path, deployment: RunningDeployment) -> None:
 
 
 def find_running_deployment(state_dir: Path) -> RunningDeployment | None:
-    """The `up` that runs with this state directory now; None when there is none, or it is not up yet."""
-    return _read(state_dir) if _held(state_dir) else None  # what a killed one wrote is not looked at
+    """The `up` that now runs with this state directory; None if there is none or it is still starting."""
+    return _read(state_dir) if _held(state_dir) else None  # ignore the file of a killed `up`
 
 
 def not_running_reason(state_dir: Path) -> str:
-    """Reason for which `find_running_deployment` found none, in a sentence, and which simulated fleet may be meant instead."""
+    """Sentence why `find_running_deployment` found none, and which simulated fleet may be meant."""
     if _held(state_dir):
         return f"The `fleetprof up` of {state_dir} is still starting: retry when it has printed its URL."
     sentence = f"No `fleetprof up` runs with the state directory {state_dir}."

@@ -1,4 +1,4 @@
-"""Where a simulated fleet under `fleetprof up` lives: beside the real data, never in it."""
+"""Location of a simulated fleet under `fleetprof up`: beside the real data, never in it."""
 
 from services.configuration.settings import Settings
 from services.deployment.database_setup import Sampling
@@ -6,9 +6,9 @@ from simulation.fleet_plan import FleetPlan
 
 ROUND_S = 10.0
 WINDOW_S = 1.0
-"""As long as a collector believes of an answer that comes at once (`gateways.BELIEVED_S`)."""
+"""Longest window that a collector accepts from an immediate response (`gateways.BELIEVED_S`)."""
 VISITS_PER_ROUND = 30.0
-"""Three a second: after a minute the hottest functions are known to a few percent of their size."""
+"""Three a second: one minute suffices to estimate the hottest functions within a few percent of their size."""
 
 SHARED_SETTINGS = frozenset(
     {
@@ -44,22 +44,22 @@ SHARED_SETTINGS = frozenset(
         "worker_id_cache_bytes",
     }
 )
-"""Settings that a made-up fleet shares with the real one: how much and how long, who may ask, and this machine's own
-port for the API. A setting that is not here is not taken over: it may name where real data is kept or goes to."""
+"""Settings that a simulated fleet shares with the real one: amounts and durations, access, and this machine's API port.
+No other setting is taken over, because it may name where real data is stored or sent."""
 
 
 def simulated_deployment(
     settings: Settings, machines: int, *, rate_hz: float | None, past_days: int = 0
 ) -> tuple[Settings, Sampling, FleetPlan]:
-    """What `up` needs to show a made-up fleet: everything in a folder and servers of its own.
+    """Settings and plan of a simulated fleet for `up`, with its own folder and servers.
 
-    Fleets of different sizes are different fleets: each has its past for itself. Of the settings only those of `SHARED_SETTINGS`
-    hold: a database, broker, archive or lake of the environment is left alone, since it may hold what was really
-    measured, and nobody outside is asked or listened to.
+    Each fleet size is a fleet of its own with its own past. Only the settings in `SHARED_SETTINGS` apply: a database,
+    broker, archive or lake of the environment is not used, since it may hold real measurements, and no remote host is
+    contacted or served.
     """
     home = settings.state_dir / "simulated" / str(machines)
     set_names = settings.model_fields_set & SHARED_SETTINGS
-    # Not by the constructor: it would read the environment again.
+    # Not by the constructor, which would read the environment again.
     own = Settings.model_construct(
         {"state_dir", *set_names}, state_dir=home, **{name: getattr(settings, name) for name in set_names}
     )

@@ -1,4 +1,4 @@
-"""What `fleetprof simulate` does: start the fleet, write down who is in it, serve, then say what was true."""
+"""The session of `fleetprof simulate`: start the fleet, write its inventory, serve, then write the true values."""
 
 import csv
 import json
@@ -32,9 +32,9 @@ def run(
     truth_file: Path | None,
     logs: Path,
 ) -> None:
-    """Serve until Ctrl-C, or for so many seconds. Raises CannotStart."""
+    """Serve until Ctrl-C or for the given number of seconds. Raises CannotStart."""
     try:
-        plan.model()  # a wrong plan is an error here, not a line in a process's log
+        plan.model()  # reports an invalid plan here, not in a process's log
     except ValueError as error:
         raise CannotStart(str(error)) from error
     stop_request = StopRequest()
@@ -68,14 +68,14 @@ def run(
 
 
 def write_inventory(machines: Sequence[NewMachine], file: TextIO) -> None:
-    """The machines as CSV that `fleetprof machines import` reads."""
+    """Write the machines as CSV for `fleetprof machines import`."""
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(("name", "address", "datacenter", "cluster"))
     writer.writerows((m.name, m.address, m.datacenter, m.cluster) for m in machines)
 
 
 def as_json(found: Truth, start: float, end: float) -> dict[str, Any]:
-    """The truth as plain values; functions as rows, most self time first."""
+    """The true values as plain data; functions as rows, most self time first."""
     values = {
         name: getattr(found, name)
         for name in ("units", "core_seconds", "cores", "machines", "utilisation", "answering", "applications")

@@ -1,9 +1,8 @@
-"""Keeps a set of child processes running, in order, and ends them in the reverse order.
+"""Supervise child processes: start them in order, restart them, end them in reverse order.
 
-Every child is told by the kernel when its parent dies (PR_SET_PDEATHSIG), so that a killed
-`fleetprof up` leaves nothing behind that listens or samples. A child that ends by itself is started
-again, later each time it happens in a row; its last lines of log say why. Children work in `/`, as
-daemons do: nothing in the folder that somebody happens to start from is theirs.
+The kernel signals every child when its parent dies (PR_SET_PDEATHSIG), so a killed `fleetprof up` leaves no process
+that listens or samples. A child that ends by itself is restarted, with a longer delay each time in a row; the last
+lines of its log give the reason. Children work in `/`, as daemons do, so they never use the folder `up` was started in.
 """
 
 import ctypes
@@ -23,13 +22,13 @@ _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
 
 STEADY_S = 20.0
-"""A child that ran this long starts anew without delay when it ends."""
+"""A child that ran this long is restarted without delay."""
 LONGEST_DELAY_S = 15.0
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One process of the deployment: how to start it, and how to tell that it is ready."""
+    """One process of the deployment: its command and its readiness check."""
 
     name: str
     command: Sequence[str]
@@ -38,16 +37,16 @@ class Part:
     """Cheap, side-effect free; True once the process serves."""
     environment: Mapping[str, str] = field(default_factory=dict)
     inherits: Callable[[str], bool] = lambda _variable: True
-    """Whether it is given this variable of the environment that the deployment was started with."""
+    """Whether it receives this environment variable of the deployment."""
     forked_by: ForkServer | None = None
-    """Forks it instead of exec, while it runs; `command` is `python -P -m services …` then."""
+    """Forks the part while the fork server runs, in place of exec; `command` is then `python -P -m services …`."""
     ready_within_s: float = 120.0
-    """On a machine with ten runnable threads a CPU, the API has taken 97 s."""
+    """The API has taken 97 s on a machine with ten runnable threads per CPU."""
     stop_within_s: float = 20.0
 
 
 class Child:
-    """A `Part` that runs, or is waiting to be started again."""
+    """A `Part` that runs or waits for its restart."""
 
     def __init__(self, part: Part) -> None:
         self.part = part
@@ -64,11 +63,11 @@ class Child:
 
     @property
     def runs_for_s(self) -> float:
-        """Seconds since it was started last."""
+        """Seconds since the last start."""
         return time.monotonic() - self._started
 
     def start(self) -> None:
-        """Start the process; its output is appended to the part's log."""
+        """Start the process and append its output to the part's log."""
         part = self.part
         environment = {k: v for k, v in os.environ.items() if part.inherits(k)} | dict(part.environment)
         part.log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -82,7 +81,7 @@ class Child:
 
         def follow_parent() -> None:
             _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-            if os.getppid() != parent:  # it died between fork and prctl
+            if os.getppid() != parent:  # the parent died between fork and prctl
                 os._exit(1)
 
         with self.part.log.open("ab") as log:
@@ -98,9 +97,9 @@ class Child:
             )
 
     def tend(self) -> str | None:
-        """Start the process again if it has ended and its delay is over; a sentence when it ended.
+        """Restart the process if it has ended and its delay is over; returns a sentence when it ended.
 
-        Its log is rotated when it is long.
+        Also rotates its log if it is long.
         """
         rotate_if_long(self.part.log)
         process = self._process
@@ -122,7 +121,7 @@ class Child:
     def wait_until_ready(self, while_waiting: Callable[[], None] = lambda: None) -> None:
         """Return once the process serves.
 
-        Raises CannotStart with the end of its log when it ends first or takes too long.
+        Raises CannotStart with the end of its log if it ends first or takes too long.
         """
         deadline = time.monotonic() + self.part.ready_within_s
         while not self.part.ready():
@@ -138,7 +137,7 @@ class Child:
             time.sleep(0.05)
 
     def stop(self) -> None:
-        """Ask the process to end, wait, and kill what does not."""
+        """Terminate the process, wait, and kill it if it does not end."""
         process = self._process
         if process is None or process.poll() is not None:
             return
@@ -150,7 +149,7 @@ class Child:
             process.wait()
 
     def last_lines(self, count: int = 12) -> str:
-        """End of the log, for an error message; empty when there is none."""
+        """End of the log for an error message; empty without a log."""
         try:
             lines = self.part.log.read_text(errors="replace").splitlines()[-count:]
         except OSError:

@@ -1,7 +1,7 @@
-"""`fleetprof up` from preflight to the last table: everything on this machine, then clean away.
+"""One session of `fleetprof up`, from preflight to the last table and a clean stop.
 
-With a terminal, a live table of the top_table functions; without one, a line now and then. Either way
-the figures are the API's own.
+A terminal shows a live table of the hottest functions; other outputs get a line periodically. All figures come from
+the API.
 """
 
 import time
@@ -26,11 +26,11 @@ from simulation.fleet_plan import FleetPlan
 
 REFRESH_S = 2.0
 QUIET_REFRESH_S = 10.0
-"""Between lines where output is not a terminal."""
+"""Seconds between lines of output without a terminal."""
 POLL_S = 0.5
-"""Between two looks at whether every part and server runs: each reads /proc."""
+"""Seconds between two checks that every part and server runs; each check reads /proc."""
 LIVE_WINDOW = timedelta(hours=1)
-"""What the live table is of, at most: a machine watched for days would else be summed up every two seconds."""
+"""Longest range of the live table: a table of days of data would be summed every two seconds."""
 
 
 def run(
@@ -43,11 +43,10 @@ def run(
     fleet: FleetPlan | None = None,
     usual: Path | None = None,
 ) -> None:
-    """Run until a stop is requested, or for `seconds` from when the deployment is up; then print the table.
+    """Run until a stop is requested, or for `seconds` after the deployment is up; then print the table.
 
-    `usual` is the state directory that commands look into here, None: not known. With a `fleet`, its machines are
-    visited instead of this one. Raises CannotStart or AlreadyRunning; whatever was started is stopped again in
-    every case.
+    `usual` is the state directory that commands use by default, None if unknown. With a `fleet`, its machines are
+    visited in place of this one. Raises CannotStart or AlreadyRunning. Every started part is stopped in any case.
     """
     verdict = Verdict(None, whole_machine=True) if fleet else judge(read_facts())
     if verdict.problem is not None:
@@ -94,7 +93,7 @@ def run(
                 with showing_progress(console, "Stopping …"):
                     deployment.stop()
             finally:
-                deployment.stop()  # nothing is left to do, unless the terminal has gone and could not be written to
+                deployment.stop()  # has ended already, unless writing to a closed terminal failed
             console.print(f"Stopped. The data is in {settings.state_dir}.", style="dim", highlight=False)
 
 
@@ -123,7 +122,7 @@ def _profile(
     deadline = None if seconds is None else time.monotonic() + seconds
     _watch(deployment, api, begun, stop_request, deadline, console=console, rows=rows)
     ingest_last(deployment, api.waiting, console)
-    # What was kept may be from before the last captures ingested: a run of seconds would end without a sample.
+    # A cached response may precede the last captures: a run of seconds would end without a sample.
     answer, status = api.table(begun, rows, uncached=True), api.get("status", uncached=True)
     ended = datetime.now(UTC)
     console.print()
@@ -154,7 +153,7 @@ def _watch(
     console: Console,
     rows: int,
 ) -> None:
-    """Show what is found until a stop is requested or the time is over, and keep the parts running."""
+    """Show results until a stop is requested or the time is over, and keep the parts running."""
     live = Live(console=console, auto_refresh=False, transient=True) if console.is_terminal else None
     interval = REFRESH_S if live else QUIET_REFRESH_S
     shown = 0.0

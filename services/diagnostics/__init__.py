@@ -1,1 +1,1 @@
-"""What the server side needs and may lack, for `fleetprof doctor`. Each subject is looked at by itself."""
+"""Checks of the server side's requirements for `fleetprof doctor`, each independent of the others."""

@@ -1,4 +1,4 @@
-"""What runs out or is out of reach: certificates, debuginfod servers."""
+"""Checks of resources that expire or may be unreachable: certificates, debuginfod servers."""
 
 import urllib.error
 import urllib.request
@@ -17,7 +17,7 @@ _SOON_DAYS: Final = 30
 
 
 def certificates(settings: Settings) -> Iterator[Finding]:
-    """Those of the settings, and what `fleetprof certs` keeps here: bad from thirty days before they end."""
+    """Certificates of the settings and of `fleetprof certs` here; a problem from thirty days before expiry."""
     from services.certificates.authority import read_certificate  # noqa: PLC0415
     from services.certificates.key_files import read  # noqa: PLC0415
 
@@ -54,11 +54,11 @@ def certificates(settings: Settings) -> Iterator[Finding]:
 
 
 def debuginfod(settings: Settings) -> Iterator[Finding]:
-    """Whether each server answers as one."""
+    """Whether each server responds as a debuginfod server."""
     opener = urllib.request.build_opener(SameServer())
     for url in settings.debuginfod_urls:
         subject = f"debuginfod {url}"
-        # An id that no binary has: a server that answers "not found" is one.
+        # An id that no binary has: a debuginfod server responds "not found".
         request = urllib.request.Request(f"{url.rstrip('/')}/buildid/{'0' * 40}/debuginfo", method="GET")  # noqa: S310 - http or https, as the settings check
         try:
             with opener.open(request, timeout=PATIENCE_S):

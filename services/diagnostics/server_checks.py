@@ -1,4 +1,4 @@
-"""All subjects of the server side."""
+"""All checks of the server side."""
 
 from gateway.doctor.findings import Finding
 from services.configuration.settings import Settings
@@ -7,7 +7,7 @@ from services.diagnostics.storage_checks import archive, broker, database, disks
 
 
 def examine_server(settings: Settings) -> list[Finding]:
-    """Every subject once, as the user and with the settings of whoever asks."""
+    """Run every check once, as the current user and with the given settings."""
     return [
         *database(settings),
         broker(settings),

@@ -1,4 +1,4 @@
-"""Where data lies: database, broker, archive, folders, disks. Nothing is changed, but for one file that comes and goes."""
+"""Checks of storage: database, broker, archive, folders, disks. They change nothing except one temporary file."""
 
 import os
 import shutil
@@ -20,7 +20,7 @@ _LARGE_SKEW_S: Final = 1.0
 
 
 def database(settings: Settings) -> Iterator[Finding]:
-    """Whether it answers, its schema, its clock, and the clocks of machines."""
+    """Whether it responds, its schema, its clock, and the machines' clocks."""
     from storage.database import open_engine  # noqa: PLC0415
     from storage.database_health import LARGE_SKEW_S, condition, skews  # noqa: PLC0415 - takes a while to load
     from storage.errors import StorageError  # noqa: PLC0415
@@ -92,7 +92,7 @@ def database(settings: Settings) -> Iterator[Finding]:
 
 
 def broker(settings: Settings) -> Finding:
-    """Whether it answers."""
+    """Whether it responds."""
     import redis  # noqa: PLC0415
 
     costs = "captures are ingested late: only the sweep notifies workers"
@@ -100,7 +100,7 @@ def broker(settings: Settings) -> Finding:
     if url is None:
         return Finding("broker", Grade.NOTE, "not configured here", costs, "set FLEETPROF_REDIS_URL")
     try:
-        # The broker's own form for a Unix socket is not that of the client library.
+        # The broker URL of a Unix socket differs from the client library's.
         known = url.replace("redis+socket://", "unix://", 1).replace("virtual_host=", "db=")
         client = redis.Redis.from_url(known, socket_timeout=PATIENCE_S, socket_connect_timeout=PATIENCE_S)
         with client:
@@ -121,7 +121,7 @@ def broker(settings: Settings) -> Finding:
 
 
 def archive(settings: Settings) -> Finding:
-    """Whether it gives back what it was given."""
+    """Whether it returns what was stored."""
     from storage.archive import Archive  # noqa: PLC0415
     from storage.errors import StorageError  # noqa: PLC0415
 
@@ -180,7 +180,7 @@ def _not_there(subject: str, folder: Path, setting: str) -> Finding:
 
 
 def disks(settings: Settings) -> Iterator[Finding]:
-    """Each file system once."""
+    """Check each file system once."""
     seen: set[int] = set()
     folders = [settings.state_dir, settings.symbol_cache]
     if "://" not in settings.archive:

@@ -1,1 +1,1 @@
-"""PostgreSQL and Valkey run by `fleetprof up` itself: unix sockets only, data in the state directory."""
+"""PostgreSQL and Valkey run by `fleetprof up` itself: Unix sockets only, data in the state directory."""

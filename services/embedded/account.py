@@ -1,8 +1,7 @@
-"""The user a server runs as: PostgreSQL refuses to be root's.
+"""The user that a server runs as: PostgreSQL refuses to run as root.
 
-As root, a server's files lie in folders of that user, and whatever this program writes as root lies
-beside them in folders of root's own: a root process writing into another user's folder follows
-that user's symbolic links.
+As root, the server's files lie in folders of that user, and this program's files lie beside them in folders of root: a
+root process that writes into another user's folder follows that user's symbolic links.
 """
 
 import os
@@ -19,7 +18,7 @@ _CANDIDATES = ("fleetprof", "postgres", "nobody")
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """A user and its group, and whether it is the one this process runs as already."""
+    """A user and its group, and whether this process already runs as that user."""
 
     name: str
     uid: int
@@ -29,7 +28,7 @@ class Account:
     def run(
         self, command: Sequence[str | Path], *, cwd: Path, timeout_s: float
     ) -> subprocess.CompletedProcess[str]:
-        """Run a program to its end as this user, in plain English and with nothing else of our environment."""
+        """Run a program to its end as this user, with English messages and nothing else of our environment."""
         return subprocess.run(
             [str(part) for part in command],
             cwd=cwd,
@@ -47,14 +46,14 @@ class Account:
         )
 
     def own_folder(self, path: Path) -> None:
-        """Make the folder, for this user only."""
+        """Make the folder for this user only."""
         path.mkdir(mode=0o700, exist_ok=True)
         if not self.own:
             os.chown(path, self.uid, self.gid, follow_symlinks=False)
 
 
 def server_account(existing: Path) -> Account:
-    """The present user; for root the owner of the `existing` data, else the first there is of a few."""
+    """The current user; for root the owner of the `existing` data, else the first existing user of a short list."""
     if os.geteuid() != 0:
         return Account(own_name(), os.geteuid(), os.getegid(), own=True)
     if existing.exists() and (owner := existing.stat().st_uid) != 0:

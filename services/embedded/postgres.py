@@ -1,14 +1,14 @@
-"""The PostgreSQL that `fleetprof up` brings: one cluster below the state directory.
+"""The PostgreSQL of `fleetprof up`: one cluster below the state directory.
 
     directory/                root's (or ours), 0711
       lock                    held while starting and stopping
       pg_hba.conf, pg_ident.conf
-      programs/<version>/     copy of the wheel, only where the server's user could not run it
+      programs/<version>/     copy of the wheel, only if the server's user cannot run it in place
       data/  run/  log/       the server's user's, 0700; the socket is in run/
 
-The server outlives the process that started it; `start` adopts one that runs. Only our user and the
-server's own are let in, by the identity the kernel vouches for (peer), through a socket in a folder
-that only those two can enter; there is no TCP port.
+The server outlives the process that started it; `start` adopts a running server. Only our user and the server's user
+can connect, authenticated by the kernel (peer), through a socket in a folder that only those two can enter. There is
+no TCP port.
 """
 
 import re
@@ -36,10 +36,10 @@ _PORT = 5432
 
 
 class EmbeddedPostgres:
-    """A cluster in `directory`, which is made as needed.
+    """A cluster in `directory`, created if missing.
 
-    `options` are server settings over the default ones, e.g. `{"fsync": "off"}` in tests. Not
-    thread-safe; several processes may use one directory.
+    `options` override the default server settings, e.g. `{"fsync": "off"}` in tests. Not thread-safe; several processes
+    may use one directory.
     """
 
     def __init__(self, directory: Path, *, options: Mapping[str, str] | None = None) -> None:
@@ -51,7 +51,7 @@ class EmbeddedPostgres:
         self.log = self.directory / "log" / "server.log"
 
     def url(self, database: str = DATABASE) -> str:
-        """Where a process of our user reaches the database."""
+        """URL of the database for a process of our user."""
         return f"postgresql+psycopg2://{USER}@/{database}?host={quote(str(self._run), safe='/')}&port={_PORT}"
 
     @property
@@ -61,9 +61,9 @@ class EmbeddedPostgres:
         return pid if pid is not None and runs(pid, "postgres", str(self._data)) else None
 
     def start(self, *, timeout_s: float = 60.0) -> None:
-        """Return once the server answers and has its database; at once if it does already.
+        """Return once the server responds and has its database; at once if it already does.
 
-        Makes the cluster when there is none. Raises `CannotStart` with the end of the server's log.
+        Creates the cluster if missing. Raises `CannotStart` with the end of the server's log.
         """
         self._check_path()
         make_folder(self.directory)
@@ -80,12 +80,12 @@ class EmbeddedPostgres:
                         self._make_cluster(programs, account, timeout_s)
                     self._write_access(account)
                     self._launch(programs, account, deadline)
-                else:  # starting up, or killed this very moment
+                else:  # starting, or killed just now
                     time.sleep(0.05)
             self._make_database()
 
     def stop(self, *, timeout_s: float = 30.0) -> None:
-        """Return once the server has ended; clients are cut off. At once if it does not run."""
+        """Disconnect clients and return once the server has ended; at once if it does not run."""
         if not self.directory.is_dir():
             return
         with alone(self.directory):
@@ -96,7 +96,7 @@ class EmbeddedPostgres:
             programs = postgres_programs(self._data, self.directory / "programs", account)
             deadline = time.monotonic() + timeout_s
             self._control(programs, account, ["-m", "fast", "stop"], timeout_s)
-            # pg_ctl waits for the pid file to go; the process ends a moment later, on a busy machine many.
+            # pg_ctl waits for the pid file's removal; the process ends a moment later, or longer on a busy machine.
             while runs(pid, "postgres", str(self._data)):
                 if time.monotonic() > deadline:
                     raise CannotStart(f"PostgreSQL (pid {pid}) does not stop.{tail(self.log)}")
@@ -104,7 +104,7 @@ class EmbeddedPostgres:
 
     def _check_path(self) -> None:
         check_socket(f"{self._socket}.lock")
-        # libpq takes a comma for two hosts; pg_ctl puts paths into a shell command between double quotes.
+        # libpq reads a comma as two hosts; pg_ctl puts paths into a shell command between double quotes.
         if wrong := set(str(self._run)) & set(',"$`\\\n'):
             raise CannotStart(
                 f"The path {self._run} contains {' '.join(sorted(map(repr, wrong)))}, which PostgreSQL's programs do not accept: "
@@ -112,7 +112,7 @@ class EmbeddedPostgres:
             )
 
     def _check_reachable(self, account: Account) -> None:
-        # Asked as that user, since modes alone do not tell (access control lists).
+        # Tested as that user, because modes alone are not conclusive (access control lists).
         entered = self._run_as(account, ["/bin/sh", "-c", 'test -x "$1"', "sh", self.directory], 30)
         if entered.returncode != 0:
             closed = next(
@@ -124,7 +124,7 @@ class EmbeddedPostgres:
             )
 
     def _make_cluster(self, programs: PostgresPrograms, account: Account, timeout_s: float) -> None:
-        """Make the cluster under another name first: an initdb that is killed leaves no half one."""
+        """Create the cluster under a temporary name first: a killed initdb leaves no partial cluster."""
         unfinished = self.directory / "data.unfinished"
         shutil.rmtree(unfinished, ignore_errors=True)
         account.own_folder(unfinished)
@@ -148,7 +148,7 @@ class EmbeddedPostgres:
         unfinished.rename(self._data)
 
     def _write_access(self, account: Account) -> None:
-        """Who is let in: our user and the server's."""
+        """Allow connections of our user and the server's user only."""
         names = {account.name, own_name()}
         for name, text in {
             "pg_hba.conf": "local all all peer map=fleetprof\n",
@@ -162,8 +162,8 @@ class EmbeddedPostgres:
         account.own_folder(self._run)
         account.own_folder(self.log.parent)
         set_aside_long_log(self.log)
-        # Nothing live is behind these (checked in /proc and by calling the socket), but PostgreSQL
-        # itself refuses to start when their pid is a zombie, or another process's by now.
+        # No live process uses these files (checked in /proc and by connecting to the socket), but PostgreSQL
+        # itself refuses to start if their pid is now a zombie or another process.
         for stale in (self._data / "postmaster.pid", Path(f"{self._socket}.lock"), self._socket):
             stale.unlink(missing_ok=True)
         settings = self._settings(programs.major) | self._options
@@ -175,7 +175,7 @@ class EmbeddedPostgres:
             if started.returncode == 0:
                 return
             said = tail(self.log)
-            # Processes of a killed postmaster notice within a moment and let go of its memory.
+            # Processes of a killed postmaster end within a moment and release its memory.
             if "still in use" not in said or time.monotonic() > deadline:
                 raise CannotStart(
                     f"PostgreSQL did not start: {(started.stderr or started.stdout).strip()}{said}"
@@ -190,15 +190,15 @@ class EmbeddedPostgres:
             "port": str(_PORT),
             "unix_socket_directories": f'"{self._run}"',
             "unix_socket_permissions": "0700",
-            # Beyond this the system's page cache does as well. 1 GB costs 14 MB for describing buffers before one is used.
+            # More is no better than the system's page cache, and 1 GB costs 14 MB of buffer descriptors before use.
             "shared_buffers": f"{min(max(_memory_mib() // 32, 64), 256)}MB",
             "wal_buffers": "4MB",
             "max_wal_size": "2GB",
-            # One machine's store does not use replication, nor processes for I/O, which came with version 18.
+            # One machine's store uses neither replication nor I/O processes, which exist since version 18.
             **({"io_method": "sync"} if major >= _WITH_IO_METHOD else {}),
             "max_logical_replication_workers": "0",
             "max_connections": "60",
-            # A server process keeps 4 to 12 MB. The pools take the connection that was used last, and test it first.
+            # A server process keeps 4 to 12 MB. The pools reuse the most recently used connection and test it first.
             "idle_session_timeout": "60s",
             "random_page_cost": "1.1",
             "jit": "off",
@@ -222,7 +222,7 @@ class EmbeddedPostgres:
             raise CannotStart(f"PostgreSQL: {error}{tail(self.log)}") from error
 
     def _answers(self) -> bool:
-        """Whether a server is behind the socket, even one /proc does not show (another container's)."""
+        """Whether a server responds on the socket, even one that /proc does not show (another container's)."""
         try:
             with closing(self._connect("postgres")):
                 return True

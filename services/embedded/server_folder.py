@@ -1,4 +1,4 @@
-"""The folder of a server: made as needed, used by one process at a time, with a path that sockets fit in."""
+"""A server's folder: created if missing, used by one process at a time, with a path short enough for sockets."""
 
 import fcntl
 import os
@@ -9,14 +9,14 @@ from pathlib import Path
 from services.errors import CannotStart
 
 _LONGEST_SOCKET_PATH = 107
-"""Bytes that fit in sockaddr_un.sun_path with its terminating zero."""
+"""Bytes that fit in sockaddr_un.sun_path with the terminating zero."""
 _LONGEST_LOG = 16 << 20
 
 
 def make_folder(path: Path) -> None:
-    """Make the folder and those missing above it, for this user only.
+    """Make the folder and its missing parents, for this user only.
 
-    Root's may be passed through, whatever the umask: the server's user has a folder of its own inside.
+    Other users may pass through root's folders, whatever the umask: the server's user has a folder inside.
     """
     if path.is_dir():
         return
@@ -32,7 +32,7 @@ def make_folder(path: Path) -> None:
 
 
 def check_socket(path: str) -> None:
-    """Raises `CannotStart` when the kernel does not take a socket of this path."""
+    """Raises `CannotStart` if the path is too long for a socket."""
     over = len(os.fsencode(path)) - _LONGEST_SOCKET_PATH
     if over > 0:
         raise CannotStart(
@@ -43,7 +43,7 @@ def check_socket(path: str) -> None:
 
 @contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """Keep other processes from starting or stopping the folder's server while inside."""
+    """Keep other processes from starting or stopping the folder's server inside the block."""
     try:
         lock = (folder / "lock").open("w")
     except OSError as error:
@@ -56,6 +56,6 @@ def alone(folder: Path) -> Iterator[None]:
 
 
 def set_aside_long_log(log: Path) -> None:
-    """Keep a log over 16 MiB as `.1` and begin a new one."""
+    """Rename a log over 16 MiB to `.1` and begin a new one."""
     if log.exists() and log.stat().st_size > _LONGEST_LOG:
         log.rename(log.with_name(f"{log.name}.1"))

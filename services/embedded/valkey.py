@@ -1,8 +1,8 @@
-"""The Valkey that `fleetprof up` brings: Celery's broker, on a unix socket of mode 0600.
+"""The Valkey of `fleetprof up`: Celery's broker, on a Unix socket of mode 0600.
 
-It holds nothing that cannot be made again (PostgreSQL knows what remains to be done), but keeps an
-append-only file so that a restart does not wait for the next sweep. Runs as our own user; the
-server outlives the process that started it, and `start` adopts one that runs.
+Its content can always be rebuilt (PostgreSQL records the remaining work), but it keeps an append-only file so that a
+restart need not wait for the next sweep. It runs as our own user. The server outlives the process that started it, and
+`start` adopts a running server.
 """
 
 import os
@@ -22,7 +22,7 @@ _SECONDS_TO_WRITE_PID = 5.0
 
 
 class EmbeddedValkey:
-    """A server in `directory`, which is made as needed, for our user only. Not thread-safe."""
+    """A server in `directory`, created if missing, for our user only. Not thread-safe."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory.absolute()
@@ -31,11 +31,11 @@ class EmbeddedValkey:
         self._pid_file = self.directory / "valkey.pid"
 
     def url(self, database: int = 0) -> str:
-        """The broker's URL as Celery takes it."""
+        """The broker's URL in Celery's format."""
         return f"redis+socket://{quote(str(self.socket))}?virtual_host={database}"
 
     def client_url(self, database: int = 0) -> str:
-        """The same place as redis-py spells it."""
+        """The same address in redis-py's format."""
         return f"unix://{quote(str(self.socket))}?db={database}"
 
     @property
@@ -45,7 +45,7 @@ class EmbeddedValkey:
         return pid if pid is not None and self._runs(pid) else None
 
     def start(self, *, timeout_s: float = 30.0) -> None:
-        """Return once the server answers; at once if it does already.
+        """Return once the server responds; at once if it already does.
 
         Raises `CannotStart` with the end of the server's log.
         """
@@ -55,19 +55,19 @@ class EmbeddedValkey:
         deadline = time.monotonic() + timeout_s
         launch_again = 0.0
         with alone(self.directory):
-            # Its pid file is written last; who looks for it must find it once this returns.
+            # The server writes its pid file last; `pid` must be known when this returns.
             while not self._answers() or (self.pid is None and time.monotonic() < launch_again):
                 if time.monotonic() > deadline:
                     raise CannotStart(f"Valkey does not respond on {self.socket}.{tail(self.log)}")
                 if self.pid is None and time.monotonic() >= launch_again:
                     self._launch()
-                    # It has forked and returned, but writes its pid file only later: until then it
-                    # looks as if none ran, and a second server would take over the first one's socket.
+                    # A server that has forked and returned writes its pid file later. Before that no server seems to
+                    # run, and a second one would take over the first one's socket.
                     launch_again = time.monotonic() + _SECONDS_TO_WRITE_PID
                 time.sleep(0.02)
 
     def stop(self, *, timeout_s: float = 20.0) -> None:
-        """Return once the server has saved and ended. At once if it does not run."""
+        """Return once the server has saved and ended; at once if it does not run."""
         if not self.directory.is_dir():
             return
         with alone(self.directory):
@@ -94,7 +94,7 @@ class EmbeddedValkey:
             "daemonize": "yes",
             "pidfile": str(self._pid_file),
             "logfile": str(self.log),
-            "maxmemory-policy": "noeviction",  # a queue that forgets tasks is worse than one that is full
+            "maxmemory-policy": "noeviction",  # a full queue is better than one that drops tasks
         }
         command = [str(valkey_program())]
         for name, value in settings.items():
@@ -114,7 +114,7 @@ class EmbeddedValkey:
             raise CannotStart(f"Valkey did not start: {said}{tail(self.log)}")
 
     def _runs(self, pid: int) -> bool:
-        """Whether it is our server: its title is `…/valkey-server unixsocket:/…/valkey.sock`."""
+        """Whether `pid` is our server: its title is `…/valkey-server unixsocket:/…/valkey.sock`."""
         return any(runs(pid, name, str(self.socket)) for name in ("valkey-server", "redis-server"))
 
     def _answers(self) -> bool:

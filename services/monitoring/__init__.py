@@ -1,1 +1,1 @@
-"""What processes without an API of their own tell whoever keeps them running: /healthz, /readyz, /metrics."""
+"""Monitoring endpoints of processes without an API: /healthz, /readyz, /metrics."""

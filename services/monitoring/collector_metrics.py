@@ -1,4 +1,4 @@
-"""What the collector tells Prometheus, and when it is ready."""
+"""The collector's Prometheus metrics and readiness."""
 
 from collections.abc import Callable
 from time import monotonic, time
@@ -19,14 +19,14 @@ from storage.schema import Outcome
 
 _SECONDS = (0.01, 0.05, 0.1, 0.5, 1, 2, 5, 10, 30, 60, 120, 300)
 LATEST_LOOK_S = 60.0
-"""A collector looks every second for a round that has begun; one that has not done so for this long does nothing."""
+"""Age of the last search for begun rounds from which the collector counts as stuck; it searches every second."""
 
 
 class CollectorMetrics:
-    """Counts what a collector tells its watchers; pass `watch` as one."""
+    """Counts a collector's events; pass `watch` as its watcher."""
 
     def __init__(self, *, clock: Callable[[], float] = monotonic) -> None:
-        # They would be half as many series again, for what `process_start_time_seconds` says.
+        # `_created` series would add half as many again; `process_start_time_seconds` has the same information.
         disable_created_metrics()  # type: ignore[no-untyped-call]  # the library has no type for it
         self._registry = CollectorRegistry()
         self._clock = clock
@@ -113,7 +113,7 @@ class CollectorMetrics:
         ProcessCollector(registry=r)
 
     def watch(self, event: events.Event) -> None:
-        """Count an event; safe from any thread."""
+        """Count an event; thread-safe."""
         match event:
             case events.VisitEnded():
                 self._ended(event)
@@ -121,7 +121,7 @@ class CollectorMetrics:
                 self._rounds.labels(event.campaign).inc()
                 self._drawn.labels(event.campaign).inc(event.visits)
                 self._round_late.labels(event.campaign).set(event.late_s)
-                for outcome in Outcome:  # from 0 on, so that the first failure is an increase
+                for outcome in Outcome:  # start at 0, so that the first failure is an increase
                     if outcome is not Outcome.DRAWN:
                         self._visits.labels(event.campaign, str(outcome))
             case events.VisitsCalledOff():
@@ -145,12 +145,12 @@ class CollectorMetrics:
                 self._away.labels(event.server).inc()
 
     def text(self) -> bytes:
-        """All of it in Prometheus' text format."""
+        """All metrics in Prometheus' text format."""
         return generate_latest(self._registry)
 
     @property
     def looks(self) -> Check:
-        """It sees the campaigns, and draws rounds when they begin."""
+        """Check that the collector reads the campaigns and draws rounds when they begin."""
 
         def check() -> str | None:
             if self._looked is None:

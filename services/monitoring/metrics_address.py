@@ -1,8 +1,8 @@
-"""Where a process answers probes and scrapes, and which addresses need a second word.
+"""Addresses for probes and scrapes, and which of them need explicit permission.
 
-Metrics hold no secrets (no machine, no function, no text of a capture; names of campaigns, counts and times), and
-nothing can be changed by asking. So a loopback address is free. Any other address tells strangers how large the
-fleet is and whether it is well: it needs FLEETPROF_METRICS_ALLOW_REMOTE.
+Metrics hold no secrets (no machine, function or text of a capture; only names of campaigns, counts and times), and
+requests change nothing. Loopback addresses therefore need no permission. Any other address reveals the fleet's size and
+health to strangers, and needs FLEETPROF_METRICS_ALLOW_REMOTE.
 """
 
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ class MetricsAddress:
     host: str = ""
     port: int = 0
     tls: bool = False
-    """For asking only: the API's, where it speaks TLS."""
+    """For clients only: the API's address if it uses TLS."""
 
     def __str__(self) -> str:
         if self.path is not None:
@@ -33,7 +33,7 @@ class MetricsAddress:
 
     @property
     def is_private(self) -> bool:
-        """Only processes of this machine can reach it, or only this user's."""
+        """Whether only processes of this machine, or only this user's, can reach it."""
         if self.path is not None or self.host == "localhost":
             return True
         try:
@@ -67,7 +67,7 @@ def probe_address(text: str) -> MetricsAddress:
 
 
 def listen_address(text: str | None, *, allow_remote: bool) -> MetricsAddress | None:
-    """The address; None: there is none. Raises SettingsProblem for one that others can reach and that nobody meant."""
+    """The address, None if unset. Raises SettingsProblem for one reachable from outside without `allow_remote`."""
     if not text:
         return None
     address = MetricsAddress.parse(text)

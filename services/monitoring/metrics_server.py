@@ -1,14 +1,14 @@
-"""A small HTTP server on a thread of its own, for processes whose work is something else.
+"""A small HTTP server on a thread of its own, for processes whose main work is something else.
 
-    GET /healthz   200 as long as the process can answer at all
-    GET /readyz    200, or 503 with the checks that fail, and why to callers of a Unix socket
+    GET /healthz   200 as long as the process can respond
+    GET /readyz    200, or 503 with the failing checks; the reasons only to callers of a Unix socket
     GET /metrics   Prometheus' text format
 
-The reasons name hosts, users and databases. A loopback address says nothing of who reads them: behind a proxy on this
-machine, or a sidecar, that is whoever reaches the proxy.
+The reasons name hosts, users and databases. A loopback address does not restrict the reader: behind a proxy or sidecar
+on this machine, every client of the proxy can read.
 
-Every answer closes its connection. No more than `_AT_ONCE` callers are heard at a time and each has `_PATIENCE_S` for
-its request; where all places are taken, the caller whose request has been awaited for longest gives way to the next.
+Every response closes its connection. At most `_AT_ONCE` callers are connected, and each has `_PATIENCE_S` for its
+request. When all places are taken, a new caller displaces the one whose request is outstanding for longest.
 """
 
 import json
@@ -38,16 +38,16 @@ _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
 _SEE_LOG = "The log says why."
 _FORWARDING = ("Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP")
-"""Headers of requests that a proxy passes on (RFC 7239, RFC 9110, and what was there before them)."""
+"""Headers of requests forwarded by a proxy (RFC 7239, RFC 9110, and older conventions)."""
 
 _log = logging.getLogger(__name__)
 
 
 class MetricsServer:
-    """Answers from `start` until `close`, or until the process ends."""
+    """Serves from `start` until `close` or the end of the process."""
 
     def __init__(self, address: MetricsAddress, readiness: Readiness, metrics: Callable[[], bytes]) -> None:
-        """Listens at once; `metrics` makes the text, on a thread of the server's. Raises CannotStart."""
+        """Listens at once; `metrics` produces the text on a server thread. Raises CannotStart."""
         self._address = address
         self._closed = Event()
         self._server = _Server(address, readiness, metrics)
@@ -56,31 +56,31 @@ class MetricsServer:
             if address.path is not None
             else MetricsAddress(host=address.host, port=int(self._server.socket.getsockname()[1]))
         )
-        """Where it listens: port 0 has become a number."""
+        """Actual address: port 0 is replaced by the chosen port."""
 
     def start(self) -> None:
-        """Answer, on threads that end with the process."""
+        """Serve on daemon threads."""
         Thread(target=self._accept_callers, name="observing", daemon=True).start()
 
     def close_in_child(self) -> None:
-        """Close this process's copy of the socket: for a child that was forked, whose parent goes on answering."""
+        """Close a forked child's copy of the socket; the parent keeps serving."""
         self._server.socket.close()
 
     def close(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         self._closed.set()
         with suppress(OSError):
-            self._server.socket.shutdown(socket.SHUT_RDWR)  # wakes who waits for callers
+            self._server.socket.shutdown(socket.SHUT_RDWR)  # wakes the thread in accept(2)
         self._server.socket.close()
         if self._address.path is not None:
             self._address.path.unlink(missing_ok=True)
 
     def _accept_callers(self) -> None:
-        """Blocks in accept(2): serve_forever would wake up twice a second for nothing."""
+        """Blocks in accept(2); serve_forever would wake up twice a second."""
         while not self._closed.is_set():
             try:
                 caller, where = self._server.get_request()
-            except OSError:  # closed, or no descriptor is free just now
+            except OSError:  # closed, or out of descriptors
                 self._closed.wait(_BREATHER_S)
                 continue
             self._server.process_request(caller, where)
@@ -96,7 +96,7 @@ class _Server(ThreadingHTTPServer):
         self.metrics = metrics
         self._lock = Lock()
         self._callers: dict[socket.socket, bool] = {}
-        """Whether the request has come, by connection; the oldest first."""
+        """Whether the request has arrived, by connection, oldest first."""
         where: Any = (address.host, address.port)
         if address.path is not None:
             self.address_family = socket.AF_UNIX
@@ -104,7 +104,7 @@ class _Server(ThreadingHTTPServer):
             _make_way(address.path)
         elif ":" in address.host:
             self.address_family = socket.AF_INET6
-        before = os.umask(0o177)  # a socket only its user can open, from its first moment on
+        before = os.umask(0o177)  # only its user can open the socket from the start
         try:
             super().__init__(where, _Handler)
         except OSError as error:
@@ -115,14 +115,14 @@ class _Server(ThreadingHTTPServer):
             os.umask(before)
 
     def server_bind(self) -> None:
-        """Bind, without the reverse look-up of HTTPServer's, which may take seconds."""
+        """Bind without HTTPServer's reverse look-up, which may take seconds."""
         if self.address_family != socket.AF_UNIX:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.socket.bind(self.server_address)
         self.server_name, self.server_port = "", 0
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Hear a caller, if there is a place for one more."""
+        """Accept a caller if a place is free or can be freed."""
         with self._lock:
             if len(self._callers) >= _AT_ONCE and not self._displace():
                 self.shutdown_request(request)
@@ -131,7 +131,7 @@ class _Server(ThreadingHTTPServer):
         super().process_request(request, client_address)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Hear a caller to the end."""
+        """Serve a caller to the end."""
         try:
             super().process_request_thread(request, client_address)
         finally:
@@ -139,24 +139,24 @@ class _Server(ThreadingHTTPServer):
                 self._callers.pop(request, None)
 
     def request_arrived(self, caller: socket.socket) -> None:
-        """Its request has: it keeps its place until it is answered. Raises ConnectionAbortedError if it has lost it."""
+        """Keep the place of a caller whose request has arrived. Raises ConnectionAbortedError if it was displaced."""
         with self._lock:
             if caller not in self._callers:
                 raise ConnectionAbortedError
             self._callers[caller] = True
 
     def _displace(self) -> bool:
-        """Hang up on the one whose request has been awaited for longest; False: none is awaited."""
+        """Disconnect the caller whose request is outstanding for longest; False if there is none."""
         silent = next((caller for caller, come in self._callers.items() if not come), None)
         if silent is None:
             return False
         del self._callers[silent]
-        with suppress(OSError):  # it has gone already
-            silent.shutdown(socket.SHUT_RDWR)  # its thread reads the end
+        with suppress(OSError):  # already disconnected
+            silent.shutdown(socket.SHUT_RDWR)  # its thread reads end of file
         return True
 
     def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002 - BaseServer's signature
-        """Log a mistake of ours; a caller who goes away is none."""
+        """Log an internal error; a disconnected caller is none."""
         if not isinstance(sys.exception(), OSError):
             _log.error("a caller was not answered", exc_info=True)
 
@@ -167,7 +167,7 @@ class _Handler(BaseHTTPRequestHandler):
     sys_version = ""
 
     def handle(self) -> None:
-        """Read the whole head, which has one time limit, and answer."""
+        """Read the whole head within one time limit, and respond."""
         head = _head_from(self.connection)
         self.server.request_arrived(self.connection)
         self.connection.settimeout(_PATIENCE_S)
@@ -175,7 +175,7 @@ class _Handler(BaseHTTPRequestHandler):
         super().handle()
 
     def do_GET(self) -> None:
-        """Answer one of the three."""
+        """Serve one of the three routes."""
         path = self.path.partition("?")[0]
         if path == "/healthz":
             self._answer(HTTPStatus.OK, {"status": "alive"})
@@ -192,12 +192,12 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(HTTPStatus.NOT_FOUND, {"status": "there are /healthz, /readyz and /metrics"})
 
     def _is_own_user(self) -> bool:
-        """It calls over a Unix socket, which only this process's user and root can open, and for nobody else."""
+        """Whether the caller uses the Unix socket, open to this user and root only, and is no proxy."""
         over_unix = self.connection.family == socket.AF_UNIX
         return over_unix and not any(name in self.headers for name in _FORWARDING)
 
     def do_HEAD(self) -> None:
-        """Answer without the body."""
+        """Respond without the body."""
         self.do_GET()
 
     def _answer(self, status: HTTPStatus, document: dict[str, object]) -> None:
@@ -212,15 +212,15 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def address_string(self) -> str:
-        """For the log; a Unix socket's caller has no address."""
+        """Address for the log; a Unix socket's caller has none."""
         return str(self.client_address[0]) if self.client_address else "unix"
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name there
-        """Probes come every few seconds; they are not worth a line."""
+        """Log nothing: probes come every few seconds."""
 
 
 def _head_from(caller: socket.socket) -> bytes:
-    """What comes up to an empty line, or until the caller sends no more. Raises TimeoutError when that takes too long."""
+    """Bytes up to an empty line or the end of the stream. Raises TimeoutError after `_PATIENCE_S`."""
     until = time.monotonic() + _PATIENCE_S
     head = b""
     while b"\r\n\r\n" not in head and b"\n\n" not in head and len(head) < _LONGEST_HEAD:
@@ -236,7 +236,7 @@ def _head_from(caller: socket.socket) -> bytes:
 
 
 def _make_way(path: Path) -> None:
-    """Remove the socket of a process that was killed. Raises CannotStart if somebody listens on it."""
+    """Remove the socket of a killed process. Raises CannotStart if a process listens on it."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with socket.socket(socket.AF_UNIX) as probe:
         if probe.connect_ex(str(path)) == 0:

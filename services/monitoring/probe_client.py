@@ -1,4 +1,4 @@
-"""Asking a process how it is, over TCP or its Unix socket."""
+"""Probe a process over TCP or its Unix socket."""
 
 import http.client
 import socket
@@ -32,7 +32,7 @@ def probe(
     timeout_s: float = 15.0,
     headers: Mapping[str, str] = _NO_HEADERS,
 ) -> tuple[int, str]:
-    """Status and text of a route, e.g. `/readyz`. Raises NotRunning when nobody answers."""
+    """Status and text of a route, e.g. `/readyz`. Raises NotRunning if no process responds."""
     connection = _connection(address, timeout_s)
     try:
         connection.request("GET", route, headers=dict(headers))
@@ -49,13 +49,13 @@ def _connection(address: MetricsAddress, timeout_s: float) -> http.client.HTTPCo
         return _OverUnix(str(address.path), timeout_s)
     if not address.tls:
         return http.client.HTTPConnection(address.host, address.port, timeout=timeout_s)
-    # As a kubelet's probes: nothing secret is sent, and the certificate names another host than 127.0.0.1.
+    # Like a kubelet's probes: no secret is sent, and the certificate names another host than 127.0.0.1.
     anybody = ssl._create_unverified_context()  # noqa: S323, SLF001 - meant
     return http.client.HTTPSConnection(address.host, address.port, timeout=timeout_s, context=anybody)
 
 
 def is_ok(address: MetricsAddress, route: str) -> bool:
-    """Whether the route answers 200 now."""
+    """Whether the route currently responds with 200."""
     try:
         return probe(address, route, timeout_s=5.0)[0] == HTTPStatus.OK
     except NotRunning:

@@ -1,4 +1,4 @@
-"""How many messages wait in the broker, by the kind of work."""
+"""Number of messages waiting in the broker, by kind of work."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -8,13 +8,13 @@ from redis import Redis
 from symbolizer.worker import routing
 
 KINDS = ("names", "new", "builds", "reprocess")
-"""Names somebody waits for, captures never ingested, debug files to build, captures with better symbols."""
+"""Names for waiting users, captures never ingested, debug files to build, captures to reprocess for better symbols."""
 _TIMEOUT_S = 3.0
 
 
 def open_broker(url: str) -> Redis:
-    """A client of the broker's own, for one question; close it. Raises redis' errors when it is used."""
-    # The broker's form for a Unix socket, as kombu has it, is not that of the client library.
+    """A client of the broker for one request; close it after. Raises redis' errors when it is used."""
+    # kombu's URL of a Unix socket differs from the client library's.
     known = url.replace("redis+socket://", "unix://", 1).replace("virtual_host=", "db=")
     return Redis.from_url(known, socket_timeout=_TIMEOUT_S, socket_connect_timeout=_TIMEOUT_S)
 

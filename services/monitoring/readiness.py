@@ -1,8 +1,8 @@
-"""Whether a process can do its work now: named checks, each a sentence when it fails.
+"""Readiness of a process: named checks, each with a sentence when it fails.
 
-Alive is not ready: a collector whose database is away is alive, and to restart it would mend nothing.
+Alive is not ready: a collector without its database is alive, and a restart would not help.
 
-The sentences name hosts, users and folders: they are for the log and for callers of this machine.
+The sentences name hosts, users and folders, so they are only for the log and for callers on this machine.
 """
 
 import logging
@@ -12,17 +12,17 @@ from threading import Lock
 from time import monotonic
 
 CACHE_TTL_S = 1.0
-"""Who asks all the time must not cause a connection to the database each time."""
+"""Seconds. A client that probes continuously must not cause a database connection each time."""
 
 _log = logging.getLogger(__name__)
 
 Check = Callable[[], str | None]
-"""None: well. Else a sentence that says what is wrong. May block for some seconds; must not raise."""
+"""None on success, else a sentence about the problem. May block for some seconds; must not raise."""
 
 
 @dataclass(slots=True)
 class Readiness:
-    """The checks of one process; safe to ask from several threads, of which one checks and the others wait."""
+    """The checks of one process. Thread-safe: one thread checks while the others wait."""
 
     checks: Mapping[str, Check]
     clock: Callable[[], float] = monotonic
@@ -31,7 +31,7 @@ class Readiness:
     _failing: dict[str, str] = field(default_factory=dict, init=False)
 
     def failing(self) -> Mapping[str, str]:
-        """What keeps it from working, by the check's name; empty: it is ready. At most `CACHE_TTL_S` old."""
+        """Problems by the check's name; empty if ready. At most `CACHE_TTL_S` old."""
         with self._lock:
             if self.clock() - self._checked_at >= CACHE_TTL_S:
                 answers = {name: check() for name, check in self.checks.items()}
@@ -43,7 +43,7 @@ class Readiness:
 
 
 def _log_changes(before: Mapping[str, str], now: Mapping[str, str]) -> None:
-    """Log what changed: probes come every few seconds."""
+    """Log only changes, because probes come every few seconds."""
     for name, why in now.items():
         if before.get(name) != why:
             _log.warning("not ready: %s: %s", name, why)

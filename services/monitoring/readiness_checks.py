@@ -1,7 +1,7 @@
-"""What a process's readiness depends on: its servers, asked each time anew.
+"""Readiness checks of the servers that a process depends on; each check connects anew.
 
-No connection is kept between two questions: a pool's children are forked from the process that answers, and must
-not find a connection of their parent's among their descriptors.
+No connection stays open between two checks: a pool's children are forked from the checking process, and must not
+inherit a connection of their parent.
 """
 
 from redis import RedisError
@@ -17,7 +17,7 @@ _NO_BLOB = "probes/none"
 
 
 def database(url: str) -> Check:
-    """It answers, and its schema is this program's, to the last revision."""
+    """Check that the database responds and has exactly this program's schema revision."""
     engine = open_engine(url, application="probe", pool_size=1)
 
     def check() -> str | None:
@@ -34,7 +34,7 @@ def database(url: str) -> Check:
 
 
 def archive(url: str) -> Check:
-    """It can be asked for a blob."""
+    """Check that the archive accepts a request for a blob."""
     blobs = Archive(url)
 
     def check() -> str | None:
@@ -50,7 +50,7 @@ def archive(url: str) -> Check:
 
 
 def broker(url: str) -> Check:
-    """It answers."""
+    """Check that the broker responds."""
 
     def check() -> str | None:
         try:

@@ -1,9 +1,9 @@
-"""Counts of several processes in memory they share: a pool's, whose children come and go.
+"""Counters of several processes in shared memory, for a pool whose children come and go.
 
-prometheus-client's own way keeps a file for every process there ever was, and reads all of them at each scrape.
-Here every slot of the pool has a row, a child adds to the row of its slot, and whoever comes after it goes on
-where it ended: counts never fall while the parent lives, and memory is what it was at the start. One process
-writes a row at a time, and a number is stored whole, so there is no lock that a killed child could hold.
+prometheus-client's own method keeps a file for every process that ever ran, and reads all of them at each scrape.
+Here every slot of the pool has a row. A child adds to the row of its slot, and its successor continues there: counts
+never fall while the parent lives, and memory does not grow. Only one process writes a row at a time, and a number is
+stored atomically, so there is no lock that a killed child could hold.
 """
 
 import mmap
@@ -20,13 +20,13 @@ _BYTES = 8
 
 @dataclass(frozen=True, slots=True)
 class CounterFamily:
-    """A counter, by one label with known values or by none."""
+    """A counter, by one label with known values or without a label."""
 
     name: str
     """Without `_total`."""
     text: str
     label: str = ""
-    """Empty: it has none."""
+    """Empty if there is none."""
     values: Sequence[str] = ("",)
 
 
@@ -39,12 +39,12 @@ class HistogramFamily:
     label: str
     values: Sequence[str]
     bounds: Sequence[float]
-    """Upper, ascending, without infinity."""
+    """Upper bounds, ascending, without infinity."""
 
 
 @dataclass(slots=True, eq=False)
 class SharedCounters(Collector):
-    """Rows for `slots` processes; make it before they fork, and `use_slot` in each of them."""
+    """Rows for `slots` processes. Create before they fork, and call `use_slot` in each of them."""
 
     families: Sequence[CounterFamily | HistogramFamily]
     slots: int
@@ -55,7 +55,7 @@ class SharedCounters(Collector):
 
     def __post_init__(self) -> None:
         for family in self.families:
-            # Of a histogram: each bucket, the one beyond the last bound, and the sum.
+            # A histogram has a cell for each bucket, one beyond the last bound, and the sum.
             cells = 1 if isinstance(family, CounterFamily) else len(family.bounds) + 2
             for value in family.values:
                 self._at[family.name, value] = self._width
@@ -63,15 +63,15 @@ class SharedCounters(Collector):
         self._cells = memoryview(mmap.mmap(-1, self.slots * self._width * _BYTES)).cast("d")
 
     def use_slot(self, slot: int) -> None:
-        """This process is at that slot of the pool, from 0; one beyond the last shares it."""
+        """Assign this process to a slot of the pool, from 0; a process beyond the last shares the last slot."""
         self._row = min(slot, self.slots - 1)
 
     def add(self, name: str, value: str = "", amount: float = 1.0) -> None:
-        """Count for the label's value; one that is not known counts as the last."""
+        """Count for a value of the label; an unknown value counts as the last."""
         self._cells[self._cell(name, value)] += amount
 
     def observe(self, name: str, value: str, seconds: float) -> None:
-        """Note a time."""
+        """Record a duration."""
         family = self._family(name)
         assert isinstance(family, HistogramFamily)
         start = self._cell(name, value)
@@ -79,7 +79,7 @@ class SharedCounters(Collector):
         self._cells[start + len(family.bounds) + 1] += seconds
 
     def collect(self) -> Iterator[Metric]:
-        """All of it, summed over the slots."""
+        """All metrics, summed over the slots."""
         for family in self.families:
             yield self._counter(family) if isinstance(family, CounterFamily) else self._histogram(family)
 

@@ -1,6 +1,6 @@
-"""The store's state as Prometheus sees it: of the whole fleet, so every API process says the same.
+"""Prometheus metrics of the store: they cover the whole fleet, so every API process reports the same values.
 
-Take `max by (…)` over processes. Read from the database at each scrape.
+Use `max by (…)` over processes. The values are read from the database at each scrape.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,16 +21,16 @@ class StoreState(Collector):
     def __init__(
         self, ingestion: Callable[[], IngestionStatus], operations: Callable[[], Operations]
     ) -> None:
-        """Both raise DatabaseError while it does not answer."""
+        """Both functions raise DatabaseError while the database does not respond."""
         self._ingestion = ingestion
         self._operations = operations
 
     def describe(self) -> Iterator[Metric]:
-        """Nothing: registering must not ask the database."""
+        """Empty: registering must not query the database."""
         return iter(())
 
     def collect(self) -> Iterator[Metric]:
-        """The gauges, or only that the database does not answer."""
+        """The gauges; only `fleetprof_database_up` = 0 if the database does not respond."""
         try:
             ingestion, operations = self._ingestion(), self._operations()
         except DatabaseError:

@@ -1,4 +1,4 @@
-"""What a worker tells Prometheus, and when it is ready: the parent answers, its pool's processes count."""
+"""A worker's Prometheus metrics and readiness: the pool's processes count, the parent serves."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,7 +33,7 @@ _ERRORS: tuple[tuple[type[Exception], str], ...] = (
 )
 _SECONDS = (0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800)
 _SPARE_SLOTS = 8
-"""A dead process's place may be taken while it is still being buried, and a pool may be told to grow."""
+"""A dead process may still hold its place when its successor starts, and a pool can be enlarged."""
 
 _FAMILIES = (
     HistogramFamily("fleetprof_task_seconds", "Time of a task, however it ended.", "task", tuple(_TASKS.values()), _SECONDS),
@@ -71,9 +71,9 @@ _FAMILIES = (
 
 
 class WorkerMetrics(Collector):
-    """Of one worker; make it before its pool forks.
+    """Metrics of one worker; create before its pool forks.
 
-    `watch` counts in whichever process calls it, once that has taken its place by `use_slot`.
+    `watch` counts in the calling process, after that has claimed its place with `use_slot`.
     """
 
     def __init__(self, processes: int, broker_url: str) -> None:
@@ -86,11 +86,11 @@ class WorkerMetrics(Collector):
         ProcessCollector(registry=self._registry)
 
     def use_slot(self, place: int) -> None:
-        """This process has that place in the pool, from 0."""
+        """Claim a place in the pool for this process, from 0."""
         self._counters.use_slot(place)
 
     def has_pool(self, pool: Any) -> None:
-        """The worker takes tasks from now on; `pool` is Celery's."""
+        """Note that the worker accepts tasks now; `pool` is Celery's."""
         self._pool = pool
 
     def watch(self, event: events.Event) -> None:
@@ -119,15 +119,15 @@ class WorkerMetrics(Collector):
                 self._counters.add("fleetprof_functions_named", amount=event.functions)
 
     def text(self) -> bytes:
-        """All of it in Prometheus' text format; asks the broker."""
+        """All metrics in Prometheus' text format; queries the broker."""
         return generate_latest(self._registry)
 
     def describe(self) -> Iterator[Metric]:
-        """Nothing: registering must not ask the broker."""
+        """Empty: registering must not query the broker."""
         return iter(())
 
     def collect(self) -> Iterator[Metric]:
-        """What the processes counted, the pool, and the broker's queues."""
+        """The processes' counts, the pool, and the broker's queues."""
         yield from self._counters.collect()
         pids = self._pids()
         yield GaugeMetricFamily("fleetprof_pool_processes", "Processes of the pool that live.", len(pids))
@@ -154,7 +154,7 @@ class WorkerMetrics(Collector):
 
     @property
     def has_workers(self) -> Check:
-        """The pool has been started, and processes of it live."""
+        """Check that the pool has started and has live processes."""
 
         def check() -> str | None:
             if self._pool is None:
@@ -164,7 +164,7 @@ class WorkerMetrics(Collector):
         return check
 
     def _pids(self) -> list[int]:
-        """Of the pool's processes that live; they come and go while we look."""
+        """Live processes of the pool; they may start or end meanwhile."""
         if self._pool is None:
             return []
         found = list(self._pool.info["processes"])
@@ -175,4 +175,4 @@ def _resident(pid: int) -> int:
     try:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * getpagesize()
     except (OSError, IndexError, ValueError):
-        return 0  # it has gone meanwhile
+        return 0  # ended meanwhile

@@ -1,1 +1,1 @@
-"""What every process of fleetprof does at its start: logs, signals, CPUs, memory."""
+"""Setup that every process of fleetprof does at its start: logs, signals, CPUs, memory."""

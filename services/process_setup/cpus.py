@@ -1,4 +1,4 @@
-"""How many CPUs this process may keep busy: what a pool that is not told its size begins with."""
+"""Number of CPUs that this process may keep busy, the default size of a pool."""
 
 import math
 import os
@@ -9,22 +9,22 @@ _MEMBERSHIP = Path("/proc/self/cgroup")
 
 
 def usable_cpus(root: Path = _ROOT, membership: Path = _MEMBERSHIP) -> int:
-    """The CPUs it may run on, or fewer if its control groups have no time for so many; at least 1.
+    """The CPUs that the process may run on, or fewer if the quota of a control group is smaller; at least 1.
 
-    Quotas are those of version 2 (`cpu.max` of the process's group and of those above), rounded up.
+    Quotas are those of version 2 (`cpu.max` of the process's group and its ancestors), rounded up.
     """
     cpus = float(len(os.sched_getaffinity(0)))
     for folder in _groups(root, membership):
         try:
             quota, period = (folder / "cpu.max").read_text().split()
             cpus = min(cpus, int(quota) / int(period))
-        except (OSError, ValueError, ZeroDivisionError):  # not there, or "max"
+        except (OSError, ValueError, ZeroDivisionError):  # absent, or "max"
             continue
     return max(math.ceil(cpus), 1)
 
 
 def _groups(root: Path, membership: Path) -> list[Path]:
-    """The folders of the process's group and those above it; the root's alone where nobody knows."""
+    """Folders of the process's group and its ancestors; only the root's if the group is unknown."""
     try:
         lines = membership.read_text().splitlines()
     except OSError:
@@ -32,7 +32,7 @@ def _groups(root: Path, membership: Path) -> list[Path]:
     for line in lines:
         if line.startswith("0::/"):
             inside = Path(line.removeprefix("0::/"))
-            # A group outside this namespace is told by `..`: what lies above the root is not to be seen.
+            # `..` marks a group outside this namespace: what lies above the root is invisible.
             if ".." not in inside.parts:
                 return [root / inside, *(root / above for above in inside.parents)]
     return [root]

@@ -1,4 +1,4 @@
-"""How the server-side processes log: one line an event, with its values as key=value."""
+"""Logging of the server-side processes: one line per event, with its values as key=value."""
 
 import logging
 import sys
@@ -7,7 +7,7 @@ import structlog
 
 
 def log_to_stderr(level: int = logging.INFO) -> None:
-    """Send structlog's events, and warnings of libraries, to stderr; call once, at start."""
+    """Send structlog's events and warnings of libraries to stderr. Call once, at start."""
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
@@ -27,14 +27,14 @@ def log_to_stderr(level: int = logging.INFO) -> None:
 
 
 def structured(name: str) -> logging.Logger:
-    """For what is shared with gateways, which have the standard library's log only: it goes on as events of structlog.
+    """A logger for code shared with gateways, which use only the standard library's log: forwards to structlog.
 
-    Fields are the `fields` of `extra`, as `gateway.log_format` has them. INFO and above.
+    Fields are the `fields` of `extra`, as `gateway.log_format` defines them. Level INFO and above.
     """
     logger = logging.getLogger(name)
     logger.setLevel(logging.INFO)
     logger.handlers = [_Events()]
-    logger.propagate = False  # root writes the message only
+    logger.propagate = False  # the root logger writes only the message
     return logger
 
 

@@ -1,4 +1,4 @@
-"""Being asked to end, by a person or by the system."""
+"""Requests to stop, by a user or by the system."""
 
 import signal
 import threading
@@ -8,10 +8,10 @@ from types import FrameType
 
 
 class StopRequest:
-    """Whether a person or the system requested a stop: Ctrl-C, SIGTERM, or a terminal that was closed.
+    """Whether a user or the system requested a stop: Ctrl-C, SIGTERM, or a closed terminal.
 
-    A second Ctrl-C raises KeyboardInterrupt where `second_interrupt` allows it. Elsewhere it changes nothing:
-    starting looks at the first one, and stopping must not be cut short, or servers would be left running.
+    A second Ctrl-C raises KeyboardInterrupt where `second_interrupt` allows it and has no effect elsewhere: starting
+    polls the first request, and stopping must not be interrupted, or servers would keep running.
     """
 
     def __init__(self) -> None:
@@ -20,7 +20,7 @@ class StopRequest:
 
     @contextmanager
     def handling_signals(self) -> Iterator[None]:
-        """Take the signals while inside."""
+        """Handle the signals inside the block."""
         before = {
             number: signal.signal(number, self._on_signal)
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -33,7 +33,7 @@ class StopRequest:
 
     @contextmanager
     def second_interrupt(self) -> Iterator[None]:
-        """Let a second Ctrl-C end what is inside."""
+        """Let a second Ctrl-C end the block."""
         self._may_raise = True
         try:
             yield

@@ -1,4 +1,4 @@
-"""Documents made, written, read, searched and sorted: the interpreter, json, re and zlib at work."""
+"""Create, write, read, search and sort documents: exercises the interpreter, json, re and zlib."""
 
 import json
 import re
@@ -9,19 +9,19 @@ DEADLINE = time.monotonic() + 900
 
 
 class Document:
-    """Something with attributes."""
+    """A document with attributes."""
 
     def __init__(self, number: int) -> None:
         self.number = number
         self.words = [f"word{number * k % 97}" for k in range(30)]
 
     def as_json(self) -> str:
-        """Its text."""
+        """The document as JSON."""
         return json.dumps({"number": self.number, "words": self.words, "share": self.number / 7})
 
 
 def fib(n: int) -> int:
-    """Recurse."""
+    """Fibonacci number, by recursion."""
     return n if n < 2 else fib(n - 1) + fib(n - 2)
 
 

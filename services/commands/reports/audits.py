@@ -1,4 +1,4 @@
-"""`fleetprof report composition`, `feature`, `load-test`, `stability`: composition of the fleet's work, and its reliability."""
+"""`fleetprof report composition`, `feature`, `load-test`, `stability`: the fleet's work, and reliability of profiles."""
 
 from typing import TYPE_CHECKING, Annotated
 

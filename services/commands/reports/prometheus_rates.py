@@ -1,4 +1,4 @@
-"""Request rates from a Prometheus server: one series of a range query, from the server that the operator set.
+"""Request rates from a Prometheus server: one series of a range query, from the configured server.
 
 Source: Prometheus' HTTP API, https://prometheus.io/docs/prometheus/latest/querying/api/#range-queries.
 """
@@ -14,24 +14,24 @@ from services.errors import NoRates
 _PATIENCE_S: Final = 20.0
 _MOST_BYTES: Final = 16 << 20
 _MOST_POINTS: Final = 10_000
-"""Prometheus itself refuses more than 11,000 points a series."""
+"""Prometheus itself rejects more than 11,000 points per series."""
 _LEAST_S: Final = 15
 
 
 class _NotElsewhere(urllib.request.HTTPRedirectHandler):
-    """What the server redirects to is somewhere that nobody set."""
+    """Rejects redirections, because their targets are not configured."""
 
     def redirect_request(self, *_: object, **__: object) -> None:
-        """None: the redirection is the answer, an error."""
+        """None: the redirection itself is the response, an error."""
         return
 
 
 def request_rates(
     server: str, query: str, start_s: float, end_s: float, step_s: int
 ) -> list[tuple[float, float]]:
-    """Times, seconds since 1970, and values of the query from `start_s` to before `end_s`, about twenty for each step.
+    """Times in seconds since 1970 and values of the query in [`start_s`, `end_s`), about twenty per step.
 
-    Raises `NoRates` where the server does not answer with just one series of numbers.
+    Raises `NoRates` unless the server responds with exactly one series of numbers.
     """
     every = max(_LEAST_S, step_s // 20, int((end_s - start_s) // _MOST_POINTS) + 1)
     wanted = urllib.parse.urlencode(

@@ -69,8 +69,8 @@ def report(
 ) -> Json:
     """Print the result of `make`, as JSON or by `view`; exit with 3 if `because` has the reason for no result.
 
-    `typed`: further options by parameter, for the position of errors; Typed if the command line has another name for one.
-    Returns the result.
+    `typed`: further options by parameter, for the position of errors; `Typed` if an option's name differs from the
+    parameter's. Returns the result.
     """
     from rich.console import Console  # noqa: PLC0415 - a command imports what it runs
 

@@ -29,7 +29,7 @@ class RateSource:
     server: str
 
     def means(self, selection: Selection, over: Steps) -> tuple[float | None, ...]:
-        """Mean rate of each step; None: no rate is known for it. Raises `BadSelection`, `NoRates`."""
+        """Mean rate of each step; None without a rate. Raises `BadSelection`, `NoRates`."""
         if self.file is not None:
             return read_rates(self.file, over)
         times = selection.start.timestamp(), selection.end.timestamp()
@@ -47,7 +47,7 @@ def rate_source(file: Path | None, query: str, options: tuple[str, str]) -> Rate
 
 
 def read_rates(path: Path, over: Steps) -> tuple[float | None, ...]:
-    """Mean rate of each step; None: the file has no rate for it. Raises `BadSelection` for an invalid file."""
+    """Mean rate of each step; None without a rate in the file. Raises `BadSelection` for an invalid file."""
     try:
         if path.stat().st_size > _MOST_BYTES:
             raise BadSelection(f"{path} is larger than {_MOST_BYTES >> 20} MiB: split it.", parameter="rates")
@@ -101,7 +101,7 @@ def _point(fields: list[str]) -> tuple[float, float] | None:
 
 
 def _wrong(fields: list[str]) -> int | None:
-    """The first invalid of two fields, from 1; None: there are not two."""
+    """The first invalid of two fields, from 1; None unless there are two."""
     if len(fields) != 2:
         return None
     return 1 if _seconds(fields[0].strip()) is None else 2
