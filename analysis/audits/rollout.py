@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from analysis import confidence
 from analysis.arrays import Float
 from analysis.errors import Constant, Contradictory
 from analysis.input_checks import enough, numbers, same_length

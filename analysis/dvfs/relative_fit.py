@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis import confidence
 from analysis.arrays import Float
 
 _NOISE = 0.02

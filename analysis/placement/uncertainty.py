@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analysis import confidence
 from analysis.arrays import Float
 from analysis.errors import BadShape
 from analysis.input_checks import enough, numbers

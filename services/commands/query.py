@@ -93,7 +93,7 @@ def query(  # noqa: PLR0917 - the command line is its signature
     ] = EngineChoice.POSTGRES,
     as_json: Annotated[bool, typer.Option("--json", help="Print the API's JSON.")] = False,
 ) -> None:
-    """Print the top_table functions of a selection, or a table by other keys.
+    """Print the top functions of a selection, or a table by other keys.
 
     Numbers are estimates for the whole fleet with 95 % confidence intervals. --diff, --diff-from and --diff-to compare the
     self shares of two selections; options not given are the same for both. Uses FLEETPROF_DATABASE_URL, or the

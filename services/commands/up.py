@@ -64,7 +64,7 @@ def up(  # noqa: PLR0917 - the command line is its signature
         str | None, typer.Option(help="Folder of data, sockets and logs. Default: FLEETPROF_STATE_DIR.")
     ] = None,
 ) -> None:
-    """Profile this machine: start all processes here, print the top_table functions and a URL.
+    """Profile this machine: start all processes here, print the top functions and a URL.
 
     Starts its own PostgreSQL and Valkey (unless FLEETPROF_DATABASE_URL and FLEETPROF_REDIS_URL are set), a gateway, a
     collector, a symbolizer and the API with the web UI. Ctrl-C stops all of them; data is kept for the next start.

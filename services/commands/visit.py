@@ -46,7 +46,7 @@ def visit(  # noqa: PLR0917 - the command line is its signature
     ] = "60s",  # type: ignore[assignment]  # typer parses it
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")] = False,
 ) -> None:
-    """Profile one machine now and print its top_table functions.
+    """Profile one machine now and print its top functions.
 
     The visit belongs to no round and never counts in results of the fleet. Its profile is stored under the campaign
     `by-hand`. The exit code is 1 if there is no profile. The table is of the first event; events that could not be
