@@ -21,8 +21,6 @@ from analysis.arrays import Bool, Float
 from analysis.confidence import LEVEL
 from analysis.moments import Moments
 
-LEVEL = 0.95
-"""Share of intervals that contain the true value."""
 FEW = 3.0
 """Contributing visits below which a row is marked: most of it comes from one or two machines."""
 DEGREES = 4.0

@@ -11,8 +11,9 @@ Sources: Benjamini and Hochberg, JRSS B 57 (1995); Benjamini and Yekutieli, JASA
 import numpy as np
 
 from analysis.arrays import Float
+from analysis.confidence import ERROR
 
-FALSE_DISCOVERIES = 0.05
+FALSE_DISCOVERIES = ERROR
 """Maximum expected share of false rows among the significant ones."""
 
 

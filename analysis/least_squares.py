@@ -47,7 +47,7 @@ class Fit:
         """Fitted values for rows of x without the intercept column; (m, k − 1) → (m,)."""
         return np.asarray(_design(x) @ self.coefficients)
 
-    def half_width(self, x: Float, level: float = 0.95) -> Float:
+    def half_width(self, x: Float, level: float = LEVEL) -> Float:
         """Half of the prediction interval of a *new observation* at each row of x; (m,)."""
         design = _design(x)
         variance = self.sigma**2 + np.einsum("ij,jk,ik->i", design, self.covariance, design)

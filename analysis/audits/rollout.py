@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from analysis import confidence
 from analysis.arrays import Float
 from analysis.errors import Constant, Contradictory
 from analysis.input_checks import enough, numbers, same_length
@@ -113,7 +114,8 @@ def _rising(values: Float, certainty: Float) -> Float:
 
 def _together(value: Float, low: Float, high: Float, values: int) -> tuple[Float, Float]:
     """Ends of 95 % intervals, widened to hold for all times and values at once in 95 of 100 cases (Bonferroni)."""
-    wider = float(special.ndtri(1 - 0.025 / (len(value) * max(values, 1))) / special.ndtri(0.975))
+    each = 1 - confidence.ERROR / (len(value) * max(values, 1))
+    wider = confidence.normal(each) / confidence.normal()
     return np.maximum(value - wider * (value - low), 0.0), np.minimum(value + wider * (high - value), 1.0)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analysis import confidence
 from analysis.arrays import Float
 
 _NOISE = 0.02
@@ -40,7 +41,7 @@ class RelativeFit:
         """Columns with a coefficient below 0 beyond chance: with an interval of twice the width."""
         if self.df < 1:
             return tuple(np.flatnonzero(self.free < 0).tolist()) if self._worst > _NOISE else ()
-        half = 2 * float(special.stdtrit(self.df, 0.975)) * self._free_spread * np.sqrt(np.diag(self.inverse))
+        half = 2 * confidence.student(self.df) * self._free_spread * np.sqrt(np.diag(self.inverse))
         # Rounding turns a coefficient of 0 into one slightly below.
         least = 1e-9 * np.abs(self.free).max()
         return tuple(np.flatnonzero(self.free + half < -least).tolist())

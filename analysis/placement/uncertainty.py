@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from analysis import confidence
 from analysis.arrays import Float
 from analysis.errors import BadShape
 from analysis.input_checks import enough, numbers
@@ -78,7 +79,7 @@ def promise(
 
 def _upper(values: Float) -> float:
     """The upper end of a 95 % interval, rounded outwards between two draws."""
-    return float(np.quantile(values, 0.975, method="higher"))
+    return float(np.quantile(values, confidence.tails()[1], method="higher"))
 
 
 def _drawn_together(cpi: Float, sigma: Float, differences: float | None = None) -> Float:

@@ -3596,7 +3596,7 @@ export interface components {
         };
         /**
          * Order
-         * @description What a list is sorted by; the largest first, names ascending.
+         * @description Sort key of a list; largest first, names ascending.
          * @enum {string}
          */
         Order: "cpu" | "unresolved" | "samples" | "machines" | "name" | "seen";
@@ -5613,7 +5613,7 @@ export interface components {
         };
         /**
          * Which
-         * @description Which binaries a list has.
+         * @description Which binaries a list contains.
          * @enum {string}
          */
         Which: "missing" | "all";
