@@ -81,7 +81,7 @@ class PartlyIngested:
     weights: Weights
     varying: Mapping[int, Varying]
     """By step, for steps with waiting visits and an estimate."""
-    unsaid: frozenset[int]
+    without_estimate: frozenset[int]
     """Steps without an estimate: a pool with waiting visits has fewer than `ENOUGH` ingested ones."""
 
 
@@ -233,9 +233,9 @@ def weigh_pieces(
     np.maximum(left.covered_s, 0.0, out=left.covered_s)
     weights = weigh(left)
     group = np.where(of_ingested > 0, weights.group[ingested.row, ingested.utilisation_class], -1)
-    unsaid = frozenset(step for _, step in left_out)
+    without_estimate = frozenset(step for _, step in left_out)
     varying = {}
-    for step in sorted({step for _, step in said} - unsaid):
+    for step in sorted({step for _, step in said} - without_estimate):
         here = np.flatnonzero(ingested.step == step)
         pieces = {day: pools for (day, of), pools in said.items() if of == step}
         seconds = {day: piece_s[day, step] for day in pieces}
@@ -244,7 +244,7 @@ def weigh_pieces(
         varying[step] = Varying(here, np.where(at >= 0, (at + pool[here]) * CLASSES, group[here]), made)
     weight = weights.weight[ingested.row, ingested.utilisation_class] * of_ingested
     weight *= _part_ended(weights, drawn, of_drawn)[ingested.row]
-    return PartlyIngested(weight, group, weights, varying, unsaid)
+    return PartlyIngested(weight, group, weights, varying, without_estimate)
 
 
 def _in_order(expected: Float) -> Int:

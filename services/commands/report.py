@@ -85,5 +85,5 @@ def movers(  # noqa: PLR0917 - the command line is its signature
         console = Console(highlight=False)
         console.print(terminal.sides(answer), soft_wrap=True)
         console.print(view.movers(answer))
-    if answer["unsaid"] is not None:
+    if answer["because"] is not None:
         raise typer.Exit(NO_ANSWER)

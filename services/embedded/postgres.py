@@ -24,7 +24,7 @@ from urllib.parse import quote
 import psycopg2
 
 from services.embedded.account import Account, own_name, server_account
-from services.embedded.server_folder import alone, check_socket, make_folder, set_aside_long_log
+from services.embedded.server_folder import alone, check_socket, make_folder, rotate_long_log
 from services.embedded.server_process import first_number, runs, tail
 from services.embedded.server_programs import PostgresPrograms, postgres_programs
 from services.errors import CannotStart
@@ -161,7 +161,7 @@ class EmbeddedPostgres:
     def _launch(self, programs: PostgresPrograms, account: Account, deadline: float) -> None:
         account.own_folder(self._run)
         account.own_folder(self.log.parent)
-        set_aside_long_log(self.log)
+        rotate_long_log(self.log)
         # No live process uses these files (checked in /proc and by connecting to the socket), but PostgreSQL
         # itself refuses to start if their pid is now a zombie or another process.
         for stale in (self._data / "postmaster.pid", Path(f"{self._socket}.lock"), self._socket):

@@ -55,7 +55,7 @@ def alone(folder: Path) -> Iterator[None]:
         yield
 
 
-def set_aside_long_log(log: Path) -> None:
+def rotate_long_log(log: Path) -> None:
     """Rename a log over 16 MiB to `.1` and begin a new one."""
     if log.exists() and log.stat().st_size > _LONGEST_LOG:
         log.rename(log.with_name(f"{log.name}.1"))

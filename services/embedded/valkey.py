@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 from urllib.parse import quote
 
-from services.embedded.server_folder import alone, check_socket, make_folder, set_aside_long_log
+from services.embedded.server_folder import alone, check_socket, make_folder, rotate_long_log
 from services.embedded.server_process import first_number, runs, tail
 from services.embedded.server_programs import valkey_program
 from services.errors import CannotStart
@@ -82,7 +82,7 @@ class EmbeddedValkey:
                 time.sleep(0.02)
 
     def _launch(self) -> None:
-        set_aside_long_log(self.log)
+        rotate_long_log(self.log)
         settings = {
             "port": "0",
             "unixsocket": str(self.socket),

@@ -56,7 +56,7 @@ def _ingestion(found: IngestionStatus) -> Iterator[Metric]:
         "fleetprof_captures_again", "Captures to be ingested once more with better symbols.", captures.again
     )
     yield GaugeMetricFamily(
-        "fleetprof_captures_set_aside",
+        "fleetprof_captures_quarantined",
         "Captures that failed too often to be tried again, or can never be ingested.",
         captures.quarantined,
     )

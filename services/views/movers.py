@@ -15,8 +15,8 @@ _NONE = "(none)"
 
 def movers(answer: AnswerJson) -> RenderableType:
     """The movers and their causes in the answer of `/api/v1/movers`."""
-    if answer["unsaid"] is not None:
-        return Text(f"No mover is reported. {answer['unsaid']['detail']}")
+    if answer["because"] is not None:
+        return Text(f"No mover is reported. {answer['because']['detail']}")
     lines: list[RenderableType] = []
     if answer["movers"]:
         lines.append(_table(answer))
@@ -47,9 +47,9 @@ def movers(answer: AnswerJson) -> RenderableType:
 
 def cause(mover: AnswerJson) -> Text:
     """A row's cause in one line: the label and its part of the change, or the reason why the cause is unknown."""
-    if mover["unsaid"] is not None:
+    if mover["because"] is not None:
         return Text(
-            "" if mover["unsaid"]["reason"] == "not_asked" else mover["unsaid"]["detail"], style="dim"
+            "" if mover["because"]["reason"] == "not_asked" else mover["because"]["detail"], style="dim"
         )
     best = mover["cause"]["best"]
     if best is None:

@@ -102,7 +102,7 @@ def check_sharing_reports(whole: Selection, target: str, neighbour: str, peak_gb
     assert "select machines only" in asking.refused("interference", target, '{application="x"}')
     programs = ("placement", f"{target}:10,{neighbour}", "--machines")
     shown = asking.told(placement_advice.PlacementAnswer, *programs, "2", "--peak-gbs", str(peak_gbs))
-    assert "1 of 1 limits are kept" in shown
+    assert "1 of 1 limits are met" in shown
     asking.unavailable(*programs, "1", "--slots", "1")
     assert "kubelet" in asking.unavailable("placement", "kubelet,nobody", "--machines", "2")
 

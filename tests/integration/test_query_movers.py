@@ -103,10 +103,10 @@ def test_the_document_says_what_was_found(ingested: Engine, queries: QueryEngine
     assert first.cause.best is not None
     assert (first.cause.best.label, first.cause.best.kind, first.cause.best.value) == ("version", "mix", "2")
     assert first.cause.best.explained.lo <= first.cause.best.explained.value <= first.cause.best.explained.hi
-    assert first.unavailable is None
+    assert first.because is None
     assert first.cores is not None
     assert first.cores.lo > 0, "more cores run it, not only a larger share"
-    assert {mover.unavailable.reason for mover in others if mover.unavailable} <= {"not_asked"}
+    assert {mover.because.reason for mover in others if mover.because} <= {"not_asked"}
     assert (found.examined, found.rows_total, found.labels) == (5, 5, ["version", "compiler"])
 
 

@@ -107,7 +107,7 @@ def test_an_operator_sweeps_and_is_told_what_was_freed(
     assert "stack: 0 rows deleted." in fleetprof("db", "sweep")
     assert stacks(engine) == before
     with engine.begin() as connection:
-        connection.exec_driver_sql("TRUNCATE roll")
+        connection.exec_driver_sql("TRUNCATE rollup")
     said = fleetprof("db", "sweep")
     assert "facts in" in said
     assert stacks(engine) < before

@@ -42,6 +42,6 @@ def test_series_and_movers_print_what_the_api_answers(
     half = ("--from", "2026-11-18T13:00:00Z", "--to", "2026-11-18T14:00:00Z", "--before", "1h")
     movers = MoversAnswer.model_validate_json(printed("report", "movers", *half, "--json"))
     assert movers.base.start == "2026-11-18T12:00:00Z"
-    assert movers.unavailable is None
+    assert movers.because is None
     assert "would be found with probability" in printed("report", "movers", *half)
-    assert "Nothing can be said to have moved" in printed("report", "movers", code=3)
+    assert "No mover is reported" in printed("report", "movers", code=3)

@@ -77,7 +77,7 @@ class MoverAnswer(DiffRow):
     """A row that changed by more than chance and by enough to act on."""
 
     cause: CauseAnswer | None = Field(description="Null where there is no estimate.")
-    unsaid: UnavailableAnswer | None = Field(description="Why there is no cause; null if there is one.")
+    because: UnavailableAnswer | None = Field(description="Why there is no cause; null if there is one.")
 
 
 class MoversAnswer(Answer):
@@ -117,7 +117,7 @@ class MoversAnswer(Answer):
     part: float = Field(
         description="Share of the visits that causes were looked for in: a random part of many.", ge=0, le=1
     )
-    unsaid: UnavailableAnswer | None = Field(description="Why no mover is reported; null where movers are.")
+    because: UnavailableAnswer | None = Field(description="Why no mover is reported; null where movers are.")
 
 
 def movers_document(question: MoversQuestion, found: FoundMovers) -> Json:
@@ -138,7 +138,7 @@ def movers_document(question: MoversQuestion, found: FoundMovers) -> Json:
         "compared_part": found.comparison.part,
         "interval_level": found.comparison.level,
         "part": found.part,
-        "unsaid": found.unavailable and _unsaid(found.unavailable),
+        "because": found.unavailable and _reason(found.unavailable),
     }
 
 
@@ -230,7 +230,7 @@ def _mover(mover: Mover, scale: float | None) -> Json:
     return {
         **diff_row_document(mover.row, scale),
         "cause": _cause(cause) if isinstance(cause, Cause) else None,
-        "unsaid": _unsaid(cause) if isinstance(cause, Unavailable) else None,
+        "because": _reason(cause) if isinstance(cause, Unavailable) else None,
     }
 
 
@@ -255,5 +255,5 @@ def _explained(one: Explained) -> Json:
     }
 
 
-def _unsaid(unavailable: Unavailable) -> Json:
+def _reason(unavailable: Unavailable) -> Json:
     return {"reason": unavailable.reason, "detail": unavailable.detail}

@@ -106,7 +106,7 @@ class CompositionQuestion:
         of_label = read_labelled(reading, self.selection, self.by, MOST_VALUES)
         visits = of_label.visits
         found: tuple[ValueRow, ...] = ()
-        unavailable = _unsaid(visits, of_label.count)
+        unavailable = _why_unavailable(visits, of_label.count)
         if unavailable is None:
             table = visit_table(visits, of_label.contributions, np.arange(len(visits)))
             drawn_at = reading.visit_times(self.selection).of(visits.id[counted(visits)])
@@ -143,7 +143,7 @@ def _balanced(table: VisitTable, step: Int64, day: Float) -> Float:
     return np.divide(table.weight * days, parts, out=np.zeros(len(parts)), where=parts > 0)
 
 
-def _unsaid(evidence: Visits, rows: int) -> Unavailable | None:
+def _why_unavailable(evidence: Visits, rows: int) -> Unavailable | None:
     if not rows:
         return Unavailable("too_little", "Nothing of the selection was sampled.")
     if evidence.design.weights is None:

@@ -67,7 +67,7 @@ class CrossCheckQuestion:
         inputs = Inputs(visits.coverage, len(visits), int(known.sum()))
         if visits.weights is None or not known.any():
             return CrossCheckAnswer(
-                self.by, (), inputs, _unsaid(len(visits), random=visits.weights is not None)
+                self.by, (), inputs, _why_unavailable(len(visits), random=visits.weights is not None)
             )
         names = visits.names[self.by]
         found = cross_checks(
@@ -96,7 +96,7 @@ def _check(question: CrossCheckQuestion) -> None:
         )
 
 
-def _unsaid(visits: int, *, random: bool) -> Unavailable:
+def _why_unavailable(visits: int, *, random: bool) -> Unavailable:
     if not visits:
         return Unavailable("too_little", "No visit of the selection has been ingested.")
     if not random:

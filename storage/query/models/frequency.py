@@ -88,7 +88,7 @@ class FrequencyQuestion:
         """The slowdowns. Raises `BadSelection`, `UnknownCampaign`, `DatabaseError`."""
         _check(self)
         found = read_frequency_inputs(reading, self.selection, self.latency_ns)
-        unavailable = _unsaid(found)
+        unavailable = _why_unavailable(found)
         base = self.wanted.base_mhz
         if base is None and unavailable is None:
             base = found.base_mhz
@@ -120,7 +120,7 @@ def _check(question: FrequencyQuestion) -> None:
         raise BadSelection("A miss takes between 1 and 10000 ns.", hint="latency_ns=90, for example.")
 
 
-def _unsaid(found: FrequencyInputs) -> Unavailable | None:
+def _why_unavailable(found: FrequencyInputs) -> Unavailable | None:
     if not len(found.visits):
         return Unavailable("too_little", "No visit of the selection has been ingested.")
     if found.visits.weights is None:

@@ -90,7 +90,7 @@ class FitQuestion:
         if not 1 <= self.limit <= MOST_ROWS:
             raise BadSelection(f"1 to {MOST_ROWS} rows are shown.", parameter="limit")
         found = read_fit_inputs(reading, self.selection)
-        unavailable = _unsaid(found)
+        unavailable = _why_unavailable(found)
         rows, rows_total = ((), 0) if unavailable else _rows(found, self.wanted, self.limit)
         return FitAnswer(
             performance=self.wanted.performance,
@@ -122,7 +122,7 @@ def _no_fit(rows: Sequence[FitRow], rows_total: int) -> Unavailable | None:
     )
 
 
-def _unsaid(found: FitInputs) -> Unavailable | None:
+def _why_unavailable(found: FitInputs) -> Unavailable | None:
     if not len(found.visits):
         return Unavailable("too_little", "No visit of the selection has been ingested.")
     if found.visits.weights is None:

@@ -103,7 +103,7 @@ class RatioQuestion:
         pairs, named = named_pairs(reading, self.selection, counters, derived, by_application=applications)
         failures = read_failures(reading.connection, self.selection, visits, (derived.y, derived.x))
         inputs = Inputs(visits.coverage, len(visits), len(np.unique(pairs.visit)), failures)
-        unavailable = _unsaid(visits, pairs, derived, applications=applications)
+        unavailable = _why_unavailable(visits, pairs, derived, applications=applications)
         rows = () if unavailable else _rows(visits, pairs, named, derived, self.by, self.step_s)
         return RatioAnswer(derived, self.by, self.step_s, rows[: self.limit], len(rows), inputs, unavailable)
 
@@ -172,7 +172,7 @@ def _matching(pairs: Pairs, named: Mapping[int, str], selection: Selection) -> P
     return pairs.of(keep)
 
 
-def _unsaid(
+def _why_unavailable(
     visits: MachineVisits, pairs: Pairs, derived: Derived, *, applications: bool
 ) -> Unavailable | None:
     if not len(visits):

@@ -92,7 +92,7 @@ def step_weights(
         weight=np.where(place >= 0, weight[place], 0.0) if len(ids) else np.zeros(len(visits)),
         group=np.where(place >= 0, found.group[place], -1) if len(ids) else place,
     )
-    return StepWeights(weighed, found.unsaid, found, place)
+    return StepWeights(weighed, found.without_estimate, found, place)
 
 
 def _cut(times: VisitTimes, covered: CoveredTime, over: Steps) -> Int64:

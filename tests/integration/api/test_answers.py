@@ -291,7 +291,7 @@ def test_movers_compare_the_last_whole_day_with_the_day_before(client: TestClien
     assert (end.hour, end.minute, end.second, end.microsecond) == (0, 0, 0, 0)
     assert end <= datetime.now(UTC)
     assert answer["base"]["to"] == answer["selection"]["from"]
-    assert answer["unsaid"]["reason"] == "too_little"
+    assert answer["because"]["reason"] == "too_little"
     week = client.get("/api/v1/movers", params={**DESIGNED, "before": "1w"}).json()
     assert week["base"]["from"] == "2026-11-11T12:00:00Z"
     told = problem(client.get("/api/v1/movers", params={**DESIGNED, "before": "soon"}), 400)

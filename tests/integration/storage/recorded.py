@@ -80,6 +80,6 @@ def finish(connection: Connection, visit_id: UUID, outcome: Outcome) -> None:
     assert visits.finish(connection, visit_id, outcome=outcome, detail="", ended_at=NOON, seconds=seconds)
 
 
-def set_aside_why(engine: Engine, visit_id: UUID) -> str | None:
+def quarantine_reason(engine: Engine, visit_id: UUID) -> str | None:
     with engine.connect() as connection:
         return connection.scalar(select(capture.c.quarantined).where(capture.c.visit_id == visit_id))

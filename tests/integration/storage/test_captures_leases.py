@@ -23,7 +23,7 @@ from tests.integration.storage.recorded import (
     finish,
     ingest,
     lease,
-    set_aside_why,
+    quarantine_reason,
     wake,
 )
 
@@ -157,10 +157,10 @@ class TestFailures:
             assert lease(engine, visit_id, limit=2)
             with engine.begin() as connection:
                 leases.release(connection, visit_id, why="truncated\0 frame")
-        assert set_aside_why(engine, visit_id) is None
+        assert quarantine_reason(engine, visit_id) is None
         wake(engine, visit_id)
         assert lease(engine, visit_id, limit=2) is None
-        assert set_aside_why(engine, visit_id) == "truncated frame"
+        assert quarantine_reason(engine, visit_id) == "truncated frame"
         assert due(engine) == []
 
     def test_a_capture_that_kills_its_workers_ends_too(self, engine):
@@ -169,7 +169,7 @@ class TestFailures:
             lease(engine, visit_id, limit=3)
             wake(engine, visit_id)
         assert lease(engine, visit_id, limit=3) is None
-        assert set_aside_why(engine, visit_id) == "Every worker that tried it ended without a word."
+        assert quarantine_reason(engine, visit_id) == "Every worker that tried it ended without a word."
 
     def test_who_holds_it_can_hold_it_longer_and_nobody_else(self, engine):
         (visit_id,) = archived(engine)
@@ -200,7 +200,7 @@ class TestFailures:
             with engine.begin() as connection:
                 leases.release(connection, visit_id, why="no disk", attempt=found.attempt, counts=False)
             assert due(engine) == [], "it rests"
-        assert set_aside_why(engine, visit_id) is None
+        assert quarantine_reason(engine, visit_id) is None
 
     def test_a_late_release_leaves_the_next_workers_lease_alone(self, engine):
         (visit_id,) = archived(engine)

@@ -97,7 +97,7 @@ def points(found: Past) -> tuple[Float, Float, Float]:
     weighed, there = found.weighed(), found.ingested
     result = np.full((3, STEPS), np.nan)
     for step in range(STEPS):
-        if step in weighed.unsaid:
+        if step in weighed.without_estimate:
             continue
         group, weights = weighed.group, weighed.weights
         if (varying := weighed.varying.get(step)) is not None:
@@ -148,7 +148,7 @@ def test_where_nothing_waits_weights_are_those_of_the_day(seed: int, visits: int
     there, weighed, plain = found.ingested, found.weighed(), weigh(found.frame)
     assert weighed.weight == pytest.approx(plain.weight[found.stratum[there], found.klass[there]])
     assert weighed.group.tolist() == plain.group[found.stratum[there], found.klass[there]].tolist()
-    assert (weighed.unsaid, weighed.varying) == (frozenset(), {})
+    assert (weighed.without_estimate, weighed.varying) == (frozenset(), {})
 
 
 @settings(max_examples=50, deadline=None)
@@ -157,14 +157,14 @@ def test_what_is_said_is_of_two_ingested_visits_at_least(seed: int, visits: int)
     found = past(seed, visits, lag_s=np.zeros(3), failing=0.3)
     weighed, step = found.weighed(), found.step[found.ingested]
     waiting = set(found.step[found.waits].tolist())
-    assert set(weighed.varying) | weighed.unsaid == waiting
-    assert not set(weighed.varying) & weighed.unsaid
+    assert set(weighed.varying) | weighed.without_estimate == waiting
+    assert not set(weighed.varying) & weighed.without_estimate
     for number, varying in weighed.varying.items():
         assert len(varying.visits) >= 2
         assert (step[varying.visits] == number).all()
         assert (varying.group >= 0).all()
         assert (weighed.weight[varying.visits] > 0).all()
         assert varying.weights.visits[varying.group].min() >= 1
-    for number in weighed.unsaid:
+    for number in weighed.without_estimate:
         assert (weighed.weight[step == number] == 0).all()
         assert (weighed.group[step == number] == -1).all()

@@ -3441,6 +3441,8 @@ export interface components {
              * @description Estimated share of its base.
              */
             b_share: number;
+            /** @description Why there is no cause; null if there is one. */
+            because: components["schemas"]["UnavailableAnswer"] | null;
             /** @description Null where there is no estimate. */
             cause: components["schemas"]["CauseAnswer"] | null;
             /** @description a_cores - b_cores with the 95 % interval of the difference. p and q are those of shares. */
@@ -3489,8 +3491,6 @@ export interface components {
              * @description The interval excludes 0 (q ≤ 0.05): of rows called so at most 5 % are chance, on average.
              */
             significant: boolean;
-            /** @description Why there is no cause; null if there is one. */
-            unsaid: components["schemas"]["UnavailableAnswer"] | null;
         };
         /**
          * MoversAnswer
@@ -3499,6 +3499,8 @@ export interface components {
         MoversAnswer: {
             base: components["schemas"]["SelectionEcho"];
             base_totals: components["schemas"]["TotalsAnswer"];
+            /** @description Why no mover is reported; null where movers are. */
+            because: components["schemas"]["UnavailableAnswer"] | null;
             /** By */
             by: string[];
             /**
@@ -3548,8 +3550,6 @@ export interface components {
             rows_total: number;
             selection: components["schemas"]["SelectionEcho"];
             totals: components["schemas"]["TotalsAnswer"];
-            /** @description Why no mover is reported; null where movers are. */
-            unsaid: components["schemas"]["UnavailableAnswer"] | null;
         };
         /**
          * NamedFunction

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from services.embedded.server_folder import alone, check_socket, make_folder, set_aside_long_log
+from services.embedded.server_folder import alone, check_socket, make_folder, rotate_long_log
 from services.errors import CannotStart
 
 
@@ -55,12 +55,12 @@ def test_one_at_a_time(tmp_path: Path):
 
 def test_a_long_log_begins_anew(tmp_path: Path):
     log = tmp_path / "server.log"
-    set_aside_long_log(log)
+    rotate_long_log(log)
     log.write_text("short")
-    set_aside_long_log(log)
+    rotate_long_log(log)
     assert log.read_text() == "short"
     with log.open("r+b") as file:
         file.truncate((16 << 20) + 1)
-    set_aside_long_log(log)
+    rotate_long_log(log)
     assert not log.exists()
     assert (tmp_path / "server.log.1").exists()

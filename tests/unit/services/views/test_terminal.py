@@ -357,7 +357,7 @@ def test_trust_says_how_many_visits_would_do():
     assert "all 12 visits that have the selection show the same" in text_of(terminal.trust(alike))
     assert "Too few visits have the selection" in text_of(terminal.trust({**answer, "fit": None}))
     nothing = {**answer, "entropy": None, "manhattan": None, "fit": None}
-    assert "nothing can be said" in text_of(terminal.trust(nothing))
+    assert "no estimate" in text_of(terminal.trust(nothing))
 
 
 def test_next_to_nothing_is_printed_as_nothing():

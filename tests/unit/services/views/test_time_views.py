@@ -144,7 +144,7 @@ def moved() -> dict:
         "a_share": 0.3, "b_share": 0.2, "delta": 0.1, "lo": 0.05, "hi": 0.15, "p": 0.001, "q": 0.002,
         "significant": True, "low_confidence": False, "a_cores": None, "b_cores": None, "cores": None,
         "cause": {"best": explained(), "inseparable": [explained(label="compiler", value="")], "explanations": [], "visits": 60, "base_visits": 50},
-        "unsaid": None,
+        "because": None,
     }  # fmt: skip
     found["movers"] = [row]
     return found
@@ -164,13 +164,13 @@ def test_without_a_cause_the_reason_stands_there(moved: dict):
     row = moved["movers"][0]
     row["cause"]["best"] = None
     assert movers.cause(row).plain == "no label explains half of it"
-    row |= {"cause": None, "unsaid": {"reason": "too_little", "detail": "It needs 8 visits."}}
+    row |= {"cause": None, "because": {"reason": "too_little", "detail": "It needs 8 visits."}}
     assert movers.cause(row).plain == "It needs 8 visits."
-    row["unsaid"]["reason"] = "not_asked"
+    row["because"]["reason"] = "not_asked"
     assert movers.cause(row).plain == ""
     assert "None of 2 rows changed by 0.1 % or more" in text_of(movers.movers({**moved, "movers": []}))
     unavailable = {"reason": "no_design", "detail": "Visits were not drawn at random."}
-    text = text_of(movers.movers({**moved, "unsaid": unavailable, "part": 0.5}))
+    text = text_of(movers.movers({**moved, "because": unavailable, "part": 0.5}))
     assert text.strip() == "No mover is reported. Visits were not drawn at random."
     assert "looked for in a random 50.0 % of the visits" in text_of(movers.movers({**moved, "part": 0.5}))
     judged = {**moved, "compared_part": 0.25}
