@@ -74,7 +74,7 @@ def visits(
             return await Visitor(first_reply_s=seconds).visit(addresses[machine], plan, deadline_s=seconds)
 
         try:
-            return await asyncio.scan_rollup(*(one(number, *visit) for number, visit in enumerate(wanted)))
+            return await asyncio.gather(*(one(number, *visit) for number, visit in enumerate(wanted)))
         finally:
             stop.set()
             await served
