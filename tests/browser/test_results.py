@@ -79,7 +79,7 @@ def test_figures_say_what_stands_behind_the_numbers(page: Page):
     expect(figure(page, "Symbolized")).to_contain_text("86.6 %")  # 130 of 150, rounded down
     expect(figure(page, "Complete stacks")).to_contain_text("100 %")
     expect(figure(page, "Campaign fleet")).to_contain_text("running")
-    expect(figure(page, "PendingCaptures to ingest")).to_contain_text("0 captures")
+    expect(figure(page, "Waiting to ingest")).to_contain_text("0 captures")
 
 
 def test_a_row_lights_up_its_frames(page: Page):
