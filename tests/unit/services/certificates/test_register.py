@@ -253,4 +253,4 @@ def test_show_fails_when_something_has_ended(tmp_path):
     Register(tmp_path, now=past).issue(Kind.GATEWAY, ("node7",), days=5)
     done = CliRunner().invoke(app, ["certs", "show", "--folder", str(tmp_path)])
     assert done.exit_code == 1
-    assert "ended" in done.output
+    assert "expired" in done.output
