@@ -162,7 +162,7 @@ def test_the_command_serves_and_says_who_and_what_is_true(folder):
         assert process.stdout is not None
         assert process.stderr is not None
         lines = [process.stdout.readline() for _ in range(25)]
-        assert "24 simulated machines answer" in process.stderr.readline()
+        assert "24 simulated machines listen" in process.stderr.readline()
         machines = read_inventory("".join(lines))
         told = [asyncio.run(describe(machine.address)).hostname for machine in machines]
         assert told == [machine.name for machine in machines]

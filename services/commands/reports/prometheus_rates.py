@@ -40,7 +40,7 @@ def request_rates(
     answer = _asked(f"{server.rstrip('/')}/api/v1/query_range?{wanted}")
     try:
         if answer["status"] != "success":
-            raise NoRates(f"Prometheus at {server} reports: {str(answer.get('error'))[:300]}")
+            raise NoRates(f"Prometheus at {server} returned an error: {str(answer.get('error'))[:300]}")
         series = answer["data"]["result"]
         if answer["data"]["resultType"] != "matrix" or len(series) > 1:
             raise NoRates(
@@ -48,7 +48,7 @@ def request_rates(
             )
         points = [(float(time), float(value)) for one in series for time, value in one["values"]]
     except (KeyError, TypeError, ValueError) as error:
-        raise NoRates(f"Unexpected response from {server}, not as of Prometheus: {error!r}.") from error
+        raise NoRates(f"The response of {server} does not have Prometheus' format: {error!r}.") from error
     if not points:
         raise NoRates("The query has no value in this time range.")
     return points

@@ -46,7 +46,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
         (("apu", "--coefficient", "0.5"), 2, "--coefficient"),
         (("feature", "memcpy", "--speedup", "0"), 2, "--speedup"),
         (("interference", "checkout", "--beside", "feed:many"), 1, "'many' is no number"),
-        (("interference", "checkout", "--cores", "2"), 2, "give one with --beside"),
+        (("interference", "checkout", "--cores", "2"), 2, "add --beside"),
         (("interference", "checkout", "{cluster="), 1, "SELECT:"),
         (("placement", "checkout:little", "--machines", "2"), 1, "'little' is no number"),
         (("placement", "checkout"), 2, "--machines"),
