@@ -45,7 +45,7 @@ def callers(  # noqa: PLR0917 - the command line is its signature
 ) -> None:
     """Print the callers and callees of a function.
 
-    `of it` is the share of the function's own total: 80 % means that 80 % of the stacks through the function have this
+    `of function` is the share of the function's own total: 80 % means that 80 % of the stacks through the function have this
     caller. A recursive call counts once per stack. `fleetprof callers malloc '{application="nginx"}' --from now-1d`
     """
     import json  # noqa: PLC0415 - a command imports what it runs
