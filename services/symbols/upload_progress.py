@@ -78,7 +78,7 @@ def show_consequences(
             if last.captures:
                 progress.update(
                     task,
-                    description="ingesting captures again",
+                    description="reprocessing captures",
                     total=last.captures,
                     completed=last.captures - last.left,
                 )
@@ -90,7 +90,7 @@ def show_consequences(
         console.print(f"{short(key)}: no effect yet. Show it: fleetprof symbols show {key}", style="dim")
     if last.left:
         console.print(
-            "Ingestion continues in the background. Show it: fleetprof symbols reprocessings", style="dim"
+            "Reprocessing continues in the background. Show it: fleetprof symbols reprocessings", style="dim"
         )
 
 
