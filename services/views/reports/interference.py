@@ -70,9 +70,9 @@ def _points(error: float) -> str:
 def _body(answer: AnswerJson, beside: str, rows: int) -> RenderableType:
     single = "visit" if answer["source"]["trained_by"] == "visits" else "run"
     mix = _mix(answer["mix"], answer["target"], beside, single) if answer["mix"] is not None else []
-    told_by = source(answer["source"])
+    trained_by = source(answer["source"])
     return Group(
-        *mix, *told_by, *_fit(answer), *_pieces(answer["rows"]), *_neighbours(answer, rows), *chip(answer)
+        *mix, *trained_by, *_fit(answer), *_pieces(answer["rows"]), *_neighbours(answer, rows), *chip(answer)
     )
 
 
