@@ -48,7 +48,7 @@ def callers(  # noqa: PLR0917 - the command line is its signature
 ) -> None:
     """Print the callers and callees of a function.
 
-    The column `of it` is the share of the function's own total: 80 % means that 80 % of the stacks through the function have
+    The column `of function` is the share of the function's own total: 80 % means that 80 % of the stacks through the function have
     this caller. A recursive call counts once per stack.
 
     Example: `fleetprof callers malloc '{application="nginx"}' --from now-1d`

@@ -270,8 +270,8 @@ def _check_reports() -> None:
     assert "more rows" in shown
     assert "1,470, 1,960, 2,450" in shown
     memory = ("--memory-mhz", "3200", "--memory-target-mhz", "4800")
-    assert "→ with memory of 4,800 instead of 3,200 MHz" in said(0, "frequency-fit", *memory)
+    assert "→ with memory at 4,800 instead of 3,200 MHz" in said(0, "frequency-fit", *memory)
     one_run = ("frequency", "--latency-ns", "20")
     assert "→" not in said(0, *one_run)
-    assert "→ with memory of 4,800" in said(0, *one_run, *memory)
+    assert "→ with memory at 4,800" in said(0, *one_run, *memory)
     assert "No visit" in said(_NO_ANSWER, "frequency-fit", '{machine="none"}')

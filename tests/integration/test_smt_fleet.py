@@ -278,7 +278,7 @@ def _check_report() -> None:
         assert shown.exit_code == 0, shown.output
         said[by] = " ".join(shown.output.split())
     assert "differs by up to" in said["platform"]
-    assert "not by counters" in said["platform"]
+    assert "without counters of cycles" in said["platform"]
     assert "by counters" in said["application"]
 
 

@@ -44,7 +44,7 @@ def _body(answer: AnswerJson) -> RenderableType:
     naive = ", ".join(f"{100 * each['naive']:+.1f} %" for each in known)
     base = answer["base_mhz"]
     notes = (
-        [Text(f"against {base:,.0f} MHz; if all time were on the chip: {naive}", "dim")]
+        [Text(f"relative to {base:,.0f} MHz; if all time were on the chip: {naive}", "dim")]
         if base and known
         else []
     )
@@ -52,7 +52,7 @@ def _body(answer: AnswerJson) -> RenderableType:
         Text(f"a miss on {each['platform']} takes {amount(each['value'])} ns", "dim")
         for each in answer["latencies"]
     ]
-    limits = [Text(f"left out by the model: {limit}", "dim") for limit in answer["limits"]]
+    limits = [Text(f"not in the model: {limit}", "dim") for limit in answer["limits"]]
     notes += memory_note(answer["memory"])
     return Group(table, *unavailable, *more(answer), *few_note(answer["rows"]), *notes, *latencies, *limits)
 
@@ -81,8 +81,8 @@ def memory_note(memory: AnswerJson | None) -> list[Text]:
         return []
     return [
         Text(
-            f"→ with memory of {memory['target_mhz']:,.0f} instead of {memory['measured_mhz']:,.0f} MHz, where {share(memory['part'])} of the"
-            f" waiting goes with its clock",
+            f"→ with memory at {memory['target_mhz']:,.0f} instead of {memory['measured_mhz']:,.0f} MHz, if {share(memory['part'])} of the"
+            f" waiting time scales with the memory's clock",
             "dim",
         )
     ]

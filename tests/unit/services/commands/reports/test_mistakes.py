@@ -33,7 +33,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
         (("frequency-times", "a.csv", "--run", "1200:3"), 2, "Give either"),
         (("frequency-times", "/there/is/none.csv"), 1, "Cannot read"),
         (("frequency-times", "--run", "1200:3", "--run", "2400;2"), 1, "no frequency and time"),
-        (("frequency-times", "--run", "1200:3", "--run", "1200:3"), 3, "Cannot say, constant"),
+        (("frequency-times", "--run", "1200:3", "--run", "1200:3"), 3, "No result (constant)"),
         (("load-test", "{}", "{cluster="), 1, "PRODUCTION:"),
         (("load-test", "{}", "{}", "--production-from", "once"), 1, "--production-from:"),
         (("capacity",), 2, "Give either"),
