@@ -197,7 +197,7 @@ def test_search_narrows_the_table_and_sums_the_union(page: Page):
     expect(said(page)).to_contain_text("parse")
     expect_place(page, find="^(malloc|parse)$")
     page.get_by_label("find a function").fill("(")
-    expect(page.get_by_text("Not a regular expression yet.")).to_be_visible()
+    expect(page.get_by_text("This is not a valid regular expression.")).to_be_visible()
     page.get_by_label("find a function").press("Escape")
     expect(rows(page)).to_have_count(8)
 
@@ -253,7 +253,7 @@ def test_frames_are_taken_out_of_stacks(page: Page):
 
 def test_a_mistake_in_the_matchers_is_seen_while_it_is_typed(page: Page):
     page.keyboard.press("f")
-    matchers = page.get_by_role("dialog", name="add a filter").get_by_label("matchers as text")
+    matchers = page.get_by_role("dialog", name="add a filter").get_by_label("filters as text")
     matchers.fill('{function="malloc"')
     expect(page.get_by_role("status")).to_contain_text(["Expected a closing brace at character 19"])
     matchers.fill('{self.function="malloc"}')
