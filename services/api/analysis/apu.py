@@ -25,7 +25,8 @@ from storage.calibrations import Calibration
 from storage.query.models.apu import MOST_ROWS, ApuQuestion
 from storage.query.models.apu import ApuAnswer as FoundApu
 from storage.query.models.load_rows import CountedRow
-from storage.query.observed.machines import APPLICATION, LABELS
+from storage.query.observed.machines import LABELS
+from storage.query.selections.matchers import APPLICATION
 from storage.query.selections.selection import Selection
 
 

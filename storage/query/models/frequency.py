@@ -19,7 +19,7 @@ from storage.query.models.frequency_inputs import FrequencyInputs, read_frequenc
 from storage.query.models.frequency_options import USUAL, Wanted
 from storage.query.models.frequency_sums import ApplicationSums, read_application_sums
 from storage.query.models.no_answer import Inputs, Unavailable
-from storage.query.observed.machines import APPLICATION
+from storage.query.selections.matchers import APPLICATION
 from storage.query.selections.selection import Selection
 from storage.query.store_reading import StoreReading
 from storage.snapshots import query_budget
