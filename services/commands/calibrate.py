@@ -166,7 +166,7 @@ def set_(  # noqa: PLR0917 - the command line is its signature
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
     _keep([figure])
-    _warn_of_strangers(platform)
+    _warn_of_unknown_clients(platform)
     typer.echo(f"Stored: {view.subject(figure)} is {view.worded(figure)}.")
 
 
@@ -322,7 +322,7 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _warn_of_strangers(platform: str) -> None:
+def _warn_of_unknown_clients(platform: str) -> None:
     """Warn of a platform without machines: models would never find its constants."""
     from storage import inventory  # noqa: PLC0415
 

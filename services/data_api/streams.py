@@ -69,7 +69,7 @@ class Streams:
         def record_of(item: Item) -> data_pb2.ProfileRecord | None:
             if isinstance(item, DayOver):
                 return design_record(item.weights)
-            if isinstance(item, Looking) or (query.only_matching and not item.says_something):
+            if isinstance(item, Looking) or (query.only_matching and not item.is_informative):
                 return None
             return visit_record(asked, item, query.record_bytes)
 

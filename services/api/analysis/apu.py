@@ -166,7 +166,7 @@ def apu_document(selection: Selection, found: FoundApu) -> Json:
         "left_out": reasons_document(found.left_out),
         "hardware_used": found.counted,
         "hardware_left_out": reasons_document(found.not_counted),
-        "hardware_because": because_document(found.counted_unsaid),
+        "hardware_because": because_document(found.counted_unavailable),
         "inputs": inputs_document(found.inputs),
         "because": because_document(found.unavailable),
     }

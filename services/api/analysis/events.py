@@ -95,7 +95,7 @@ def events_document(selection: Selection, found: FoundEvents) -> Json:
             for pair in (coupling.pairs if coupling else ())
         ],
         "tune": coupling and coupling.tune,
-        "coupling_because": because_document(found.coupling_unsaid),
+        "coupling_because": because_document(found.coupling_unavailable),
         "left_out": reasons_document(found.left_out),
     }
     return of_machines(selection, found.inputs, found.unavailable, figures)

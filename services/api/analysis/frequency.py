@@ -96,7 +96,7 @@ def frequency_document(selection: Selection, found: FoundFrequency) -> Json:
                 ],
                 "lowest_mhz": figure_document(row.lowest_mhz),
                 "lowest_at_memory_mhz": figure_document(row.lowest_at_memory_mhz),
-                "lowest_at_memory_because": because_document(row.unsaid_at_memory),
+                "lowest_at_memory_because": because_document(row.unavailable_at_memory),
                 "low_confidence": row.low_confidence,
                 "because": because_document(row.unavailable),
             }

@@ -124,7 +124,7 @@ def _row(row: FitRow) -> Json:
         ],
         "lowest_mhz": figure_document(row.lowest_mhz),
         "lowest_at_memory_mhz": figure_document(row.lowest_at_memory_mhz),
-        "lowest_at_memory_because": because_document(row.unsaid_at_memory),
+        "lowest_at_memory_because": because_document(row.unavailable_at_memory),
         "steps": [] if fit is None else [_step(step) for step in fit.steps],
         "load_correlation": None if fit is None else fit.load_correlation,
         "clipped": fit is not None and fit.clipped,

@@ -37,7 +37,7 @@ def request_rates(
     wanted = urllib.parse.urlencode(
         {"query": query, "start": start_s, "end": max(start_s, end_s - every), "step": every}
     )
-    answer = _asked(f"{server.rstrip('/')}/api/v1/query_range?{wanted}")
+    answer = _fetched(f"{server.rstrip('/')}/api/v1/query_range?{wanted}")
     try:
         if answer["status"] != "success":
             raise NoRates(f"Prometheus at {server} returned an error: {str(answer.get('error'))[:300]}")
@@ -54,7 +54,7 @@ def request_rates(
     return points
 
 
-def _asked(url: str) -> Any:
+def _fetched(url: str) -> Any:
     opener = urllib.request.build_opener(_NotElsewhere())
     server = urllib.parse.urlsplit(url).netloc
     try:

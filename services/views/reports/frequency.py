@@ -29,7 +29,7 @@ def _body(answer: AnswerJson) -> RenderableType:
     table = columns(*names, wide=names[-1:])
     unavailable: list[Text] = []
     for row in answer["rows"]:
-        unavailable += unsaid_of(row, row["application"] or "(none)")
+        unavailable += unavailable_of(row, row["application"] or "(none)")
         if row["off_chip"] is None:
             continue
         slower = [_slower(each) for each in row["slowdowns"]]
@@ -57,7 +57,7 @@ def _body(answer: AnswerJson) -> RenderableType:
     return Group(table, *unavailable, *more(answer), *few_note(answer["rows"]), *notes, *latencies, *limits)
 
 
-def unsaid_of(row: AnswerJson, called: str) -> list[Text]:
+def unavailable_of(row: AnswerJson, called: str) -> list[Text]:
     """The reasons for a missing row, a missing lowest frequency, and a missing one with another memory."""
     why = (("", row["because"]), (" with that memory", row["lowest_at_memory_because"]))
     return [Text(f"{called}{where}: {each['detail']}", "yellow") for where, each in why if each is not None]

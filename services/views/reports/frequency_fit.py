@@ -3,7 +3,7 @@
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from services.views.reports.frequency import lowest, memory_note, unsaid_of
+from services.views.reports.frequency import lowest, memory_note, unavailable_of
 from services.views.reports.report_envelope import (
     AnswerJson,
     columns,
@@ -37,10 +37,10 @@ def _body(answer: AnswerJson) -> RenderableType:
     for row in answer["rows"]:
         called = f"{row['application'] or '(none)'} on {row['platform'] or '(an unknown platform)'}"
         if row["off_chip"] is None:
-            unavailable += unsaid_of(row, called)
+            unavailable += unavailable_of(row, called)
             continue
         table.add_row(*_cells(row, memory=answer["memory"] is not None))
-        notes += unsaid_of(row, called)
+        notes += unavailable_of(row, called)
         notes += [Text(f"{called}: {note}", "yellow") for note in _doubts(row)]
     limits = [Text(f"not in the model: {limit}", "dim") for limit in answer["limits"]]
     return Group(

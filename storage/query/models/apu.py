@@ -62,7 +62,7 @@ class ApuAnswer:
     """Visits that also have an APU by counters."""
     not_counted: Mapping[str, int]
     """Visits with an APU from the operating system's times alone, by cause."""
-    counted_unsaid: Unavailable | None
+    counted_unavailable: Unavailable | None
     """The reason why there is none by counters."""
     inputs: Inputs
     unavailable: Unavailable | None

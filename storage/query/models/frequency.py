@@ -47,7 +47,7 @@ class FrequencyRow:
     """The same with the requested frequency of the memory."""
     low_confidence: bool
     unavailable: Unavailable | None
-    unsaid_at_memory: Unavailable | None = None
+    unavailable_at_memory: Unavailable | None = None
     """The reason why there is no lowest frequency with that memory, if one was requested and there is a model."""
 
 
@@ -166,7 +166,7 @@ def _row(
     at_memory: tuple[Measured, ...] = ()
     if wanted.memory is not None:
         at_memory = tuple(model.slowdown(mhz * 1e6, wanted.memory.waiting) for mhz in grid)
-    other, other_unsaid = wanted.lowest_at_memory(model)
+    other, other_unavailable = wanted.lowest_at_memory(model)
     return FrequencyRow(
         name,
         seconds,
@@ -178,5 +178,5 @@ def _row(
         other,
         model.low_confidence,
         unavailable,
-        other_unsaid,
+        other_unavailable,
     )
