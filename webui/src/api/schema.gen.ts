@@ -13,7 +13,7 @@ export interface paths {
         };
         /**
          * Applications on the platforms that suit them
-         * @description The assignment of work to platforms that takes the fewest cycles by measured CPI, under capacities, pins, floors and largest shares; what it saves, and the moves that matter.
+         * @description The assignment of work to platforms that takes the fewest cycles by measured CPI, within capacities, pins, floors and largest shares. The answer has the saving and the moves that matter.
          */
         get: operations["affinity"];
         put?: never;
@@ -32,8 +32,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Capacity that is really used
-         * @description Where cores have two threads, CPU utilisation says too little of how much is left. Adjusted processor utilisation (APU) weighs time with both threads busy by what overlap costs (`fleetprof calibrate smt`). How long both are busy, counters of cycles say where machines have them; elsewhere threads are taken to be busy independently of each other.
+         * Capacity used, by APU
+         * @description On cores with two threads, CPU utilisation overstates the capacity that is left. Adjusted processor utilisation (APU) weights the time with both threads busy by the cost of overlap (`fleetprof calibrate smt`). Cycle counters give the time that both threads are busy where machines have them. Elsewhere threads are assumed to be busy independently of each other.
          */
         get: operations["apu"];
         put?: never;
@@ -52,8 +52,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How many requests could be served
-         * @description The load of the selection's machines, by CPU utilisation and by APU, as a line of the request rate that they served, extended to where it is full. Match the machines of one service, by cluster or name.
+         * Forecast of the highest request rate
+         * @description Fits the load of the selection's machines (CPU utilisation and APU) as a line of the request rate, and extends the line to full load. Match the machines of one service, by cluster or name.
          */
         get: operations["capacity"];
         put?: never;
@@ -73,7 +73,7 @@ export interface paths {
         };
         /**
          * What work is made of, and roll-outs
-         * @description Shares by compiler, version, platform, kernel or any label over time, and when each value reached 10, 50 and 90 % of the work, or went.
+         * @description Shares by compiler, version, platform, kernel or any label over time. The answer has the times at which each value reached 10, 50 and 90 % of the work, or disappeared.
          */
         get: operations["composition"];
         put?: never;
@@ -92,8 +92,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Two accounts of CPU time
-         * @description CPU time by samples against what the kernels of the same machines counted as busy. They disagree where samples are lost, or where cycles run that accounting does not see.
+         * CPU time by samples and by accounting
+         * @description Compares CPU time by samples with the busy time that the kernels of the same machines counted. The two disagree if samples are lost, or if cycles run outside the accounting.
          */
         get: operations["cross_check"];
         put?: never;
@@ -112,8 +112,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Events that decide how fast an application runs
-         * @description Gradient-boosted trees of an application's instructions per cycle on the events that were counted, the least important left out again and again; and which parameter of machines moves the most important ones.
+         * Events that determine an application's speed
+         * @description Gradient-boosted trees predict an application's instructions per cycle from the counted events. The least important events are removed step by step. The answer also has the machine parameter that moves the most important events.
          */
         get: operations["events"];
         put?: never;
@@ -132,8 +132,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What a hardware feature would bring
-         * @description The share of time, or of `event=cycles`, of all functions whose name a pattern matches, together, with its interval; and how much of the whole a speedup of them saves.
+         * The effect of a hardware feature
+         * @description The share of time, or of `event=cycles`, of all functions whose name matches a pattern, with its interval. The answer also has the share of the whole that a speedup of them saves.
          */
         get: operations["feature"];
         put?: never;
@@ -153,7 +153,7 @@ export interface paths {
         };
         /**
          * Slowdowns at other frequencies
-         * @description How much of each application's time waits for memory, and so does not depend on the frequency; predicted slowdowns, and the lowest frequency that keeps a performance, beside the naive prediction; also for another frequency of the memory. From misses and their latency; /analysis/frequency-fit needs neither where machines run at several frequencies.
+         * @description The share of each application's time that waits for memory, and so does not depend on the frequency. The answer has predicted slowdowns and the lowest frequency that keeps a performance, beside the naive prediction, also for another memory frequency. The model uses misses and their latency; /analysis/frequency-fit needs neither where machines run at several frequencies.
          */
         get: operations["frequency"];
         put?: never;
@@ -173,7 +173,7 @@ export interface paths {
         };
         /**
          * Slowdowns where machines run at several frequencies
-         * @description A/f + B fitted to the seconds that an application's instructions took on machines of one platform at different frequencies, with no need of misses or latencies: its share of time that waits, slowdowns at other frequencies, the lowest that keeps a performance, and by how much the other frequencies fail to foretell each.
+         * @description Fits A/f + B to the time that an application's instructions took on machines of one platform at different frequencies, without misses or latencies. The answer has the share of time that waits, slowdowns at other frequencies, the lowest frequency that keeps a performance, and the error of predicting each frequency from the others.
          */
         get: operations["frequency_fit"];
         put?: never;
@@ -193,7 +193,7 @@ export interface paths {
         };
         /**
          * Slowdowns from times at several frequencies
-         * @description A/f + B fitted to times that were measured at two frequencies or more, of a run, of a request or of any work that stays the same; with C/f_mem where the memory's frequency varied too. Nothing of the fleet is asked, and no selection is taken.
+         * @description Fits A/f + B to times measured at two or more frequencies: of a run, of a request, or of any constant work. With C/f_mem if the memory frequency also varied. The route reads no fleet data and takes no selection.
          */
         get: operations["frequency_times"];
         put?: never;
@@ -212,8 +212,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How much slower an application runs beside others
-         * @description The degradation of one application as a function of the total pressure on its chip, lines into the shared cache and memory bandwidth, trained by visits of machines of one socket or by uploaded experiments; its prediction for a mix, beside the mean.
+         * Slowdown of an application beside others
+         * @description The degradation of one application as a function of the total pressure on its chip: lines into the shared cache, and memory bandwidth. Visits of machines with one socket train it, or uploaded experiments. The answer has the prediction for a mix, beside the mean.
          */
         get: operations["interference"];
         put?: never;
@@ -232,8 +232,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Does a load test run what production runs
-         * @description The selection is the test, the base is production. How far apart they are is held against how far random parts of production, of as many visits and samples, are from the rest of it; and the functions that differ are named.
+         * Compare a load test with production
+         * @description The selection is the test, the base is production. The answer compares their distance with the distance of random parts of production, of as many visits and samples, from the rest of production. It lists the functions that differ.
          */
         get: operations["load_test"];
         put?: never;
@@ -252,8 +252,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Is the new machine type worth its price
-         * @description How many machines of one platform a machine of another replaces, by CPU utilisation and by APU, against the ratio of their prices. With request rates of a machine of each both are compared at the same load; without them choose machines and times at which each machine gets equal traffic.
+         * Compare the price and capacity of two machine types
+         * @description The number of machines of one platform that a machine of another replaces, by CPU utilisation and by APU, compared with the ratio of their prices. With request rates per machine, both are compared at the same load. Without them, choose machines and times at which each machine gets equal traffic.
          */
         get: operations["machine_types"];
         put?: never;
@@ -272,8 +272,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Programs on machines so that none is slowed down too much
-         * @description The best placement found of programs on equal machines: targets for degradation are kept where possible, then the least degradation in sum, by the functions of /analysis/interference.
+         * Place programs on machines with little slowdown
+         * @description The best placement found for programs on equal machines. It keeps targets for degradation where possible, then minimises the sum of degradations, by the functions of /analysis/interference.
          */
         get: operations["placement"];
         put?: never;
@@ -293,7 +293,7 @@ export interface paths {
         };
         /**
          * Cycles per instruction, and other ratios of counters
-         * @description Ratios of sums over visits, never means of ratios, with their intervals. Machines that cannot count are not in them; `inputs.missing` says which and why.
+         * @description Ratios of sums over visits (not means of ratios), with their intervals. Machines that cannot count are not included; `inputs.missing` lists the counters and the reasons.
          */
         get: operations["ratios"];
         put?: never;
@@ -313,7 +313,7 @@ export interface paths {
         };
         /**
          * Two platforms, counter by counter
-         * @description An application, or all machines, on two platforms: cycles per instruction, misses and the like with the factor between them. What is surely tenfold apart hardly counts the same thing.
+         * @description Compares an application, or all machines, on two platforms: cycles per instruction, misses and similar ratios, with the factor between them. If the two certainly differ at least tenfold, the events hardly count the same thing.
          */
         get: operations["side_by_side"];
         put?: never;
@@ -332,8 +332,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * May one trust this profile
-         * @description One word for how far a profile is from the fleet's, foretold by how it converges, and whether its days are of the same thing, by their entropy.
+         * Reliability of a profile
+         * @description One word for the distance of a profile from the fleet's, predicted from its convergence, and whether its days differ, by their entropy.
          */
         get: operations["stability"];
         put?: never;
@@ -938,11 +938,11 @@ export interface components {
          */
         AffinityAnswer: {
             asked: components["schemas"]["MachineSelectionEcho"];
-            /** @description Why there is no answer; null where there is one. */
+            /** @description The reason why there is no answer. Null if there is one. */
             because: components["schemas"]["NoAnswerReason"] | null;
             /**
              * Certain Cycles
-             * @description Saved even if every CPI lies at the worse end of its interval.
+             * @description The saving if every CPI is at the worse end of its interval.
              */
             certain_cycles: number | null;
             inputs: components["schemas"]["InputsAnswer"];
@@ -954,17 +954,17 @@ export interface components {
             present: components["schemas"]["Present"][];
             /**
              * Present Cycles
-             * @description Null like the next ones: `because` says why.
+             * @description Null, like the next fields: `because` gives the reason.
              */
             present_cycles: number | null;
             /**
              * Rows
-             * @description The moves that bring four fifths of it, and those that make room.
+             * @description The moves that bring four fifths of the saving, and the moves that make room for them.
              */
             rows: components["schemas"]["MoveRow"][];
             /** Rows Total */
             rows_total: number;
-            /** @description What it will save, with the plan's optimism taken off: it was chosen by measurements with errors. */
+            /** @description Estimated saving, corrected for the plan's optimism: the plan was chosen by measurements with errors. */
             saving_cycles: components["schemas"]["Figure"] | null;
             /**
              * Unknown
@@ -983,19 +983,19 @@ export interface components {
             by: string;
             /**
              * Coefficients
-             * @description Overlap coefficients that were used.
+             * @description The overlap coefficients used.
              */
             coefficients: components["schemas"]["Coefficient"][];
-            /** @description Why there is none by counters. */
+            /** @description The reason why there is no APU by counters. */
             hardware_because: components["schemas"]["NoAnswerReason"] | null;
             /**
              * Hardware Left Out
-             * @description Visits with an APU by the operating system alone, and why.
+             * @description Visits that have only an APU by the operating system, with the reason.
              */
             hardware_left_out: components["schemas"]["services__api__analysis__envelope__LeftOut"][];
             /**
              * Hardware Used
-             * @description Visits with an APU by counters too.
+             * @description Visits that also have an APU by counters.
              */
             hardware_used: number;
             inputs: components["schemas"]["InputsAnswer"];
@@ -1009,37 +1009,37 @@ export interface components {
          * @description The load of the machines of one value, or what one application uses up.
          */
         ApuRow: {
-            /** @description Share of the cores' capacity that is used, by the operating systems' times: as if threads were busy independently of each other. */
+            /** @description Share of the cores' capacity that is used, by the operating systems' times. This assumes that threads are busy independently of each other. */
             apu: components["schemas"]["Figure"] | null;
             /**
              * Core Seconds
-             * @description Of an application: capacity it uses up, of the fleet in the covered time.
+             * @description Capacity that the application uses, of the fleet in the covered time.
              */
             core_seconds: number | null;
-            /** @description By counters of cycles, of the visits that have them; null: none has, like in rows of applications. */
+            /** @description Figures by cycle counters, from the visits that have them. Null: no visit has them, or the row is an application. */
             hardware: components["schemas"]["HardwareLoad"] | null;
-            /** @description Of an application: the same by counters of cycles, of `hardware_visits` visits; null: none has them. */
+            /** @description The same by cycle counters, from `hardware_visits` visits. Null: no visit has them. */
             hardware_per_cpu_second: components["schemas"]["Figure"] | null;
             /**
              * Hardware Visits
-             * @description Of `visits`, those with counters of threads and of cores.
+             * @description Number of `visits` with counters of threads and of cores.
              */
             hardware_visits: number;
             /** Low Confidence */
             low_confidence: boolean;
             /** Machines */
             machines: number | null;
-            /** @description Of an application: core-seconds used up for each CPU second that accounting shows. */
+            /** @description Core-seconds that the application uses per CPU second of accounted time. */
             per_cpu_second: components["schemas"]["Figure"] | null;
-            /** @description APU from each core's mean utilisation alone. */
+            /** @description APU from the mean utilisation of each core. */
             simplified: components["schemas"]["Figure"] | null;
             /** @description Core-time in which any thread was busy. */
             thread_any: components["schemas"]["Figure"] | null;
-            /** @description Of logical CPUs, as monitoring shows it, 0…1; null in rows of applications, like the next three. */
+            /** @description Utilisation of logical CPUs, as monitoring shows it, 0…1. Null in rows of applications, like the next three fields. */
             utilisation: components["schemas"]["Figure"] | null;
             /**
              * Value
-             * @description Of the label, or the application.
+             * @description A value of the label, or the application.
              */
             value: string;
             /** Visits */
@@ -1449,16 +1449,16 @@ export interface components {
          */
         CapacityAnswer: {
             asked: components["schemas"]["MachineSelectionEcho"];
-            /** @description Why there is no forecast. */
+            /** @description The reason why there is no forecast. */
             because: components["schemas"]["NoAnswerReason"] | null;
             /** @description By the operating systems' times. */
             by_apu: components["schemas"]["ForecastAnswer"];
-            /** @description By APU of counters of cycles, where nine of ten visits have them. */
+            /** @description By APU from cycle counters, if nine of ten visits have them. */
             by_hardware: components["schemas"]["ForecastAnswer"];
             by_utilisation: components["schemas"]["ForecastAnswer"];
             /**
              * Coefficients
-             * @description Overlap coefficients that were used.
+             * @description The overlap coefficients used.
              */
             coefficients: components["schemas"]["Coefficient"][];
             /** Full */
@@ -1466,7 +1466,7 @@ export interface components {
             inputs: components["schemas"]["InputsAnswer"];
             /**
              * Left Out
-             * @description Visits without an APU.
+             * @description Visits without an APU, with the reason.
              */
             left_out: components["schemas"]["services__api__analysis__envelope__LeftOut"][];
             /** Rows */
@@ -1532,17 +1532,17 @@ export interface components {
         ChangeAnswer: {
             /**
              * Duration Seconds
-             * @description From 10 to 90 %; null as long as it has not reached them.
+             * @description Time from 10 to 90 %. Null until the value reaches both.
              */
             duration_seconds: number | null;
             /**
              * Fell Back
-             * @description It was rolled back, in whole or in part.
+             * @description The roll-out was reversed, in whole or in part.
              */
             fell_back: boolean;
             /** Reached */
             reached: components["schemas"]["Reached"][];
-            /** @description At the last step. */
+            /** @description Share in the last step. */
             share: components["schemas"]["Figure"];
         };
         /**
@@ -1552,23 +1552,23 @@ export interface components {
         Chip: {
             /**
              * Lines
-             * @description Counter that stands for lines brought into the shared cache; empty: whichever the experiments counted.
+             * @description Counter that stands for lines brought into the shared cache. Empty: the counter that the experiments used.
              * @example l2-lines-in
              */
             lines: string;
             /**
              * Peak Gbs
-             * @description GB/s of a chip's memory; pieces end at 25 and 75 % of it. Null: not known.
+             * @description GB/s of a chip's memory. Pieces end at 25 and 75 % of it. Null: not known.
              */
             peak_gbs: number | null;
             /**
              * Peak Is Seen
-             * @description It is the most that a visit saw: no figure was given or measured.
+             * @description The bandwidth is the largest that a visit saw, because no figure was given or measured.
              */
             peak_is_seen: boolean;
             /**
              * Platform
-             * @description Empty: no visit is left, or no run.
+             * @description Empty: no visit or run is left.
              */
             platform: string;
         };
@@ -1583,7 +1583,7 @@ export interface components {
             lo: number | null;
             /**
              * Measured
-             * @description False: the request gave it.
+             * @description False: the coefficient is from the request.
              */
             measured: boolean;
             /** Platform */
@@ -1592,7 +1592,7 @@ export interface components {
             value: number;
             /**
              * Workload
-             * @description The empty text: any.
+             * @description Empty: any application.
              */
             workload: string;
         };
@@ -1601,7 +1601,7 @@ export interface components {
          * @description Shares by one label over time, each with its interval.
          */
         CompositionAnswer: {
-            /** @description Why there is no answer; null where there is one. */
+            /** @description The reason why there is no answer. Null if there is one. */
             because: components["schemas"]["NoAnswerReason"] | null;
             /** By */
             by: string;
@@ -1614,7 +1614,7 @@ export interface components {
             step_seconds: number;
             /**
              * Times
-             * @description When steps begin, RFC 3339.
+             * @description Start times of the steps, RFC 3339.
              */
             times: string[];
             totals: components["schemas"]["TotalsAnswer"];
@@ -1645,7 +1645,7 @@ export interface components {
             coupling: number;
             /**
              * Dependence
-             * @description Share of the event's variance of ranks between settings, 0…1.
+             * @description Share of the event's rank variance that is between settings, 0…1.
              */
             dependence: number;
             /** Event */
@@ -1661,7 +1661,7 @@ export interface components {
          */
         CrossCheckAnswer: {
             asked: components["schemas"]["MachineSelectionEcho"];
-            /** @description Why there is no answer; null where there is one. */
+            /** @description The reason why there is no answer. Null if there is one. */
             because: components["schemas"]["NoAnswerReason"] | null;
             /** By */
             by: string;
@@ -1678,29 +1678,29 @@ export interface components {
         CrossCheckRow: {
             /**
              * Discrepancy
-             * @description ratio − 1: what samples have too much, as a share.
+             * @description ratio − 1: the excess of samples, as a share.
              */
             discrepancy: number | null;
             /**
              * Monitored Core Seconds
-             * @description By the machines' own accounting, of the same visits.
+             * @description Core-seconds by the machines' own accounting, in the same visits.
              */
             monitored_core_seconds: number;
             /** @description sampled ÷ monitored. */
             ratio: components["schemas"]["Figure"] | null;
             /**
              * Sampled Core Seconds
-             * @description By samples, of the fleet in the covered time.
+             * @description Core-seconds of the fleet in the covered time, by samples.
              */
             sampled_core_seconds: number;
             /**
              * Value
-             * @description Of the label; the empty text: not known.
+             * @description A value of the label. The empty text: not known.
              */
             value: string;
             /**
              * Verdict
-             * @description agree: the interval lies within 5% of 1; differ: outside; unclear: over the edge.
+             * @description agree: the interval lies within 5% of 1; differ: outside; unclear: the interval crosses the limit.
              * @enum {string}
              */
             verdict: "agree" | "differ" | "unclear";
@@ -1714,21 +1714,21 @@ export interface components {
         DayRow: {
             /**
              * Day
-             * @description When it begins, RFC 3339.
+             * @description Start of the day, RFC 3339.
              */
             day: string;
-            /** @description In nats; of no width where a single visit has it. */
+            /** @description Entropy in nats. The interval has no width if only one visit has samples. */
             entropy: components["schemas"]["Figure"];
             /** Samples */
             samples: number;
             /**
              * Shifted
-             * @description The profile is not of the same thing as on the other days.
+             * @description The day's entropy differs significantly from that of the other days.
              */
             shifted: boolean;
             /**
              * Visits
-             * @description With a sample of the profile.
+             * @description Visits with a sample of the profile.
              */
             visits: number;
         };
@@ -1931,7 +1931,7 @@ export interface components {
             production_share: number;
             /**
              * Test Share
-             * @description Self, 0…1.
+             * @description Self share of the test, 0…1.
              */
             test_share: number;
         };
@@ -1947,14 +1947,14 @@ export interface components {
             counted: number;
             /**
              * Dominates
-             * @description It stands out: one of the one to three before the steepest drop.
+             * @description One of the first one to three events, before the steepest drop in importance.
              */
             dominates: boolean;
             /** Event */
             event: string;
             /**
              * Importance
-             * @description Of the model's splits, 0…1; all of the model add up to 1.
+             * @description Share of the model's splits, 0…1. All events of the model add up to 1.
              */
             importance: number;
         };
@@ -1980,16 +1980,16 @@ export interface components {
             asked: components["schemas"]["MachineSelectionEcho"];
             /**
              * Baseline Error
-             * @description Of always saying the mean IPC.
+             * @description Mean relative error if the prediction is always the mean IPC.
              */
             baseline_error: number | null;
-            /** @description Why there is no answer; null where there is one. */
+            /** @description The reason why there is no answer. Null if there is one. */
             because: components["schemas"]["NoAnswerReason"] | null;
-            /** @description Why nothing is coupled. */
+            /** @description The reason why no pair is coupled. */
             coupling_because: components["schemas"]["NoAnswerReason"] | null;
             /**
              * Error
-             * @description Of new runs: mean relative error of IPC.
+             * @description Mean relative error of IPC on new runs.
              */
             error: number | null;
             inputs: components["schemas"]["InputsAnswer"];
@@ -1999,7 +1999,7 @@ export interface components {
             left_out: components["schemas"]["services__api__analysis__envelope__LeftOut"][];
             /**
              * Pairs
-             * @description Tightest first.
+             * @description Strongest coupling first.
              */
             pairs: components["schemas"]["CoupledPair"][];
             /**
@@ -2011,17 +2011,17 @@ export interface components {
             rows_total: number;
             /**
              * Runs
-             * @description Visits of one machine that counted the same events are one.
+             * @description Number of runs. Visits of one machine that counted the same events are one run.
              */
             runs: number;
             /**
              * Steps
-             * @description From all events to few.
+             * @description Selection steps, from all events to few events.
              */
             steps: components["schemas"]["MiningStep"][];
             /**
              * Tune
-             * @description Parameter of the tightest significant pair.
+             * @description Parameter of the strongest significant pair.
              */
             tune: string | null;
         };
@@ -2173,7 +2173,7 @@ export interface components {
          * @description The share of the functions that a feature would touch, together.
          */
         FeatureAnswer: {
-            /** @description Why there is no answer; null where there is one. */
+            /** @description The reason why there is no answer. Null if there is one. */
             because: components["schemas"]["NoAnswerReason"] | null;
             /**
              * Functions
@@ -2182,27 +2182,27 @@ export interface components {
             functions: string;
             /**
              * Low Confidence
-             * @description Too few visits contribute for a narrow interval to be honest.
+             * @description Low confidence: too few visits contribute for a narrow interval.
              */
             low_confidence: boolean | null;
             /**
              * Rows
-             * @description The largest of them.
+             * @description The largest of the functions.
              */
             rows: components["schemas"]["FeatureRow"][];
             /** Rows Total */
             rows_total: number;
-            /** @description Part that is saved if the functions become `speedup` times as fast. */
+            /** @description Saved share if the functions become `speedup` times as fast. */
             saved: components["schemas"]["Figure"] | null;
             selection: components["schemas"]["SelectionEcho"];
-            /** @description Of all that the labels choose, 0…1. */
+            /** @description Share of everything that the label matchers select, 0…1. */
             share: components["schemas"]["Figure"] | null;
             /** Speedup */
             speedup: number;
             totals: components["schemas"]["TotalsAnswer"];
             /**
              * Visits
-             * @description Visits that it is made of.
+             * @description Visits that contribute to the share.
              */
             visits: number | null;
         };
@@ -2215,7 +2215,7 @@ export interface components {
             function: string;
             /**
              * Share
-             * @description Self, estimated, of the selection, 0…1.
+             * @description Estimated share of the selection by self, 0…1.
              */
             share: number;
         };
@@ -2413,7 +2413,7 @@ export interface components {
             because: components["schemas"]["NoAnswerReason"] | null;
             /**
              * Curved
-             * @description The points bend: the limit is not to be trusted.
+             * @description The points bend, so the limit is not reliable.
              */
             curved: boolean | null;
             /**
@@ -2421,7 +2421,7 @@ export interface components {
              * @description Load without requests.
              */
             intercept: number | null;
-            /** @description Requests per second at which it is full; null: `because` says why. */
+            /** @description Requests per second at which the machines are full. Null: `because` gives the reason. */
             limit: components["schemas"]["Figure"] | null;
             /** Observations */
             observations: number | null;
@@ -2429,12 +2429,12 @@ export interface components {
             r2: number | null;
             /**
              * Reach
-             * @description Largest rate seen ÷ limit: the further from 1, the more is guessed.
+             * @description Largest observed rate ÷ limit: the further from 1, the longer the extrapolation.
              */
             reach: number | null;
             /**
              * Slope
-             * @description Load for each request per second.
+             * @description Additional load per request per second.
              */
             slope: number | null;
         };
@@ -2446,19 +2446,19 @@ export interface components {
             asked: components["schemas"]["MachineSelectionEcho"];
             /** Base Mhz */
             base_mhz: number | null;
-            /** @description Why there is no answer; null where there is one. */
+            /** @description The reason why there is no answer. Null if there is one. */
             because: components["schemas"]["NoAnswerReason"] | null;
             inputs: components["schemas"]["InputsAnswer"];
             /**
              * Latencies
-             * @description Nanoseconds of a miss by platform, that were used.
+             * @description The nanoseconds of a miss used for each platform.
              */
             latencies: components["schemas"]["Coefficient"][];
             /** Left Out */
             left_out: components["schemas"]["services__api__analysis__envelope__LeftOut"][];
             /**
              * Limits
-             * @description What the model leaves out.
+             * @description Visits and platforms that the model leaves out.
              */
             limits: string[];
             memory: components["schemas"]["Memory"] | null;
@@ -2475,14 +2475,14 @@ export interface components {
          */
         FrequencyFitAnswer: {
             asked: components["schemas"]["MachineSelectionEcho"];
-            /** @description Why there is no answer; null where there is one. */
+            /** @description The reason why there is no answer. Null if there is one. */
             because: components["schemas"]["NoAnswerReason"] | null;
             inputs: components["schemas"]["InputsAnswer"];
             /** Left Out */
             left_out: components["schemas"]["services__api__analysis__envelope__LeftOut"][];
             /**
              * Limits
-             * @description What the model leaves out.
+             * @description Visits and applications that the model leaves out.
              */
             limits: string[];
             memory: components["schemas"]["Memory"] | null;
@@ -2502,38 +2502,38 @@ export interface components {
             application: string;
             /**
              * Base Mhz
-             * @description What slowdowns are against.
+             * @description Frequency that slowdowns are relative to.
              */
             base_mhz: number | null;
             because: components["schemas"]["NoAnswerReason"] | null;
             /**
              * Clipped
-             * @description A or B is 0, since by chance it came out negative.
+             * @description A or B is 0, because its fitted value was negative by chance.
              */
             clipped: boolean;
             /**
              * Cpu Seconds
-             * @description Of the fleet in the covered time, of what was counted.
+             * @description Core-seconds of the fleet in the covered time, of the counted control groups.
              */
             cpu_seconds: number;
             /**
              * Load Correlation
-             * @description Of frequency and load, whose effect is fitted too: near 1 the two can hardly be separated.
+             * @description Correlation of frequency and load. The fit includes the effect of load; near 1 the two effects can hardly be separated.
              */
             load_correlation: number | null;
             /** Low Confidence */
             low_confidence: boolean;
-            /** @description Why there is none with that memory: unreachable, no frequency keeps the performance; unbounded, any does. */
+            /** @description The reason why there is none with that memory: unreachable, no frequency keeps the performance; unbounded, any frequency does. */
             lowest_at_memory_because: components["schemas"]["NoAnswerReason"] | null;
-            /** @description The same with the asked frequency of the memory; null also where none was asked for. */
+            /** @description The same with the requested memory frequency. Null also if none was requested. */
             lowest_at_memory_mhz: components["schemas"]["Figure"] | null;
-            /** @description Lowest frequency that keeps the wanted performance; null: `because` says whether none does, or any. */
+            /** @description Lowest frequency that keeps the requested performance. Null: `because` says whether no frequency keeps it, or any does. */
             lowest_mhz: components["schemas"]["Figure"] | null;
             /** Machines */
             machines: number;
-            /** @description Share of its time at the base frequency that does not go with the clock. */
+            /** @description Share of the time at the base frequency that does not scale with the clock. */
             off_chip: components["schemas"]["Figure"] | null;
-            /** @description A: cycles per instruction if nothing waited. */
+            /** @description A: cycles per instruction without waiting. */
             on_chip_cpi: components["schemas"]["Figure"] | null;
             /** Platform */
             platform: string;
@@ -2541,7 +2541,7 @@ export interface components {
             slowdowns: components["schemas"]["Slowdown"][];
             /**
              * Steps
-             * @description What was seen, the lowest frequency first.
+             * @description The observed steps, the lowest frequency first.
              */
             steps: components["schemas"]["FrequencyStep"][];
             /** Visits */
@@ -2559,18 +2559,18 @@ export interface components {
             because: components["schemas"]["NoAnswerReason"] | null;
             /**
              * Cpu Seconds
-             * @description Of the fleet in the covered time, by the visits that can be used.
+             * @description Core-seconds of the fleet in the covered time, from the visits that can be used.
              */
             cpu_seconds: number;
             /** Low Confidence */
             low_confidence: boolean;
-            /** @description Why there is none with that memory: unreachable, no frequency keeps the performance; unbounded, any does. */
+            /** @description The reason why there is none with that memory: unreachable, no frequency keeps the performance; unbounded, any frequency does. */
             lowest_at_memory_because: components["schemas"]["NoAnswerReason"] | null;
-            /** @description The same with the asked frequency of the memory; null also where none was asked for. */
+            /** @description The same with the requested memory frequency. Null also if none was requested. */
             lowest_at_memory_mhz: components["schemas"]["Figure"] | null;
-            /** @description Lowest frequency that keeps the wanted performance; null: `because` says whether none does, or any. */
+            /** @description Lowest frequency that keeps the requested performance. Null: `because` says whether no frequency keeps it, or any does. */
             lowest_mhz: components["schemas"]["Figure"] | null;
-            /** @description Share of its time at the base frequency that waits for memory. */
+            /** @description Share of the time at the base frequency that waits for memory. */
             off_chip: components["schemas"]["Figure"] | null;
             /** Slowdowns */
             slowdowns: components["schemas"]["Slowdown"][];
@@ -2584,12 +2584,12 @@ export interface components {
         FrequencyStep: {
             /**
              * Fitted
-             * @description The same by the fit.
+             * @description Cycles per instruction by the fit.
              */
             fitted: number;
             /**
              * Held Out
-             * @description Relative error of what the other steps foretell of this one; null: they are fewer than two.
+             * @description Relative error of the prediction of this step from the other steps. Null: there are fewer than two others.
              */
             held_out: number | null;
             /** Machines */
@@ -2601,12 +2601,12 @@ export interface components {
             mhz: number;
             /**
              * Naive
-             * @description The same if all time were on the chip: one CPI at any frequency.
+             * @description The same if all time were on the chip, so that CPI is equal at any frequency.
              */
             naive: number | null;
             /**
              * Ns Per Instruction
-             * @description As counted.
+             * @description Cycles per instruction as counted.
              */
             ns_per_instruction: number;
             /** Visits */
@@ -2619,40 +2619,40 @@ export interface components {
         FrequencyTimesAnswer: {
             /**
              * Base Memory Mhz
-             * @description The memory's frequency at the base; of several that of the fastest runs. Null: not known.
+             * @description The memory's frequency at the base. With several, the frequency of the fastest runs. Null: not known.
              */
             base_memory_mhz: number | null;
             /**
              * Base Mhz
-             * @description What slowdowns are against.
+             * @description Frequency that slowdowns are relative to.
              */
             base_mhz: number | null;
             because: components["schemas"]["NoAnswerReason"] | null;
             /**
              * Clipped
-             * @description A, B or C is 0, since by chance it came out negative.
+             * @description A, B or C is 0, because its fitted value was negative by chance.
              */
             clipped: boolean;
-            /** @description B: seconds that go with no frequency that varied. */
+            /** @description B: seconds that scale with no frequency that varied. */
             fixed_seconds: components["schemas"]["Figure"] | null;
             /**
              * Held Out Error
-             * @description Mean of the rows' `held_out` without their signs.
+             * @description Mean absolute value of the rows' `held_out`.
              */
             held_out_error: number | null;
             /**
              * Limits
-             * @description What the model leaves out.
+             * @description Parts that the model leaves out.
              */
             limits: string[];
             lowest_at_memory_because: components["schemas"]["NoAnswerReason"] | null;
-            /** @description The same with the asked frequency of the memory; null also where none was asked for. */
+            /** @description The same with the requested memory frequency. Null also if none was requested. */
             lowest_at_memory_mhz: components["schemas"]["Figure"] | null;
-            /** @description Why there is no lowest: unreachable, no frequency keeps it; unbounded, any does. */
+            /** @description The reason why there is no lowest frequency: unreachable, no frequency keeps it; unbounded, any frequency does. */
             lowest_because: components["schemas"]["NoAnswerReason"] | null;
-            /** @description Lowest frequency that keeps the wanted performance; null: none does, any does, or nothing is known. */
+            /** @description Lowest frequency that keeps the requested performance. Null: no frequency keeps it, any does, or nothing is known. */
             lowest_mhz: components["schemas"]["Figure"] | null;
-            /** @description Its effect is assumed; null also where it was fitted. */
+            /** @description The assumed effect of the memory. Null also if the effect was fitted. */
             memory: components["schemas"]["Memory"] | null;
             /** @description C: cycles of the memory; null: its frequency did not vary. */
             memory_cycles: components["schemas"]["Figure"] | null;
@@ -2660,10 +2660,10 @@ export interface components {
             memory_target_mhz: number | null;
             /**
              * Naive Error
-             * @description The same of `naive`.
+             * @description Mean absolute value of the rows' `naive`.
              */
             naive_error: number | null;
-            /** @description Share of the time at the base that does not go with the cores' clock. */
+            /** @description Share of the time at the base that does not scale with the cores' clock. */
             off_chip: components["schemas"]["Figure"] | null;
             /** @description A: cycles of the cores. */
             on_chip_cycles: components["schemas"]["Figure"] | null;
@@ -2671,7 +2671,7 @@ export interface components {
             performance: number;
             /**
              * Rows
-             * @description What was given, by frequency.
+             * @description The given times by frequency.
              */
             rows: components["schemas"]["TimedSetting"][];
             /** Runs */
@@ -2680,7 +2680,7 @@ export interface components {
             slowdowns: components["schemas"]["TimedSlowdown"][];
             /**
              * Spread
-             * @description Standard deviation of times around the fit, relative; null: none is left over to say, and intervals are open.
+             * @description Relative standard deviation of times around the fit. Null: no time is left over to estimate it, and intervals are open.
              */
             spread: number | null;
         };
@@ -2798,17 +2798,17 @@ export interface components {
             apu: components["schemas"]["Figure"];
             /**
              * Largest Disagreement
-             * @description Of the two overlaps of one machine in one visit, 0…1.
+             * @description Largest difference between the two overlaps of one machine in one visit, 0…1.
              */
             largest_disagreement: number;
             /** @description Core-time with both threads busy. */
             overlap: components["schemas"]["Figure"];
-            /** @description APU by the operating systems, in these visits alone. */
+            /** @description APU by the operating systems' times, in the visits with counters only. */
             system_apu: components["schemas"]["Figure"];
-            /** @description What overlap would be if threads were busy independently of each other. */
+            /** @description Overlap if threads were busy independently of each other. */
             system_overlap: components["schemas"]["Figure"];
             thread_any: components["schemas"]["Figure"];
-            /** @description Of threads, by cycles; far from the one by times, one of the two is wrong. */
+            /** @description Utilisation of threads by cycles. If it is far from the utilisation by times, one of the two is wrong. */
             utilisation: components["schemas"]["Figure"];
         };
         /**
@@ -2818,32 +2818,32 @@ export interface components {
         InputsAnswer: {
             /**
              * Covered Seconds
-             * @description Of the asked time, those that the campaign's rounds drew visits of.
+             * @description Seconds of the requested range in which the campaign's rounds drew visits.
              */
             covered_seconds: number;
             /**
              * Design
-             * @description random; none: visits by hand, which say nothing of the fleet, or none was looked at.
+             * @description random; none: visits by hand, which do not represent the fleet, or no visits were read.
              */
             design: string;
             /**
              * Missing
-             * @description Counters without a value, and why.
+             * @description Counters without a value, with the reason.
              */
             missing: components["schemas"]["MissingCounter"][];
             /**
              * Population
-             * @description Machines the campaign draws from, a mean over the covered time.
+             * @description Machines that the campaign draws from, as a mean over the covered time.
              */
             population: number;
             /**
              * Used
-             * @description Of those, with what the model needs.
+             * @description Number of these visits that have the data that the model needs.
              */
             used: number;
             /**
              * Visits
-             * @description Ingested visits of the selection; 0 where none was looked at, since named experiments train the model.
+             * @description Ingested visits of the selection. 0 if none were read, because named experiments train the model.
              */
             visits: number;
         };
@@ -2860,24 +2860,24 @@ export interface components {
             baseline: number | null;
             /**
              * Baseline Error
-             * @description Mean absolute error of saying just that.
+             * @description Mean absolute error of predicting the mean degradation.
              */
             baseline_error: number | null;
             because: components["schemas"]["NoAnswerReason"] | null;
             chip: components["schemas"]["Chip"];
             /**
              * Error
-             * @description That of the function, on the same mixes.
+             * @description Mean absolute error of the function, on the same mixes.
              */
             error: number | null;
             inputs: components["schemas"]["InputsAnswer"];
             /** Left Out */
             left_out: components["schemas"]["services__api__analysis__envelope__LeftOut"][];
-            /** @description Null: none was asked about, or nothing is known. */
+            /** @description Null: no mix was requested, or no prediction is possible. */
             mix: components["schemas"]["MixAnswer"] | null;
             /**
              * Mixes
-             * @description Visits, or runs of experiments, beside known neighbours, that trained it.
+             * @description Training visits, or runs of experiments, beside known neighbours.
              */
             mixes: number;
             /**
@@ -2889,7 +2889,7 @@ export interface components {
             rows: components["schemas"]["PieceRow"][];
             /** Rows Total */
             rows_total: number;
-            /** @description The target alone; null: too few visits, or no run. */
+            /** @description The target alone. Null: too few visits, or no run. */
             solo: components["schemas"]["SoloRow"] | null;
             source: components["schemas"]["Source"];
             /**
@@ -2901,12 +2901,12 @@ export interface components {
             target: string;
             /**
              * Typical Gigabytes
-             * @description Per second.
+             * @description GB per second.
              */
             typical_gigabytes: number | null;
             /**
              * Typical Lines
-             * @description The target's own pressure on average, millions per second.
+             * @description Mean pressure of the target itself, millions of lines per second.
              */
             typical_lines: number | null;
         };
@@ -3145,41 +3145,41 @@ export interface components {
             compared_visits: number | null;
             /**
              * Covered
-             * @description Part of production's samples in rows that the test ran at all, 0…1.
+             * @description Share of production's samples in rows that the test ran at all, 0…1.
              */
             covered: number | null;
             /**
              * Distance
-             * @description Manhattan distance of the two profiles, 0 alike … 2.
+             * @description Manhattan distance of the two profiles: 0 if they are alike, at most 2.
              */
             distance: number | null;
-            /** @description Distance of such parts from the rest of production: what chance alone makes. */
+            /** @description Distance of such parts from the rest of production: the effect of chance alone. */
             floor: components["schemas"]["Figure"] | null;
             /**
              * Interval Level
-             * @description Of the intervals of all rows' differences; higher than 0.95 where many rows are compared and few differ.
+             * @description Level of the intervals of all rows' differences. It is above 0.95 if many rows are compared and few differ.
              */
             interval_level: number | null;
-            /** @description Distance of the test by as many visits and samples as random parts of production have. */
+            /** @description Distance of the test from production, from as many visits and samples as the random parts of production have. */
             matched: components["schemas"]["Figure"] | null;
             /**
              * P
-             * @description Part of them that are as far from production as the test.
+             * @description Share of these parts that are as far from production as the test.
              */
             p: number | null;
             /**
              * Representative
-             * @description Nothing says that the test is no part of production. Null like the next ones: `because` says why.
+             * @description True: the data show no difference between the test and a part of production. Null, like the next fields: `because` gives the reason.
              */
             representative: boolean | null;
             /**
              * Rows
-             * @description What makes the difference, the largest first.
+             * @description The rows that cause the difference, the largest first.
              */
             rows: components["schemas"]["DifferingRow"][];
             /** Rows Total */
             rows_total: number;
-            /** @description The test. */
+            /** @description Visits of the test. */
             selection: components["schemas"]["SelectionEcho"];
             totals: components["schemas"]["TotalsAnswer"];
         };
@@ -3216,7 +3216,7 @@ export interface components {
         MachineTypesAnswer: {
             /**
              * Apu Basis
-             * @description What APU is by, of both types alike. counters: of cycles, where both types have them in nine of ten visits. operating_system: times of logical CPUs, as if threads were busy independently of each other. Null: nothing is said.
+             * @description Source of APU, the same for both types. counters: cycle counters, if both types have them in nine of ten visits. operating_system: times of logical CPUs, with threads assumed to be busy independently of each other. Null: no APU is given.
              */
             apu_basis: ("counters" | "operating_system") | null;
             apu_because: components["schemas"]["NoAnswerReason"] | null;
@@ -3225,27 +3225,27 @@ export interface components {
             asked: components["schemas"]["MachineSelectionEcho"];
             /**
              * Basis
-             * @description equal_traffic: machines of both types are taken to get as many requests. request_rates: both are compared at the load `full`, whatever each got.
+             * @description equal_traffic: both types are assumed to get equally many requests per machine. request_rates: both are compared at the load `full`, regardless of their traffic.
              * @enum {string}
              */
             basis: "equal_traffic" | "request_rates";
-            /** @description Why there is no answer; null where there is one. */
+            /** @description The reason why there is no answer. Null if there is one. */
             because: components["schemas"]["NoAnswerReason"] | null;
             /** By Apu */
             by_apu: ("old" | "new" | "unclear") | null;
             /**
              * By Utilisation
-             * @description The type that costs less for the same work; unclear: the interval holds the ratio of prices.
+             * @description The type that costs less for the same work. unclear: the interval contains the ratio of prices.
              */
             by_utilisation: ("old" | "new" | "unclear") | null;
             /**
              * Coefficients
-             * @description Overlap coefficients that were used.
+             * @description The overlap coefficients used.
              */
             coefficients: components["schemas"]["Coefficient"][];
             /**
              * Full
-             * @description Load that is compared; null without request rates.
+             * @description Load at which the types are compared. Null without request rates.
              */
             full: number | null;
             inputs: components["schemas"]["InputsAnswer"];
@@ -3253,27 +3253,27 @@ export interface components {
             left_out: components["schemas"]["services__api__analysis__envelope__LeftOut"][];
             /**
              * Price Ratio
-             * @description new ÷ old. Null: `because` says why.
+             * @description new ÷ old. Null: `because` gives the reason.
              */
             price_ratio: number | null;
             /**
              * Rows
-             * @description Old, then new, as far as they have visits.
+             * @description The old type, then the new one, if they have visits.
              */
             rows: components["schemas"]["TypeRow"][];
             /**
              * Step Seconds
-             * @description Of the means of rates and loads; null without rates.
+             * @description Level of the intervals of mean rates and loads. Null without rates.
              */
             step_seconds: number | null;
             /**
              * Stress Test
-             * @description A stress test must decide: the two disagree, APU itself is unclear, or load is no line of the rate.
+             * @description A stress test must decide: the two disagree, APU itself is unclear, or load is not a line of the rate.
              */
             stress_test: boolean | null;
-            /** @description Why utilisation says nothing, of request rates. */
+            /** @description The reason why utilisation gives no answer, with request rates. */
             utilisation_because: components["schemas"]["NoAnswerReason"] | null;
-            /** @description Machines of the old type that one of the new replaces, by utilisation: by loads under equal traffic, or by requests at equal load. Null like the next ones: `because` or `utilisation_because` says why. */
+            /** @description Machines of the old type that one of the new replaces, by utilisation: by loads under equal traffic, or by requests at equal load. Null, like the next fields: `because` or `utilisation_because` gives the reason. */
             utilisation_ratio: components["schemas"]["Figure"] | null;
         };
         /**
@@ -3295,14 +3295,14 @@ export interface components {
             measured_mhz: number;
             /**
              * Part
-             * @description Of the time that waits, what is taken to go with the memory's clock.
+             * @description Share of the waiting time that is assumed to scale with the memory's clock.
              */
             part: number;
             /** Target Mhz */
             target_mhz: number;
             /**
              * Waiting
-             * @description How many times as long the waiting takes.
+             * @description Factor of the waiting time.
              */
             waiting: number;
         };
@@ -3313,7 +3313,7 @@ export interface components {
         MiningStep: {
             /**
              * Error
-             * @description Mean relative error of IPC on the runs that choose.
+             * @description Mean relative error of IPC on the runs used to select events.
              */
             error: number;
             /** Events */
@@ -3368,25 +3368,25 @@ export interface components {
         MixAnswer: {
             /**
              * Baseline
-             * @description Mean degradation of all training mixes, which knows nothing of pressure.
+             * @description Mean degradation of all training mixes, regardless of pressure.
              */
             baseline: number | null;
             because: components["schemas"]["NoAnswerReason"] | null;
-            /** @description Time ratio − 1 beside these, with the interval of one visit. */
+            /** @description Time ratio − 1 in this mix, with the interval of one visit. */
             degradation: components["schemas"]["Figure"] | null;
             /**
              * Extrapolated
-             * @description No training mix had such pressures.
+             * @description No training mix had such pressure.
              */
             extrapolated: boolean | null;
             /**
              * Gigabytes
-             * @description Per second, as before.
+             * @description GB per second, including the target's own.
              */
             gigabytes: number | null;
             /**
              * Lines
-             * @description Millions per second, the target's own among them.
+             * @description Millions of lines per second, including the target's own.
              */
             lines: number | null;
             /** Piece */
@@ -3403,22 +3403,22 @@ export interface components {
             destination: string;
             /**
              * Instructions
-             * @description Estimated, of what was counted in the covered time: control groups that are counted, on machines that can.
+             * @description Estimated instructions in the covered time. Only counted control groups on machines that can count are included.
              */
             instructions: number;
             /**
              * Saving Cycles
-             * @description 0 or less: it makes room for another.
+             * @description 0 or less: the move makes room for another one.
              */
             saving_cycles: number;
             /**
              * Share
-             * @description Of all that was counted of the application, 0…1.
+             * @description Share of the application's counted instructions, 0…1.
              */
             share: number;
             /**
              * Source
-             * @description Platform it leaves.
+             * @description Platform to move the work from.
              */
             source: string;
         };
@@ -3585,7 +3585,7 @@ export interface components {
         NoAnswerReason: {
             /**
              * Detail
-             * @description A sentence.
+             * @description The reason as a sentence.
              */
             detail: string;
             /**
@@ -3633,12 +3633,12 @@ export interface components {
             intercept: number | null;
             /**
              * Mixes
-             * @description 0: `because` says why there is no function.
+             * @description 0: there is no function, and `because` gives the reason.
              */
             mixes: number;
             /**
              * Outliers
-             * @description Of the mixes, left out by their residual.
+             * @description Training mixes that were left out because of their residual.
              */
             outliers: number;
             /**
@@ -3664,22 +3664,22 @@ export interface components {
             because: components["schemas"]["NoAnswerReason"] | null;
             /**
              * Degradation
-             * @description Predicted time ratio − 1 beside those it is placed with; 0 alone; null: no model can say.
+             * @description Predicted time ratio − 1 beside the programs on the same machine. 0: it is alone. Null: no model can predict it.
              */
             degradation: number | null;
             /**
              * Kept
-             * @description Whether its target is.
+             * @description The target of the program is kept.
              */
             kept: boolean | null;
             /**
              * Machine
-             * @description From 0; null: `because` says why it is not placed.
+             * @description Number of the machine, from 0. Null: not placed; `because` gives the reason.
              */
             machine: number | null;
             /**
              * Most
-             * @description Degradation that it may suffer; null: any.
+             * @description Largest degradation that the program may suffer. Null: any.
              */
             most: number | null;
         };
@@ -3693,7 +3693,7 @@ export interface components {
             chip: components["schemas"]["Chip"];
             /**
              * Ended
-             * @description No exchange that was looked at betters it; false: the search stopped at its limit.
+             * @description No tested exchange improves the placement. False: the search stopped at its limit.
              */
             ended: boolean;
             inputs: components["schemas"]["InputsAnswer"];
@@ -3762,11 +3762,11 @@ export interface components {
         Present: {
             /** Application */
             application: string;
-            /** @description Null: not measured, so nothing is moved there. */
+            /** @description Cycles per instruction. Null: not measured, so no work is moved there. */
             cpi: components["schemas"]["Figure"] | null;
             /**
              * Instructions
-             * @description As in the moves: of what was counted.
+             * @description Estimated instructions, from counted control groups as in the moves.
              */
             instructions: number;
             /** Platform */
@@ -3844,7 +3844,7 @@ export interface components {
          */
         RatioAnswer: {
             asked: components["schemas"]["MachineSelectionEcho"];
-            /** @description Why there is no answer; null where there is one. */
+            /** @description The reason why there is no answer. Null if there is one. */
             because: components["schemas"]["NoAnswerReason"] | null;
             /** By */
             by: string[];
@@ -3860,7 +3860,7 @@ export interface components {
             rows_total: number;
             /**
              * Step Seconds
-             * @description 0: without steps.
+             * @description Seconds of a step. 0: without steps.
              */
             step_seconds: number;
             /**
@@ -3881,7 +3881,7 @@ export interface components {
             denominator: number;
             /**
              * From
-             * @description Start of its step, RFC 3339; null without steps.
+             * @description Start of the row's step, RFC 3339. Null without steps.
              */
             from: string | null;
             /**
@@ -3893,14 +3893,14 @@ export interface components {
             };
             /**
              * Low Confidence
-             * @description Too few visits contribute for a narrow interval to be honest.
+             * @description Low confidence: too few visits contribute for a narrow interval.
              */
             low_confidence: boolean;
             /** Machines */
             machines: number;
             /**
              * Numerator
-             * @description Estimated, of what was counted in the covered time: not of machines that cannot count, and by application of counted control groups only.
+             * @description Estimated sum over what was counted in the covered time. Machines that cannot count are not included; by application, only counted control groups are.
              */
             numerator: number;
             /** @description Null: not counted. */
@@ -3920,12 +3920,12 @@ export interface components {
             at: string;
             /**
              * Earliest
-             * @description Null: it may have been so from the start.
+             * @description Null: possibly reached before the first step.
              */
             earliest: string | null;
             /**
              * Latest
-             * @description Null: it may yet not be so.
+             * @description Null: possibly not reached yet.
              */
             latest: string | null;
             /** Level */
@@ -4227,7 +4227,7 @@ export interface components {
             because: components["schemas"]["NoAnswerReason"] | null;
             /**
              * Curved
-             * @description The points bend: the rate is not to be trusted.
+             * @description The points bend, so the rate is not reliable.
              */
             curved: boolean | null;
             /**
@@ -4235,13 +4235,13 @@ export interface components {
              * @description Steps with a rate and a load.
              */
             observations: number | null;
-            /** @description Of a machine, for each of these requests per second. */
+            /** @description Price of a machine per request per second. */
             price: components["schemas"]["Figure"] | null;
-            /** @description Requests per second; null: `because` says why. */
+            /** @description Requests per second. Null: `because` gives the reason. */
             rate: components["schemas"]["Figure"] | null;
             /**
              * Reach
-             * @description Largest rate seen ÷ rate: the further from 1, the more is guessed.
+             * @description Largest observed rate ÷ rate: the further from 1, the longer the extrapolation.
              */
             reach: number | null;
         };
@@ -4252,7 +4252,7 @@ export interface components {
         SharePoint: {
             /** Low Confidence */
             low_confidence: boolean;
-            /** @description Null: no visit at that time. */
+            /** @description Share of the selection in each step. Null: no visit in that step. */
             share: components["schemas"]["Figure"] | null;
         };
         /**
@@ -4408,14 +4408,14 @@ export interface components {
          */
         SideAnswer: {
             asked: components["schemas"]["MachineSelectionEcho"];
-            /** @description Why there is no answer; null where there is one. */
+            /** @description The reason why there is no answer. Null if there is one. */
             because: components["schemas"]["NoAnswerReason"] | null;
             /** First */
             first: string;
             inputs: components["schemas"]["InputsAnswer"];
             /**
              * Interval Level
-             * @description Of the intervals of factors.
+             * @description Level of the factors' intervals.
              */
             interval_level: number;
             /** Rows */
@@ -4428,7 +4428,7 @@ export interface components {
          * @description One figure on both platforms.
          */
         SideRow: {
-            /** @description second ÷ first, with its interval at `interval_level`; null where one of them is. */
+            /** @description second ÷ first, with its interval at `interval_level`. Null if one of them is null. */
             factor: components["schemas"]["Figure"] | null;
             /** @description Null: not counted there. */
             first: components["schemas"]["Figure"] | null;
@@ -4446,7 +4446,7 @@ export interface components {
             name: string;
             /**
              * P
-             * @description That the two are equal.
+             * @description p-value of the hypothesis that the two are equal.
              */
             p: number | null;
             second: components["schemas"]["Figure"] | null;
@@ -4454,12 +4454,12 @@ export interface components {
             second_visits: number;
             /**
              * Significant
-             * @description The factor's interval excludes 1. At most 5 % of the figures so marked are false.
+             * @description The factor's interval excludes 1. At most 5 % of the marked figures are false.
              */
             significant: boolean;
             /**
              * Suspect
-             * @description Surely tenfold apart: the events may not count the same thing.
+             * @description The two certainly differ at least tenfold, so the events may not count the same thing.
              */
             suspect: boolean;
             /** Unit */
@@ -4470,13 +4470,13 @@ export interface components {
          * @description At one frequency.
          */
         Slowdown: {
-            /** @description The slowdown with the asked frequency of the memory, against the base with the measured; null: none was asked for. */
+            /** @description The slowdown with the requested memory frequency, relative to the base with the measured one. Null: none was requested. */
             at_memory: components["schemas"]["Figure"] | null;
             /** Mhz */
             mhz: number;
             /**
              * Naive
-             * @description If all time were on the chip: base ÷ frequency − 1.
+             * @description The same if all time were on the chip: base ÷ frequency − 1.
              */
             naive: number;
             /** @description Time ratio − 1; below 0 is faster. */
@@ -4491,27 +4491,27 @@ export interface components {
             application: string;
             /**
              * Cores
-             * @description Cores it keeps busy in a mix that gives no number.
+             * @description Cores that it keeps busy in a mix that gives no number.
              */
             cores: number;
             /**
              * Cpi
-             * @description Cycles per instruction; null: experiments measured its time, or its pressure only.
+             * @description Cycles per instruction. Null: the experiments measured time, or pressure only.
              */
             cpi: number | null;
             /**
              * Gigabytes
-             * @description Read from memory and written to it per CPU second.
+             * @description GB read from memory and written to it per CPU second.
              */
             gigabytes: number;
             /**
              * Lines
-             * @description Millions brought into the shared cache per CPU second.
+             * @description Million lines brought into the shared cache per CPU second.
              */
             lines: number;
             /**
              * Runs
-             * @description Of experiments, alone.
+             * @description Runs of the experiments alone.
              */
             runs: number;
             /**
@@ -4521,7 +4521,7 @@ export interface components {
             time_s: number | null;
             /**
              * Visits
-             * @description In which it had a chip to itself.
+             * @description Visits in which it had a chip to itself.
              */
             visits: number;
         };
@@ -4538,24 +4538,24 @@ export interface components {
         Source: {
             /**
              * Experiments
-             * @description Their name.
+             * @description The name of the experiments.
              */
             experiments: string | null;
-            /** @description Why visits could not, where experiments that were not asked for did. */
+            /** @description The reason why visits could not train the model, if experiments were used without a request for them. */
             instead_of_visits: components["schemas"]["NoAnswerReason"] | null;
             /**
              * Runs
-             * @description Of the experiments, beside others, that trained them, counted likewise.
+             * @description Training runs of the experiments beside other applications, counted likewise.
              */
             runs: number;
             /**
              * Trained By
-             * @description visits, the fleet's own, or uploaded experiments.
+             * @description Source of the training data: visits of the fleet, or uploaded experiments.
              */
             trained_by: string;
             /**
              * Visits
-             * @description Beside known neighbours, that trained the models; one that shows two targets counts twice.
+             * @description Training runs beside known neighbours. A run that shows two targets counts twice.
              */
             visits: number;
         };
@@ -4647,23 +4647,23 @@ export interface components {
         StabilityAnswer: {
             /**
              * Badge
-             * @description What the profile may be used for. steady: small rows too; fair: the hottest rows; rough: nothing but its very top; shifting: it is not of one thing, look at the shifted days apart; few: too few visits to say. Null: `because` says why.
+             * @description Use of the profile. steady: small rows too; fair: the hottest rows; rough: only the very top; shifting: the days differ, so look at the shifted days separately; few: too few visits for a verdict. Null: `because` gives the reason.
              */
             badge: ("steady" | "fair" | "rough" | "shifting" | "few") | null;
-            /** @description Why there is no answer; null where there is one. */
+            /** @description The reason why there is no answer. Null if there is one. */
             because: components["schemas"]["NoAnswerReason"] | null;
             /** By */
             by: string[];
-            /** @description Part of the samples at wrong rows, 0…1; null where few visits have it. */
+            /** @description Share of the samples in wrong rows, 0…1. Null if few visits have the selection. */
             misplaced: components["schemas"]["Figure"] | null;
             /**
              * More Visits
-             * @description Visits with the selection, beyond the present ones, that would make it steady; null if that is not known.
+             * @description Additional visits with the selection that would make the profile steady. Null: not known.
              */
             more_visits: number | null;
             /**
              * Rows
-             * @description Days that have visits of the profile, in order.
+             * @description Days with visits of the profile, in order.
              */
             rows: components["schemas"]["DayRow"][];
             /** Samples */
@@ -4821,14 +4821,14 @@ export interface components {
              * @description RFC 3339.
              */
             from: string;
-            /** @description By counters of cycles, of the visits that have them. */
+            /** @description By cycle counters, from the visits that have them. */
             hardware_apu: components["schemas"]["Figure"] | null;
             /**
              * Rate
-             * @description Requests per second, as given.
+             * @description Requests per second, from the request.
              */
             rate: number | null;
-            /** @description Of logical CPUs, 0…1; null: no visit of the step has it. */
+            /** @description Utilisation of logical CPUs, 0…1. Null: no visit of the step has it. */
             utilisation: components["schemas"]["Figure"] | null;
             /** Visits */
             visits: number;
@@ -5077,7 +5077,7 @@ export interface components {
             fitted: number;
             /**
              * Held Out
-             * @description Relative error of what all other settings foretell of this one; null: they are too few.
+             * @description Relative error of the prediction of this setting from all others. Null: there are too few others.
              */
             held_out: number | null;
             /** Memory Mhz */
@@ -5093,7 +5093,7 @@ export interface components {
             runs: number;
             /**
              * Seconds
-             * @description Mean of these runs.
+             * @description Mean seconds of these runs.
              */
             seconds: number;
         };
@@ -5102,16 +5102,16 @@ export interface components {
          * @description At one frequency.
          */
         TimedSlowdown: {
-            /** @description The slowdown with the asked frequency of the memory, against the base with the measured; null: none was asked for. */
+            /** @description The slowdown with the requested memory frequency, relative to the base with the measured one. Null: none was requested. */
             at_memory: components["schemas"]["Figure"] | null;
             /** Mhz */
             mhz: number;
             /**
              * Naive
-             * @description If all time were on the chip: base ÷ frequency − 1.
+             * @description The same if all time were on the chip: base ÷ frequency − 1.
              */
             naive: number;
-            /** @description That one more run takes, with the interval that holds it. */
+            /** @description Seconds of one more run, with the interval that contains it. */
             seconds: components["schemas"]["Figure"];
             /** @description Time ratio − 1; below 0 is faster. */
             slowdown: components["schemas"]["Figure"] | null;
@@ -5245,23 +5245,23 @@ export interface components {
          * @description One of the two machine types.
          */
         TypeRow: {
-            /** @description By `apu_basis`. */
+            /** @description APU by `apu_basis`. */
             apu: components["schemas"]["Figure"] | null;
             by_apu: components["schemas"]["ServedAnswer"] | null;
-            /** @description Null without request rates, like the next one. */
+            /** @description Null without request rates, like the next field. */
             by_utilisation: components["schemas"]["ServedAnswer"] | null;
             /** Low Confidence */
             low_confidence: boolean;
             /**
              * Machines
-             * @description That visits with an APU were of.
+             * @description Machines with visits that have an APU.
              */
             machines: number | null;
             /** Platform */
             platform: string;
             /** Price */
             price: number;
-            /** @description Of logical CPUs, 0…1. Null: no visit has an APU. */
+            /** @description Utilisation of logical CPUs, 0…1. Null: no visit has an APU. */
             utilisation: components["schemas"]["Figure"] | null;
             /** Visits */
             visits: number;
@@ -5498,17 +5498,17 @@ export interface components {
          * @description One value over time.
          */
         ValueRow: {
-            /** @description Why its change is not known. */
+            /** @description The reason why the change is unknown. */
             because: components["schemas"]["NoAnswerReason"] | null;
             change: components["schemas"]["ChangeAnswer"] | null;
             /**
              * Points
-             * @description One for each of `times`.
+             * @description One share for each of `times`.
              */
             points: components["schemas"]["SharePoint"][];
             /**
              * Share
-             * @description Estimated, of the whole selection, 0…1.
+             * @description Estimated share of the whole selection, 0…1.
              */
             share: number;
             /** Value */
@@ -5667,17 +5667,17 @@ export interface operations {
     affinity: {
         parameters: {
             query?: {
-                /** @description How many, those with most work. */
+                /** @description Number of applications, those with most work first. */
                 applications?: number;
                 /** @description Applications that stay where they are, comma-separated. */
                 pinned?: string;
-                /** @description Of an application that one platform may hold, for availability. */
+                /** @description Largest share of an application that one platform may hold, for availability. */
                 largest_share?: number;
-                /** @description Share of what runs somewhere that must stay: replicas. */
+                /** @description Smallest share of an application's work on a platform that must stay there, for replicas. */
                 floor?: number;
                 /** @description Share by which a platform may give more cycles than today. */
                 room?: number;
-                /** @description Move only what pays off at the worse ends of the intervals. */
+                /** @description Make only moves that pay off at the worse ends of the intervals. */
                 cautious?: boolean;
                 /** @description What was sampled; /status lists the events. */
                 event?: string;
@@ -5784,9 +5784,9 @@ export interface operations {
             query?: {
                 /** @description One of machine, datacenter, platform, cluster, kernel, application. */
                 by?: string;
-                /** @description Overlap coefficient of platforms that have none; else they are left out. */
+                /** @description Overlap coefficient of platforms without one. If it is not given, these platforms are left out. */
                 coefficient?: number | null;
-                /** @description Rows to show. */
+                /** @description Largest number of rows. */
                 limit?: number;
                 /** @description What was sampled; /status lists the events. */
                 event?: string;
@@ -5891,13 +5891,13 @@ export interface operations {
     capacity: {
         parameters: {
             query: {
-                /** @description Requests per second of all these machines together, a mean for each step in order, commas between; nothing where it is not known. */
+                /** @description Requests per second of all these machines together: the mean of each step in order, separated by commas. Leave unknown steps empty. */
                 rates: string;
-                /** @description Length of a step, counted from UTC's midnight: `1h`, `10m`. */
+                /** @description Length of a step, counted from midnight UTC: `1h`, `10m`. */
                 step?: string;
-                /** @description Load at which nothing more is served. */
+                /** @description Load at which the machines serve no more requests. */
                 full?: number;
-                /** @description Overlap coefficient of platforms that have none of their own. */
+                /** @description Overlap coefficient of platforms without one. */
                 coefficient?: number | null;
                 /** @description What was sampled; /status lists the events. */
                 event?: string;
@@ -6004,11 +6004,11 @@ export interface operations {
             query?: {
                 /** @description A label of /labels. */
                 by?: string;
-                /** @description Length of a step: `1h`, `1d`. Empty: a common one. */
+                /** @description Length of a step: `1h`, `1d`. Empty: chosen from common lengths. */
                 step?: string;
-                /** @description Most steps, if their length is not given. */
+                /** @description Largest number of steps, if no length is given. */
                 points?: number;
-                /** @description Values to show. */
+                /** @description Largest number of values. */
                 limit?: number;
                 /** @description What was sampled; /status lists the events. */
                 event?: string;
@@ -6218,9 +6218,9 @@ export interface operations {
     events: {
         parameters: {
             query: {
-                /** @description The application whose events are wanted. */
+                /** @description The application to explain. */
                 target: string;
-                /** @description Of a machine's CPU time, that the application must have in a visit. */
+                /** @description Smallest share of a machine's CPU time that the application must have in a visit. */
                 least_share?: number;
                 /** @description What was sampled; /status lists the events. */
                 event?: string;
@@ -6325,11 +6325,11 @@ export interface operations {
     feature: {
         parameters: {
             query: {
-                /** @description An RE2 expression that matches a function's name somewhere. */
+                /** @description An RE2 expression. It matches any part of a function's name. */
                 functions: string;
-                /** @description How many times as fast the functions become. */
+                /** @description Speedup of the functions, as a factor. */
                 speedup?: number;
-                /** @description Functions to show. */
+                /** @description Largest number of functions. */
                 limit?: number;
                 /** @description What was sampled; /status lists the events. */
                 event?: string;
@@ -6434,9 +6434,9 @@ export interface operations {
     frequency: {
         parameters: {
             query?: {
-                /** @description Of a miss, on platforms without a figure; else they are left out. */
+                /** @description Nanoseconds of a miss on platforms without a figure. If it is not given, these platforms are left out. */
                 latency_ns?: number | null;
-                /** @description Rows to show. */
+                /** @description Largest number of rows. */
                 limit?: number;
                 /** @description What was sampled; /status lists the events. */
                 event?: string;
@@ -6460,17 +6460,17 @@ export interface operations {
                 show?: string;
                 /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
                 show_from?: string;
-                /** @description What slowdowns are against; else the mean of what was seen, and of timed runs the highest. */
+                /** @description Frequency that slowdowns are relative to. Default: the mean of the observed frequencies, and for timed runs the highest. */
                 base_mhz?: number | null;
-                /** @description Frequencies, comma-separated; empty: from the base to half of it. */
+                /** @description Frequencies, comma-separated. Empty: from the base to half of it. */
                 mhz?: string;
-                /** @description Of that at the base frequency, to be kept. */
+                /** @description Share of the performance at the base frequency to keep. */
                 performance?: number;
-                /** @description At which the memory ran while it was measured. */
+                /** @description Frequency of the memory during the measurement. */
                 memory_mhz?: number | null;
-                /** @description Another frequency of the memory that is asked about, beside memory_mhz. */
+                /** @description Another memory frequency to predict for, besides memory_mhz. */
                 memory_target_mhz?: number | null;
-                /** @description Of the time that waits, what goes with the memory's clock: 1 is the most that latency can change. */
+                /** @description Share of the waiting time that scales with the memory's clock. 1 is the most that latency can change. */
                 memory_part?: number;
                 /** @description The form of the answer, for who cannot set Accept; it wins over that. */
                 format?: "json" | "arrow" | "csv";
@@ -6553,7 +6553,7 @@ export interface operations {
     frequency_fit: {
         parameters: {
             query?: {
-                /** @description Rows to show. */
+                /** @description Largest number of rows. */
                 limit?: number;
                 /** @description What was sampled; /status lists the events. */
                 event?: string;
@@ -6577,17 +6577,17 @@ export interface operations {
                 show?: string;
                 /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
                 show_from?: string;
-                /** @description What slowdowns are against; else the mean of what was seen, and of timed runs the highest. */
+                /** @description Frequency that slowdowns are relative to. Default: the mean of the observed frequencies, and for timed runs the highest. */
                 base_mhz?: number | null;
-                /** @description Frequencies, comma-separated; empty: from the base to half of it. */
+                /** @description Frequencies, comma-separated. Empty: from the base to half of it. */
                 mhz?: string;
-                /** @description Of that at the base frequency, to be kept. */
+                /** @description Share of the performance at the base frequency to keep. */
                 performance?: number;
-                /** @description At which the memory ran while it was measured. */
+                /** @description Frequency of the memory during the measurement. */
                 memory_mhz?: number | null;
-                /** @description Another frequency of the memory that is asked about, beside memory_mhz. */
+                /** @description Another memory frequency to predict for, besides memory_mhz. */
                 memory_target_mhz?: number | null;
-                /** @description Of the time that waits, what goes with the memory's clock: 1 is the most that latency can change. */
+                /** @description Share of the waiting time that scales with the memory's clock. 1 is the most that latency can change. */
                 memory_part?: number;
                 /** @description The form of the answer, for who cannot set Accept; it wins over that. */
                 format?: "json" | "arrow" | "csv";
@@ -6670,19 +6670,19 @@ export interface operations {
     frequency_times: {
         parameters: {
             query: {
-                /** @description MHz and seconds of each run, and the memory's MHz where that varies, colons within, commas between. */
+                /** @description MHz and seconds of each run, and the memory's MHz if it varies. Separate fields by colons and runs by commas. */
                 runs: string;
-                /** @description What slowdowns are against; else the mean of what was seen, and of timed runs the highest. */
+                /** @description Frequency that slowdowns are relative to. Default: the mean of the observed frequencies, and for timed runs the highest. */
                 base_mhz?: number | null;
-                /** @description Frequencies, comma-separated; empty: from the base to half of it. */
+                /** @description Frequencies, comma-separated. Empty: from the base to half of it. */
                 mhz?: string;
-                /** @description Of that at the base frequency, to be kept. */
+                /** @description Share of the performance at the base frequency to keep. */
                 performance?: number;
-                /** @description At which the memory ran while it was measured. */
+                /** @description Frequency of the memory during the measurement. */
                 memory_mhz?: number | null;
-                /** @description Another frequency of the memory that is asked about, beside memory_mhz. */
+                /** @description Another memory frequency to predict for, besides memory_mhz. */
                 memory_target_mhz?: number | null;
-                /** @description Of the time that waits, what goes with the memory's clock: 1 is the most that latency can change. */
+                /** @description Share of the waiting time that scales with the memory's clock. 1 is the most that latency can change. */
                 memory_part?: number;
                 /** @description The form of the answer, for who cannot set Accept; it wins over that. */
                 format?: "json" | "arrow" | "csv";
@@ -6765,17 +6765,17 @@ export interface operations {
     interference: {
         parameters: {
             query: {
-                /** @description The application whose degradation is wanted. */
+                /** @description The application to explain. */
                 target: string;
-                /** @description Whose chips; empty: the platform with most visits, or runs, of the target. */
+                /** @description Platform of the chips. Empty: the platform with most visits, or runs, of the target. */
                 platform?: string;
-                /** @description A mix to predict: neighbours and the cores that each keeps busy, `feed:4,etl:1.5`; where none is given 1, or by experiments as many as in its run alone. */
+                /** @description A mix to predict: neighbours and the cores that each keeps busy, `feed:4,etl:1.5`. Default number of cores: 1, or with experiments as many as in the neighbour's run alone. */
                 beside?: string;
-                /** @description That the target keeps busy in the mix; else its average. */
+                /** @description Cores that the target keeps busy in the mix. Default: its average. */
                 cores?: number | null;
-                /** @description GB/s of a chip's memory; else as calibrated, or the most seen. */
+                /** @description GB/s of a chip's memory. Default: the calibrated figure, or the largest observed. */
                 peak_gbs?: number | null;
-                /** @description The uploaded experiments that are to train it (/experiments); empty: the fleet's visits, and where these cannot say the newest experiments that can, which `source` tells. */
+                /** @description The uploaded experiments that train the model (/experiments). Empty: the fleet's visits, or the newest suitable experiments if the visits are not enough; `source` says which. */
                 experiments?: string;
                 /** @description What was sampled; /status lists the events. */
                 event?: string;
@@ -6882,7 +6882,7 @@ export interface operations {
             query: {
                 /** @description Keys, comma-separated: any of function, file, line (of tables) and binary, and any labels of /labels; a label may stand in double quotes. */
                 by?: string;
-                /** @description Differing rows to show. */
+                /** @description Largest number of differing rows. */
                 limit?: number;
                 /** @description What was sampled; /status lists the events. */
                 event?: string;
@@ -6995,23 +6995,23 @@ export interface operations {
     machine_types: {
         parameters: {
             query: {
-                /** @description A platform, as /labels has it. */
+                /** @description A platform, as /labels lists it. */
                 old: string;
                 /** @description Another platform. */
                 new: string;
-                /** @description Of a machine of the old type, in any currency. */
+                /** @description Price of a machine of the old type, in any currency. */
                 old_price: number;
-                /** @description Of one of the new, in the same. */
+                /** @description Price of a machine of the new type, in the same currency. */
                 new_price: number;
-                /** @description Overlap coefficient of a platform that has none of its own. */
+                /** @description Overlap coefficient of a platform without one. */
                 coefficient?: number | null;
-                /** @description Requests per second of one machine of the old type, a mean over its machines for each step in order, commas between; nothing where it is not known. Empty for both types: machines of both get equal traffic. */
+                /** @description Requests per second of one machine of the old type: a mean over its machines for each step in order, separated by commas. Leave unknown steps empty. Empty for both types: machines of both get equal traffic. */
                 old_rates?: string;
-                /** @description Requests per second of one machine of the new type, a mean over its machines for each step in order, commas between; nothing where it is not known. Empty for both types: machines of both get equal traffic. */
+                /** @description Requests per second of one machine of the new type: a mean over its machines for each step in order, separated by commas. Leave unknown steps empty. Empty for both types: machines of both get equal traffic. */
                 new_rates?: string;
-                /** @description Length of a step of the rates, counted from UTC's midnight: `1h`, `10m`. */
+                /** @description Length of a step of the rates, counted from midnight UTC: `1h`, `10m`. */
                 step?: string;
-                /** @description Load at which the types are compared by their rates. */
+                /** @description Load at which the rates of the types are compared. */
                 full?: number;
                 /** @description What was sampled; /status lists the events. */
                 event?: string;
@@ -7116,19 +7116,19 @@ export interface operations {
     placement: {
         parameters: {
             query: {
-                /** @description Programs, comma-separated, each with the degradation it may suffer if not any: `checkout:0.1,feed,feed`. An application named twice is two programs. */
+                /** @description Programs, comma-separated, each with the largest degradation it may suffer, if limited: `checkout:0.1,feed,feed`. An application that occurs twice is two programs. */
                 tenants: string;
-                /** @description How many there are. */
+                /** @description Number of machines. */
                 machines: number;
-                /** @description Programs a machine may hold. */
+                /** @description Largest number of programs on a machine. */
                 slots?: number;
-                /** @description Of the machines; empty: the one with most visits, or runs. */
+                /** @description Platform of the machines. Empty: the platform with most visits, or runs. */
                 platform?: string;
-                /** @description GB/s of a chip's memory; else as calibrated, or the most seen. */
+                /** @description GB/s of a chip's memory. Default: the calibrated figure, or the largest observed. */
                 peak_gbs?: number | null;
-                /** @description Hold targets by the upper end of the prediction's interval. */
+                /** @description Keep targets even at the upper end of the prediction's interval. */
                 cautious?: boolean;
-                /** @description The uploaded experiments that are to train it (/experiments); empty: the fleet's visits, and where these cannot say the newest experiments that can, which `source` tells. */
+                /** @description The uploaded experiments that train the model (/experiments). Empty: the fleet's visits, or the newest suitable experiments if the visits are not enough; `source` says which. */
                 experiments?: string;
                 /** @description What was sampled; /status lists the events. */
                 event?: string;
@@ -7233,13 +7233,13 @@ export interface operations {
     ratios: {
         parameters: {
             query?: {
-                /** @description One of cpi, llc-mpki, llc-miss-ratio, branch-mpki, branch-miss-ratio, stall-ratio, relative-frequency, frequency, or two counters as `llc-misses/instructions`. */
+                /** @description One of cpi, llc-mpki, llc-miss-ratio, branch-mpki, branch-miss-ratio, stall-ratio, relative-frequency, frequency, or two counters such as `llc-misses/instructions`. */
                 ratio?: string;
-                /** @description Keys, comma-separated, of application, machine, datacenter, platform, cluster, kernel; empty: all together. */
+                /** @description Comma-separated keys out of application, machine, datacenter, platform, cluster, kernel. Empty: one row for all. */
                 by?: string;
                 /** @description Length of a step in time: `1h`, `1d`. Empty: without steps. */
                 step?: string;
-                /** @description Rows to show. */
+                /** @description Largest number of rows. */
                 limit?: number;
                 /** @description What was sampled; /status lists the events. */
                 event?: string;
@@ -7344,7 +7344,7 @@ export interface operations {
     side_by_side: {
         parameters: {
             query: {
-                /** @description A platform, as /labels has it. */
+                /** @description A platform, as /labels lists it. */
                 first: string;
                 /** @description Another platform. */
                 second: string;
