@@ -352,8 +352,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Functions and who calls whom
-         * @description The heaviest functions of a selection and the calls among them. A stack counts once for a function or a call, however often it recurs. Flat forms have a row for each call; with `Accept: text/vnd.graphviz` in Graphviz's language. Files of stacks have all of the selection's.
+         * The call graph of a selection
+         * @description The heaviest functions of a selection and the calls among them. A stack counts once for a function or a call, even with recursion. CSV and Arrow have one row per call; `Accept: text/vnd.graphviz` gets the graph in Graphviz's language. Files of stacks contain all stacks of the selection.
          */
         get: operations["call_graph"];
         put?: never;
@@ -372,8 +372,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Who calls a function, and whom it calls
-         * @description The calls on both sides of a function, one step as rows and all steps as two trees. A selection's `focus` and its like narrow the stacks that are looked at. Files of stacks have those that one of the functions stands in.
+         * Callers and callees of a function
+         * @description The calls on both sides of a function: one step as rows, and all steps as two trees. `focus` and the other filters on frames restrict the stacks. Files of stacks contain the stacks with one of the functions.
          */
         get: operations["callers"];
         put?: never;
@@ -452,8 +452,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Two selections compared
-         * @description Which rows take more, or less, of the selection than of its base, and which of the differences chance among visits does not explain. Both are of the same event. Files of stacks have all of both sides, the base's negated.
+         * Compare two selections
+         * @description The rows whose share of the selection differs from their share of its base, and the differences that chance among visits does not explain. Both sides have the same event. Files of stacks contain the stacks of both sides; values of the base are negative.
          */
         get: operations["diff"];
         put?: never;
@@ -520,8 +520,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The tree of calls
-         * @description The samples of a selection as a prefix tree of their stacks, cut to its heaviest nodes. With `Accept: application/vnd.fleetprof.flame` in a binary form of columns that needs no parsing.
+         * The flame graph of a selection
+         * @description The samples of a selection as a prefix tree of their stacks, cut to its heaviest nodes. `Accept: application/vnd.fleetprof.flame` gets the tree as binary columns that need no parsing.
          */
         get: operations["flame"];
         put?: never;
@@ -540,8 +540,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The trees of two selections as one
-         * @description A node for every way of calls that either selection has, with what it is in both: a differential flame graph. Whether a function's change is more than chance says /diff. Files of stacks have all of both sides, the base's negated, and none cut off.
+         * Differential flame graph of two selections
+         * @description A node for each call path that either selection has, with its values in both. /diff tests whether the change of a function is more than chance. Files of stacks contain all stacks of both sides, without a cut; values of the base are negative.
          */
         get: operations["flame_diff"];
         put?: never;
@@ -561,7 +561,7 @@ export interface paths {
         };
         /**
          * Labels and their values
-         * @description Which labels the profiles of a selection have, and how much of it each value is. `focus` and `ignore` have no effect here: labels belong to processes, not to functions.
+         * @description The labels that the profiles of a selection have, and the share of each value. `focus` and `ignore` have no effect here: labels belong to processes, not to functions.
          */
         get: operations["labels"];
         put?: never;
@@ -581,7 +581,7 @@ export interface paths {
         };
         /**
          * Source lines with samples
-         * @description The source lines of a function, or of a file in all binaries or in one, to be laid beside the text that /source gives. What speaks of frames (`focus` and its like) is refused: lines are kept beside stacks. Files of stacks have those that the function, or one of the file, stands in.
+         * @description The source lines of a function, or of a file in all binaries or in one, for display beside the text from /source. `focus` and other filters on frames are refused, because lines are stored apart from stacks. Files of stacks contain the stacks with the function, or with a function of the file.
          */
         get: operations["lines"];
         put?: never;
@@ -601,7 +601,7 @@ export interface paths {
         };
         /**
          * What moved, and why
-         * @description Rows whose share changed by more than chance and by enough to act on, each with the label that explains it: version, compiler, kernel and the like. Without `from` and `to` the last whole UTC day is compared, with the day before.
+         * @description Rows whose share changed significantly and by enough to act on, each with the label that explains the change: version, compiler, kernel and others. Without `from` and `to`, the last whole UTC day is compared with the day before.
          */
         get: operations["movers"];
         put?: never;
@@ -620,8 +620,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How far a profile can be trusted
-         * @description Entropy, the distance of two random halves of the visits, and how the profile converges with its samples.
+         * Reliability of a profile
+         * @description Entropy, the distance of two random halves of the visits, and the convergence of the profile with its samples.
          */
         get: operations["reliability"];
         put?: never;
@@ -661,7 +661,7 @@ export interface paths {
         };
         /**
          * A selection over time
-         * @description The selection step by step, whole and by its heaviest rows. Visits weigh as in the whole selection, so that the points of a line add up to the row of /table; in a day of which visits still wait to be ingested, those of a step that ingested stand for those of it that wait.
+         * @description The selection step by step, as a whole and by its heaviest rows. Visits have the same weights as in the whole selection, so the points of a line add up to the row of /table. On a day with visits that still wait to be ingested, the ingested visits of a step represent its waiting ones.
          */
         get: operations["series"];
         put?: never;
@@ -680,8 +680,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Cold in each program, hot across the fleet
-         * @description Functions, files or binaries that several applications use and none spends much on, by what they cost the fleet, and what a saving is worth.
+         * Code with a small share in each program and a large cost in the fleet
+         * @description Functions, files or binaries that several applications use and that have a small share in each. The answer has their cost to the fleet, and the value of a saving.
          */
         get: operations["shared_code"];
         put?: never;
@@ -700,8 +700,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Who still uses a function
-         * @description The applications, or other values of labels, whose stacks go through a function, and who calls it there.
+         * Users of a function
+         * @description The applications, or other values of labels, whose stacks contain a function, and the function's callers there.
          */
         get: operations["shared_code_users"];
         put?: never;
@@ -760,8 +760,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * All distinct stacks
-         * @description The distinct stacks of a selection, as rows or as a file that `go tool pprof`, speedscope or flamegraph.pl opens. They are of every visit's own samples; rows, or the file's stacks, and the remainder add up to `totals`.
+         * The distinct stacks of a selection
+         * @description The distinct stacks of a selection, as rows or as a file for `go tool pprof`, speedscope or flamegraph.pl. The stacks are from the samples of each visit. Rows, or the file's stacks, and the remainder add up to `totals`.
          */
         get: operations["stacks"];
         put?: never;
@@ -780,8 +780,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How the fleet is covered
-         * @description Machines, campaigns, outcomes of visits and why they failed, what waits to be ingested, and whose symbols are missing.
+         * The state of the fleet
+         * @description Machines, campaigns, outcomes of visits with the reasons of failures, captures that wait to be ingested, and binaries without symbols.
          */
         get: operations["status"];
         put?: never;
@@ -864,8 +864,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Hot functions, or any other grouping
-         * @description The samples of a selection by any of their dimensions, sorted. Rows and `remainder` add up to `totals.units`, and so does the root of /flame for the same selection. Files of stacks have all of the selection's, divided by the labels among `by`.
+         * Hot functions, or another grouping
+         * @description The samples of a selection, grouped by any of their dimensions and sorted. Rows and `remainder` add up to `totals.units`, like the root of /flame for the same selection. Files of stacks contain all stacks of the selection, divided by the labels among `by`.
          */
         get: operations["table"];
         put?: never;
@@ -1232,12 +1232,12 @@ export interface components {
         CallRow: {
             /**
              * Function Id
-             * @description Null unless the table goes by function.
+             * @description Null unless `by` contains function.
              */
             function_id: number | null;
             /**
              * Key
-             * @description One member for each key of `by`; with function also file, binary, status and kind, with line also file. The empty text: the profile has no such label. Line 0: what is known of a function besides its lines.
+             * @description One member for each key of `by`. With function also file, binary, status and kind; with line also file. The empty text: the profile does not have the label. Line 0: the part of a function without a known line.
              * @example {
              *       "binary": "libc.so.6",
              *       "file": "malloc.c",
@@ -1251,17 +1251,17 @@ export interface components {
             };
             /**
              * Low Confidence
-             * @description Too few visits contribute for a narrow interval to be honest: this one was widened.
+             * @description Low confidence: too few visits contribute for a narrow interval, so it is widened.
              */
             low_confidence: boolean;
             /**
              * Machines
-             * @description Machines with a sample in the row's total; null where merged cells do not know.
+             * @description Machines with a sample in the row's total. Null if merged cells were read, which do not count machines.
              */
             machines: number | null;
             /**
              * Of Function
-             * @description Its total as a share of the functions'. Recursion makes several calls of one stack, so these may add up to more than 1.
+             * @description Its total as a share of the functions' total. With recursion one stack has several calls, so the sum may exceed 1.
              */
             of_function: number;
             /**
@@ -1269,28 +1269,28 @@ export interface components {
              * @description Units of the samples whose innermost function is in this row.
              */
             self: number;
-            /** @description CPU time of the whole fleet in the weighed time; null for events not counted in time, like total_core_seconds. */
+            /** @description CPU time of the whole fleet in `weighed_seconds`. Null for events not counted in time, like total_core_seconds. */
             self_core_seconds: components["schemas"]["IntervalAnswer"] | null;
             /** Self Hi */
             self_hi: number | null;
             /**
              * Self Lo
-             * @description 95 % interval of the share; null without a random design, like all intervals.
+             * @description 95 % interval of the share. Null without a random design, like all intervals.
              */
             self_lo: number | null;
             /**
              * Self Samples
-             * @description Null where merged cells do not know, like total_samples.
+             * @description Null if merged cells were read, which do not count samples; likewise total_samples.
              */
             self_samples: number | null;
             /**
              * Self Seconds
-             * @description As observed; null for events not counted in time, like total_seconds.
+             * @description Observed seconds. Null for events not counted in time, like total_seconds.
              */
             self_seconds: number | null;
             /**
              * Self Share
-             * @description Estimated share of the whole selection, before focus and ignore; without a random design the share observed. Likewise total_share.
+             * @description Estimated share of the whole selection, before focus and ignore. Without a random design, the observed share. Likewise total_share.
              */
             self_share: number;
             /**
@@ -1334,7 +1334,7 @@ export interface components {
             function: number[];
             /**
              * Functions
-             * @description That nodes refer to.
+             * @description The functions that `function` refers to.
              */
             functions: components["schemas"]["NamedFunction"][];
             /**
@@ -1344,22 +1344,22 @@ export interface components {
             parent: number[];
             /**
              * Pruned Nodes
-             * @description Cut off, at least: what is below light ones is not looked at.
+             * @description Lower bound of the nodes that were cut off: nodes below light nodes are not counted.
              */
             pruned_nodes: number;
             /**
              * Pruned Share
-             * @description Share of node 0 that is self of a node cut off.
+             * @description Share of node 0 that is self of nodes that were cut off.
              */
             pruned_share: number;
             /**
              * Self
-             * @description Likewise. In the tree of callers: of stacks that begin at the node.
+             * @description Like `total`, for self. In the tree of callers: for stacks that begin at the node.
              */
             self: number[];
             /**
              * Total
-             * @description Estimated core-seconds of the fleet, units for events not counted in time; without a random design what was observed.
+             * @description Estimated core-seconds of the fleet, or units for events not counted in time. Without a random design, the observed value.
              */
             total: number[];
         };
@@ -1374,7 +1374,7 @@ export interface components {
             below: components["schemas"]["CallTree"];
             /**
              * Borrowed
-             * @description Intervals of calls are made from the design effect of the functions' total: merged cells were read, which know no calls.
+             * @description The intervals of calls use the design effect of the functions' total, because the answer is from merged cells, which have no calls.
              */
             borrowed: boolean;
             /**
@@ -1393,16 +1393,16 @@ export interface components {
             callers_total: number;
             /**
              * Functions
-             * @description Those that were found, the heaviest hundred of them; none: no stack has such a function.
+             * @description The functions that match, at most the heaviest hundred. Empty: no stack has such a function.
              */
             functions: components["schemas"]["NamedFunction"][];
             /** Functions Total */
             functions_total: number;
-            /** @description All of them as one; its key is empty. */
+            /** @description All the functions as one row. Its key is empty. */
             itself: components["schemas"]["TableRow"];
             /**
              * Rows
-             * @description Callers, then callees, each by descending total. `self` of a caller is the functions' self when called by it: those and `callers_remainder` add up to `itself.self`. `self` of a callee is its self when called by them. An empty key: nobody, stacks begin there.
+             * @description Callers, then callees, each by descending total. `self` of a caller is the functions' self when it calls them; these and `callers_remainder` add up to `itself.self`. `self` of a callee is its self when the functions call it. An empty key: no caller, the stack begins there.
              */
             rows: components["schemas"]["CallRow"][];
             selection: components["schemas"]["SelectionEcho"];
@@ -1415,12 +1415,12 @@ export interface components {
         CampaignStatus: {
             /**
              * Drawn Share
-             * @description Part of its planned visits that is drawn now: less than 1 while captures wait too long to be ingested.
+             * @description Part of the planned visits that is drawn now. It is below 1 while captures wait too long to be ingested.
              */
             drawn_share: number;
             /**
              * Last Round
-             * @description Number of the last round drawn; -1 before the first.
+             * @description Number of the last drawn round. -1 before the first.
              */
             last_round: number;
             /** Name */
@@ -1439,7 +1439,7 @@ export interface components {
             state: "running" | "paused" | "stopped";
             /**
              * Why
-             * @description Why it is in that state, a sentence; may be empty.
+             * @description The reason for the state, as a sentence; may be empty.
              */
             why: string;
         };
@@ -1481,22 +1481,22 @@ export interface components {
         CapturesStatus: {
             /**
              * Again
-             * @description Ingested already, and to be ingested once more with better symbols.
+             * @description Captures to be ingested again with better symbols.
              */
             again: number;
             /**
              * Oldest Waiting S
-             * @description Null: nothing waits.
+             * @description Null: no capture waits.
              */
             oldest_waiting_s: number | null;
             /**
              * Quarantined
-             * @description Failed too often to be tried again.
+             * @description Captures that failed too often to be tried again.
              */
             quarantined: number;
             /**
              * Waiting
-             * @description To be ingested for the first time.
+             * @description Captures to be ingested for the first time.
              */
             waiting: number;
         };
@@ -1507,21 +1507,21 @@ export interface components {
         CauseAnswer: {
             /** Base Visits */
             base_visits: number;
-            /** @description The best significant explanation, if it is half of the change or more; null: none of the labels explains it. */
+            /** @description The best significant explanation, if it explains at least half of the change. Null: none of the labels explains it. */
             best: components["schemas"]["ExplainedAnswer"] | null;
             /**
              * Explanations
-             * @description All, best first, two for each label.
+             * @description All explanations, best first, two for each label.
              */
             explanations: components["schemas"]["ExplainedAnswer"][];
             /**
              * Inseparable
-             * @description Others that explain as much by a value that goes together with the best one's: a release built by a new compiler.
+             * @description Other labels that explain as much by a value that always occurs together with the best one's, such as a release built by a new compiler.
              */
             inseparable: components["schemas"]["ExplainedAnswer"][];
             /**
              * Visits
-             * @description Visits of the selection that were looked at.
+             * @description Visits of the selection that were used.
              */
             visits: number;
         };
@@ -1624,13 +1624,13 @@ export interface components {
          * @description What code costs the fleet; null members: no random design, an event that is not counted in time, or no price set.
          */
         Cost: {
-            /** @description In the weighed time. */
+            /** @description Core-hours in `weighed_seconds`. */
             core_hours: components["schemas"]["IntervalAnswer"] | null;
-            /** @description Busy with it on average. */
+            /** @description Mean number of busy cores. */
             cores: components["schemas"]["IntervalAnswer"] | null;
-            /** @description The same at the price of a core-hour that is set. */
+            /** @description The core-hours at the configured price per core-hour. */
             money: components["schemas"]["IntervalAnswer"] | null;
-            /** @description If it went on so for a year. */
+            /** @description The cost per year at the same rate. */
             money_a_year: components["schemas"]["IntervalAnswer"] | null;
         };
         /**
@@ -1743,24 +1743,24 @@ export interface components {
             by: string[];
             /**
              * Interval Level
-             * @description Of the intervals of all differences; higher than 0.95 where many rows are compared and few differ. Null without a random design.
+             * @description Level of the intervals of all differences. It is above 0.95 if many rows are compared and few differ. Null without a random design.
              */
             interval_level: number | null;
             /**
              * Part
-             * @description Share of the visits that p-values, intervals of differences and power are of: a random part where shuffling all of them would take too long. Shares are of all.
+             * @description Share of the visits used for p-values, intervals of differences and power: a random part, if shuffling all of them takes too long. Shares use all visits.
              */
             part: number;
             /** @description Null without a random design. */
             power: components["schemas"]["Power"] | null;
             /**
              * Rows
-             * @description The heaviest of either, by descending difference.
+             * @description The heaviest rows of either side, by descending difference.
              */
             rows: components["schemas"]["DiffRow"][];
             /**
              * Rows Total
-             * @description Rows that either has.
+             * @description Rows that either side has.
              */
             rows_total: number;
             selection: components["schemas"]["SelectionEcho"];
@@ -1780,7 +1780,7 @@ export interface components {
             file: string;
             /**
              * Id
-             * @description 0: the root, which stands for all samples.
+             * @description 0: the root, which represents all samples.
              */
             id: number;
             /**
@@ -1805,12 +1805,12 @@ export interface components {
             base_self: number[];
             /**
              * Base Total
-             * @description Likewise in its base.
+             * @description The same in the base.
              */
             base_total: number[];
             /**
              * Delta
-             * @description Share of the selection that total is, less that of the base: positive is heavier now.
+             * @description Share of the selection minus share of the base, by total. Positive: heavier in the selection.
              */
             delta: number[];
             /**
@@ -1830,7 +1830,7 @@ export interface components {
             self: number[];
             /**
              * Total
-             * @description Estimated core-seconds of the fleet in the selection, units for events not counted in time; without a random design what was observed. 0: it has no such stack.
+             * @description Estimated core-seconds of the fleet in the selection, or units for events not counted in time. Without a random design, the observed value. 0: the selection has no such stack.
              */
             total: number[];
         };
@@ -1841,7 +1841,7 @@ export interface components {
         DiffFlamePruned: {
             /**
              * Heaviest
-             * @description Largest share that a node cut off has on either side: no change above it is hidden.
+             * @description Largest share of a node that was cut off, on either side. No larger change is hidden.
              */
             heaviest: number;
             /** Nodes */
@@ -1852,25 +1852,25 @@ export interface components {
          * @description One row of both selections; null evidence: one of them is no random sample.
          */
         DiffRow: {
-            /** @description Cores busy with the row on average in the weighed time of the selection; null for events not counted in time, and without a random design, like the two below. */
+            /** @description Mean number of cores busy with the row in the selection's `weighed_seconds`. Null for events not counted in time, and without a random design, like the next two fields. */
             a_cores: components["schemas"]["IntervalAnswer"] | null;
             /**
              * A Share
              * @description Estimated share of the selection.
              */
             a_share: number;
-            /** @description Likewise of its base. */
+            /** @description Mean number of cores busy with the row in the base's `weighed_seconds`. */
             b_cores: components["schemas"]["IntervalAnswer"] | null;
             /**
              * B Share
              * @description Estimated share of its base.
              */
             b_share: number;
-            /** @description a_cores - b_cores with the 95 % interval of the difference. p and q are those of shares. */
+            /** @description a_cores - b_cores with the 95 % interval of the difference. p and q are for the difference of shares. */
             cores: components["schemas"]["IntervalAnswer"] | null;
             /**
              * Delta
-             * @description a_share - b_share: positive is heavier now.
+             * @description a_share - b_share. Positive: heavier in the selection.
              */
             delta: number;
             /**
@@ -1889,27 +1889,27 @@ export interface components {
             };
             /**
              * Lo
-             * @description Interval of delta at `interval_level`; it excludes 0 exactly if the row is significant.
+             * @description Interval of delta at `interval_level`. It excludes 0 exactly if the row is significant.
              */
             lo: number | null;
             /**
              * Low Confidence
-             * @description Too few visits contribute on one side for a narrow interval to be honest.
+             * @description Low confidence: too few visits of one side contribute for a narrow interval.
              */
             low_confidence: boolean;
             /**
              * P
-             * @description How often chance among visits alone makes a difference as large: visits shuffled within strata.
+             * @description Probability that chance among visits alone causes a difference as large: visits are shuffled within strata.
              */
             p: number | null;
             /**
              * Q
-             * @description Smallest rate of false discoveries at which the row is significant (Benjamini and Hochberg).
+             * @description Smallest false discovery rate at which the row is significant (Benjamini and Hochberg).
              */
             q: number | null;
             /**
              * Significant
-             * @description The interval excludes 0 (q ≤ 0.05): of rows called so at most 5 % are chance, on average.
+             * @description The interval excludes 0 (q ≤ 0.05). On average, chance causes at most 5 % of the significant rows.
              */
             significant: boolean;
         };
@@ -2145,11 +2145,11 @@ export interface components {
          * @description What one label says of a change.
          */
         ExplainedAnswer: {
-            /** @description Part of the change, 1: all of it; below 0 or above 1 where other changes counteract. */
+            /** @description Explained part of the change. 1: all of it. Below 0 or above 1 if other changes counteract. */
             explained: components["schemas"]["IntervalAnswer"];
             /**
              * Kind
-             * @description mix: its values' parts of the whole changed, and their shares differ, as in a roll-out; within: the share changed in one value beyond what it did in the others.
+             * @description mix: the values' parts of the whole changed, and their shares differ, as in a roll-out. within: the share changed in one value beyond its change in the others.
              * @enum {string}
              */
             kind: "mix" | "within";
@@ -2157,14 +2157,14 @@ export interface components {
             label: string;
             /**
              * P
-             * @description How often chance among visits makes as much.
+             * @description Probability that chance among visits explains as much.
              */
             p: number;
             /** Significant */
             significant: boolean;
             /**
              * Value
-             * @description That did most: that came or went (mix), or that changed (within). Empty: those without the label.
+             * @description The value with the largest effect: it came or went (mix), or changed (within). Empty: profiles without the label.
              */
             value: string;
         };
@@ -2238,14 +2238,14 @@ export interface components {
         Fit: {
             /**
              * Bend
-             * @description Of the curve: the larger, the sooner it follows the law.
+             * @description Bend of the curve: the larger, the sooner the curve follows the law.
              */
             bend: number;
-            /** @description C of the law C / √samples through the present: the distance now × √samples. 0: all visits show the same. */
+            /** @description C of the law C / √samples through the present point: the present distance × √samples. 0: all visits are alike. */
             constant: components["schemas"]["IntervalAnswer"];
             /**
              * Exponent
-             * @description Slope of the curve now, on logarithms: -0.5 where the law holds, nearer to 0 where a long tail of rows has few samples.
+             * @description Present slope of the curve on logarithmic scales: -0.5 where the law holds, nearer to 0 if a long tail of rows has few samples.
              */
             exponent: number;
             /** Points */
@@ -2257,12 +2257,12 @@ export interface components {
             samples_per_visit: number;
             /**
              * Scale
-             * @description Of the curve, in samples; 0: the distance is 0 throughout.
+             * @description Scale of the curve, in samples. 0: the distance is 0 throughout.
              */
             scale: number;
             /**
              * Visits
-             * @description Visits with a sample of a row: what the fit is of. `totals.visits_ingested` also counts those that watched and saw nothing of the selection.
+             * @description Visits with a sample of a row, which the fit uses. `totals.visits_ingested` also counts visits that watched and saw nothing of the selection.
              */
             visits: number;
         };
@@ -2273,12 +2273,12 @@ export interface components {
         FitPoint: {
             /**
              * Distance
-             * @description Their mean Manhattan distance from the other visits, 0…2.
+             * @description Mean Manhattan distance of the subsets from the other visits, 0…2.
              */
             distance: number;
             /**
              * Samples
-             * @description Samples they have on average, less the share of all samples that these are: as the other visits, which they are compared with, vary as well.
+             * @description Mean number of samples of the subsets, less their share of all samples, because the other visits vary as well.
              */
             samples: number;
         };
@@ -2302,7 +2302,7 @@ export interface components {
             nodes: components["schemas"]["FlameNodes"];
             /**
              * Path
-             * @description Ids of the functions from the whole tree's root down to this one's, which is the last; empty for the whole.
+             * @description Ids of the functions from the root of the whole tree to the root of this one, which is the last. Empty for the whole tree.
              */
             path: number[];
             pruned: components["schemas"]["Pruned"];
@@ -2318,7 +2318,7 @@ export interface components {
             base_totals: components["schemas"]["TotalsAnswer"];
             /**
              * Base Whole
-             * @description Likewise of its base.
+             * @description The same of the base.
              */
             base_whole: number;
             /** Functions */
@@ -2329,7 +2329,7 @@ export interface components {
             totals: components["schemas"]["TotalsAnswer"];
             /**
              * Whole
-             * @description What shares of the selection are of, in the unit of `nodes.total`.
+             * @description The total of the selection that its shares refer to, in the unit of `nodes.total`.
              */
             whole: number;
         };
@@ -2342,7 +2342,7 @@ export interface components {
             binary: string;
             /**
              * Effective
-             * @description How many independent samples the function's share is worth. Its nodes borrow that for their intervals: the design effect is the function's. Null for the root, light functions, and without a random design.
+             * @description Effective number of independent samples of the function's share. The intervals of its nodes use the function's design effect. Null for the root, for light functions, and without a random design.
              */
             effective: number | null;
             /**
@@ -2352,18 +2352,18 @@ export interface components {
             file: string;
             /**
              * Id
-             * @description 0: the root, which stands for all samples; below 0: no function, but the value of a label.
+             * @description 0: the root, which represents all samples. Below 0: not a function but the value of a label.
              */
             id: number;
             /**
              * Kind
-             * @description marker: no code; it says what is missing from the stack there.
+             * @description marker: not code; the name describes what is missing from the stack there.
              * @enum {string}
              */
             kind: "user" | "kernel" | "marker";
             /**
              * Label
-             * @description The label whose value the name is; null for functions.
+             * @description The label that `name` is a value of. Null for functions.
              */
             label: string | null;
             /** Name */
@@ -2391,7 +2391,7 @@ export interface components {
             parent: number[];
             /**
              * Pruned
-             * @description Likewise, of nodes cut off below: total = self + pruned + the children's totals.
+             * @description Like `total`, of nodes that were cut off below: total = self + pruned + the children's totals.
              */
             pruned: number[];
             /**
@@ -2401,7 +2401,7 @@ export interface components {
             self: number[];
             /**
              * Total
-             * @description Estimated core-seconds of the fleet, units for events not counted in time; without a random design what was observed.
+             * @description Estimated core-seconds of the fleet, or units for events not counted in time. Without a random design, the observed value.
              */
             total: number[];
         };
@@ -2704,12 +2704,12 @@ export interface components {
             hi: number | null;
             /**
              * Lo
-             * @description 95 % interval, of as many independent samples as the callee's total is worth.
+             * @description 95 % interval, from the effective number of samples of the callee's total.
              */
             lo: number | null;
             /**
              * Residual
-             * @description Some of its stacks have functions in between that are not shown.
+             * @description Some of its stacks have functions in between that the graph does not show.
              */
             residual: boolean;
             /**
@@ -2719,7 +2719,7 @@ export interface components {
             share: number;
             /**
              * Units
-             * @description Units observed.
+             * @description Observed units.
              */
             units: number;
         };
@@ -2744,7 +2744,7 @@ export interface components {
             kind: "user" | "kernel" | "marker";
             /**
              * Low Confidence
-             * @description Too few visits contribute for a narrow interval to be honest.
+             * @description Low confidence: too few visits contribute for a narrow interval.
              */
             low_confidence: boolean;
             /** Machines */
@@ -2753,14 +2753,14 @@ export interface components {
             name: string;
             /**
              * Self
-             * @description Units observed whose innermost function it is.
+             * @description Observed units of samples whose innermost function this is.
              */
             self: number;
             /** Self Hi */
             self_hi: number | null;
             /**
              * Self Lo
-             * @description 95 % interval; null without a random design, as below.
+             * @description 95 % interval. Null without a random design, as in the other intervals.
              */
             self_lo: number | null;
             /**
@@ -2775,7 +2775,7 @@ export interface components {
             status: "full" | "symtab" | "binary_only" | "unknown";
             /**
              * Total
-             * @description Units observed of stacks it stands in, each once.
+             * @description Observed units of stacks that contain it; each stack counts once.
              */
             total: number;
             /** Total Hi */
@@ -2786,7 +2786,7 @@ export interface components {
             total_share: number;
             /**
              * Visits
-             * @description Visits with a sample in its total; null where merged cells do not know.
+             * @description Visits with a sample in its total. Null if merged cells were read, which do not count visits.
              */
             visits: number | null;
         };
@@ -2950,7 +2950,7 @@ export interface components {
         LabelAnswer: {
             /**
              * More
-             * @description Values beyond `limit`.
+             * @description Number of values beyond `limit`.
              */
             more: number;
             /**
@@ -2971,12 +2971,12 @@ export interface components {
         LabelValue: {
             /**
              * Seconds
-             * @description As observed; null for events not counted in time.
+             * @description Observed seconds. Null for events not counted in time.
              */
             seconds: number | null;
             /**
              * Share
-             * @description Estimated, of the selection.
+             * @description Estimated share of the selection.
              */
             share: number;
             /**
@@ -3001,12 +3001,12 @@ export interface components {
         LineRow: {
             /**
              * Function Id
-             * @description Null unless the table goes by function.
+             * @description Null unless `by` contains function.
              */
             function_id: number | null;
             /**
              * Key
-             * @description One member for each key of `by`; with function also file, binary, status and kind, with line also file. The empty text: the profile has no such label. Line 0: what is known of a function besides its lines.
+             * @description One member for each key of `by`. With function also file, binary, status and kind; with line also file. The empty text: the profile does not have the label. Line 0: the part of a function without a known line.
              * @example {
              *       "binary": "libc.so.6",
              *       "file": "malloc.c",
@@ -3020,17 +3020,17 @@ export interface components {
             };
             /**
              * Line
-             * @description From 1 on.
+             * @description Line number, from 1.
              */
             line: number;
             /**
              * Low Confidence
-             * @description Too few visits contribute for a narrow interval to be honest: this one was widened.
+             * @description Low confidence: too few visits contribute for a narrow interval, so it is widened.
              */
             low_confidence: boolean;
             /**
              * Machines
-             * @description Machines with a sample in the row's total; null where merged cells do not know.
+             * @description Machines with a sample in the row's total. Null if merged cells were read, which do not count machines.
              */
             machines: number | null;
             /**
@@ -3038,28 +3038,28 @@ export interface components {
              * @description Units of the samples whose innermost function is in this row.
              */
             self: number;
-            /** @description CPU time of the whole fleet in the weighed time; null for events not counted in time, like total_core_seconds. */
+            /** @description CPU time of the whole fleet in `weighed_seconds`. Null for events not counted in time, like total_core_seconds. */
             self_core_seconds: components["schemas"]["IntervalAnswer"] | null;
             /** Self Hi */
             self_hi: number | null;
             /**
              * Self Lo
-             * @description 95 % interval of the share; null without a random design, like all intervals.
+             * @description 95 % interval of the share. Null without a random design, like all intervals.
              */
             self_lo: number | null;
             /**
              * Self Samples
-             * @description Null where merged cells do not know, like total_samples.
+             * @description Null if merged cells were read, which do not count samples; likewise total_samples.
              */
             self_samples: number | null;
             /**
              * Self Seconds
-             * @description As observed; null for events not counted in time, like total_seconds.
+             * @description Observed seconds. Null for events not counted in time, like total_seconds.
              */
             self_seconds: number | null;
             /**
              * Self Share
-             * @description Estimated share of the whole selection, before focus and ignore; without a random design the share observed. Likewise total_share.
+             * @description Estimated share of the whole selection, before focus and ignore. Without a random design, the observed share. Likewise total_share.
              */
             self_share: number;
             /**
@@ -3096,12 +3096,12 @@ export interface components {
         LinesAnswer: {
             /**
              * Functions
-             * @description Those that were found, the heaviest hundred of them.
+             * @description The functions that match, at most the heaviest hundred.
              */
             functions: components["schemas"]["NamedFunction"][];
             /** Functions Total */
             functions_total: number;
-            /** @description All of them as one; its key is empty. */
+            /** @description All the functions as one row. Its key is empty. */
             itself: components["schemas"]["TableRow"];
             /**
              * Remainder Self
@@ -3110,7 +3110,7 @@ export interface components {
             remainder_self: number;
             /**
              * Rows
-             * @description By version, then line; the `limit` with the most total. Their self, `remainder_self` and `without_line` add up to `itself.self`.
+             * @description By version, then line: the `limit` lines with the largest total. Their self, `remainder_self` and `without_line` add up to `itself.self`.
              */
             rows: components["schemas"]["LineRow"][];
             /** Rows Total */
@@ -3119,12 +3119,12 @@ export interface components {
             totals: components["schemas"]["TotalsAnswer"];
             /**
              * Versions
-             * @description Texts by file; those that are stored first, heavier ones before lighter ones.
+             * @description Texts by file: stored texts first, heavier ones before lighter ones.
              */
             versions: components["schemas"]["VersionAnswer"][];
             /**
              * Without Line
-             * @description Units of self of the functions without a known line: no debug information, or not ingested with it yet.
+             * @description Units of self of the functions without a known line: there is no debug information, or the samples are not ingested with it yet.
              */
             without_line: number;
         };
@@ -3352,12 +3352,12 @@ export interface components {
             path: string;
             /**
              * Reason
-             * @description Why there are none, a sentence; may be empty.
+             * @description The reason why it has no symbols, as a sentence; may be empty.
              */
             reason: string;
             /**
              * Share
-             * @description Share of the last day's samples with a nameless frame there.
+             * @description Share of the last day's samples with a frame without a name in this binary.
              */
             share: number;
         };
@@ -3427,29 +3427,29 @@ export interface components {
          * @description A row that changed by more than chance and by enough to act on.
          */
         MoverAnswer: {
-            /** @description Cores busy with the row on average in the weighed time of the selection; null for events not counted in time, and without a random design, like the two below. */
+            /** @description Mean number of cores busy with the row in the selection's `weighed_seconds`. Null for events not counted in time, and without a random design, like the next two fields. */
             a_cores: components["schemas"]["IntervalAnswer"] | null;
             /**
              * A Share
              * @description Estimated share of the selection.
              */
             a_share: number;
-            /** @description Likewise of its base. */
+            /** @description Mean number of cores busy with the row in the base's `weighed_seconds`. */
             b_cores: components["schemas"]["IntervalAnswer"] | null;
             /**
              * B Share
              * @description Estimated share of its base.
              */
             b_share: number;
-            /** @description Why there is no cause; null if there is one. */
+            /** @description The reason why there is no cause. Null if there is one. */
             because: components["schemas"]["UnavailableAnswer"] | null;
-            /** @description Null where there is no estimate. */
+            /** @description Null if there is no estimate. */
             cause: components["schemas"]["CauseAnswer"] | null;
-            /** @description a_cores - b_cores with the 95 % interval of the difference. p and q are those of shares. */
+            /** @description a_cores - b_cores with the 95 % interval of the difference. p and q are for the difference of shares. */
             cores: components["schemas"]["IntervalAnswer"] | null;
             /**
              * Delta
-             * @description a_share - b_share: positive is heavier now.
+             * @description a_share - b_share. Positive: heavier in the selection.
              */
             delta: number;
             /**
@@ -3468,27 +3468,27 @@ export interface components {
             };
             /**
              * Lo
-             * @description Interval of delta at `interval_level`; it excludes 0 exactly if the row is significant.
+             * @description Interval of delta at `interval_level`. It excludes 0 exactly if the row is significant.
              */
             lo: number | null;
             /**
              * Low Confidence
-             * @description Too few visits contribute on one side for a narrow interval to be honest.
+             * @description Low confidence: too few visits of one side contribute for a narrow interval.
              */
             low_confidence: boolean;
             /**
              * P
-             * @description How often chance among visits alone makes a difference as large: visits shuffled within strata.
+             * @description Probability that chance among visits alone causes a difference as large: visits are shuffled within strata.
              */
             p: number | null;
             /**
              * Q
-             * @description Smallest rate of false discoveries at which the row is significant (Benjamini and Hochberg).
+             * @description Smallest false discovery rate at which the row is significant (Benjamini and Hochberg).
              */
             q: number | null;
             /**
              * Significant
-             * @description The interval excludes 0 (q ≤ 0.05): of rows called so at most 5 % are chance, on average.
+             * @description The interval excludes 0 (q ≤ 0.05). On average, chance causes at most 5 % of the significant rows.
              */
             significant: boolean;
         };
@@ -3499,33 +3499,33 @@ export interface components {
         MoversAnswer: {
             base: components["schemas"]["SelectionEcho"];
             base_totals: components["schemas"]["TotalsAnswer"];
-            /** @description Why no mover is reported; null where movers are. */
+            /** @description The reason why there are no movers. Null if there are any. */
             because: components["schemas"]["UnavailableAnswer"] | null;
             /** By */
             by: string[];
             /**
              * Compared Part
-             * @description Share of the visits that p-values, intervals of differences and power are of: a random part where shuffling all of them would take too long. Shares are of all.
+             * @description Share of the visits used for p-values, intervals of differences and power: a random part, if shuffling all of them takes too long. Shares use all visits.
              */
             compared_part: number;
             /**
              * Examined
-             * @description Rows that were compared; of those called significant at most 5 % are chance.
+             * @description Number of compared rows. At most 5 % of the significant rows are chance.
              */
             examined: number;
             /**
              * Interval Level
-             * @description Of the intervals of all differences; higher than 0.95 where many rows are compared and few differ. Null without a random design.
+             * @description Level of the intervals of all differences. It is above 0.95 if many rows are compared and few differ. Null without a random design.
              */
             interval_level: number | null;
             /**
              * Labels
-             * @description That causes were looked for in: those asked for that have several values.
+             * @description Labels that were searched for causes: the requested labels that have several values.
              */
             labels: string[];
             /**
              * Least
-             * @description Change of share that a mover has at least.
+             * @description Smallest change of share that makes a row a mover.
              */
             least: number;
             /**
@@ -3535,17 +3535,17 @@ export interface components {
             movers: components["schemas"]["MoverAnswer"][];
             /**
              * Part
-             * @description Share of the visits that causes were looked for in: a random part of many.
+             * @description Share of the visits that were searched for causes: a random part, if there are many.
              */
             part: number;
             /**
              * Power
-             * @description The chance to find that a row of 1 % became 1.5 times as large, with these visits and as many rows.
+             * @description Probability to detect that a row of 1 % grew by a factor of 1.5, with these visits and this number of rows.
              */
             power: number | null;
             /**
              * Rows Total
-             * @description Rows that either has.
+             * @description Rows that either side has.
              */
             rows_total: number;
             selection: components["schemas"]["SelectionEcho"];
@@ -3829,12 +3829,12 @@ export interface components {
         Pruned: {
             /**
              * Nodes
-             * @description Of an inverted tree at least so many: callers of light nodes are not followed.
+             * @description For an inverted tree this is a lower bound: callers of light nodes are not counted.
              */
             nodes: number;
             /**
              * Share
-             * @description Share of the tree that is self of a node cut off.
+             * @description Share of the tree that is self of nodes that were cut off.
              */
             share: number;
         };
@@ -3938,11 +3938,11 @@ export interface components {
         ReliabilityAnswer: {
             /** By */
             by: string[];
-            /** @description In nats: the same between representative profiles. Null like the next ones: too few visits, or no random design. */
+            /** @description Entropy in nats: representative profiles have the same. Null, like the next fields: too few visits, or no random design. */
             entropy: components["schemas"]["IntervalAnswer"] | null;
-            /** @description Null where fewer than 8 visits have a sample of a row. */
+            /** @description Null if fewer than 8 visits have a sample of a row. */
             fit: components["schemas"]["Fit"] | null;
-            /** @description Distance of two random halves of the visits, 0…2, and where 95 % of splits lie. */
+            /** @description Distance of two random halves of the visits, 0…2, with the range of 95 % of splits. */
             manhattan: components["schemas"]["IntervalAnswer"] | null;
             /** Rows Total */
             rows_total: number;
@@ -3965,7 +3965,7 @@ export interface components {
             self_seconds: number | null;
             /**
              * Self Share
-             * @description Estimated, like those of the rows.
+             * @description Estimated share, like those of the rows.
              */
             self_share: number;
         };
@@ -4062,7 +4062,7 @@ export interface components {
             event: string;
             /**
              * Focus
-             * @description Empty: not asked for, like those below.
+             * @description Empty: not set, like the next fields.
              */
             focus: string;
             /**
@@ -4093,7 +4093,7 @@ export interface components {
             to: string;
             /**
              * Unit
-             * @description What a sample's value is counted in.
+             * @description Unit of a sample's value.
              * @example nanoseconds
              */
             unit: string;
@@ -4107,17 +4107,17 @@ export interface components {
             by: string[];
             /**
              * Lines
-             * @description The whole first, then rows, the heaviest of the whole time first, then the remainder; with share=total and rows that a sample may be in several of there is none.
+             * @description The whole, then rows by descending total over the whole time, then the remainder. There is no remainder with share=total if a sample may be in several rows.
              */
             lines: components["schemas"]["SeriesLine"][];
             /**
              * Lines Total
-             * @description Rows there are.
+             * @description Total number of rows.
              */
             lines_total: number;
             /**
              * Seconds Per Unit
-             * @description Observed seconds are units times this; null for events not counted in time.
+             * @description Seconds per unit, to convert observed units. Null for events not counted in time.
              */
             seconds_per_unit: number | null;
             selection: components["schemas"]["SelectionEcho"];
@@ -4135,7 +4135,7 @@ export interface components {
             function_id: number | null;
             /**
              * Key
-             * @description As in /table; empty unless it is a row.
+             * @description The row's key as in /table. Empty for the whole and the remainder.
              */
             key: {
                 [key: string]: string;
@@ -4144,7 +4144,7 @@ export interface components {
             points: components["schemas"]["SeriesPoints"];
             /**
              * Role
-             * @description whole: all that the selection's filters leave; remainder: what the rows leave of that.
+             * @description whole: all samples that pass the selection's filters. remainder: the whole without the rows.
              * @enum {string}
              */
             role: "whole" | "row" | "remainder";
@@ -4156,23 +4156,23 @@ export interface components {
          *     Of a step whose visits could have seen some of the selection, and none did, `core_seconds` say how much there is at most.
          */
         SeriesPoints: {
-            /** @description CPU time of the whole fleet in the step's weighed time; a line's add up to that of the whole time if no visits wait. Of what no visit of the step saw it is 0, at most hi; null where they saw nothing of the event, or could not have seen the selection. Null as a whole for events not counted in time. */
+            /** @description CPU time of the whole fleet in the step's `weighed_seconds`. The sum over a line's steps is the value of the whole time if no visits wait. It is 0, at most hi, if no visit of the step saw any of it; null if the visits saw nothing of the event, or could not have seen the selection. The whole column is null for events not counted in time. */
             core_seconds: components["schemas"]["IntervalColumns"] | null;
             /**
              * Low Confidence
-             * @description Steps, from 0, to which too few visits contribute for a narrow interval to be honest.
+             * @description Numbers of the steps, from 0, with low confidence: too few visits contribute for a narrow interval.
              */
             low_confidence: number[];
-            /** @description Estimated share of the whole selection in this step; the ends are null without a random design. */
+            /** @description Estimated share of the whole selection in this step. The ends are null without a random design. */
             share: components["schemas"]["IntervalColumns"];
             /**
              * Units
-             * @description Units observed; a line's add up to those of the whole time.
+             * @description Observed units. The sum over a line's steps is the value of the whole time.
              */
             units: number[];
             /**
              * Visits
-             * @description Visits with a sample of the line; null where merged cells do not know.
+             * @description Visits with a sample of the line. Null if merged cells were read, which do not count visits.
              */
             visits: (number | null)[];
         };
@@ -4183,14 +4183,14 @@ export interface components {
         SeriesSteps: {
             /**
              * Covered Seconds
-             * @description Of it, those of the selection in which the campaign drew visits.
+             * @description Seconds of the step, within the selection, in which the campaign drew visits.
              */
             covered_seconds: number[];
             /** End */
             end: string[];
             /**
              * Partial
-             * @description It reaches beyond the selection, or into the future: its totals are those of a part.
+             * @description The step reaches beyond the selection or into the future, so its totals cover only a part of it.
              */
             partial: boolean[];
             /**
@@ -4200,22 +4200,22 @@ export interface components {
             start: string[];
             /**
              * Too Few Ingested
-             * @description Visits wait, and too few have been ingested for estimates: the step has what was observed, and null for figures of the fleet.
+             * @description Visits wait, and too few are ingested for estimates. The step has observed values, and null for fleet estimates.
              */
             too_few_ingested: boolean[];
             /**
              * Visits Drawn
-             * @description Whatever came of them.
+             * @description Visits drawn, with any outcome.
              */
             visits_drawn: number[];
             /**
              * Visits Waiting
-             * @description Of those, visits that have not come to an end: under way, or archived and not ingested yet. Those that ingested stand for them.
+             * @description Drawn visits without an outcome yet: under way, or archived and not ingested. The ingested visits represent them.
              */
             visits_waiting: number[];
             /**
              * Weighed Seconds
-             * @description Of those, seconds of the UTC days with ingested visits: core-seconds divided by these are cores busy on average. 0 if too few have been ingested.
+             * @description Seconds of these on UTC days with ingested visits. Core-seconds divided by these are the mean number of busy cores. 0 if too few visits are ingested.
              */
             weighed_seconds: number[];
         };
@@ -4262,14 +4262,14 @@ export interface components {
         SharedCodeAnswer: {
             /**
              * Applications
-             * @description With a sample in the selection.
+             * @description Number of applications with a sample in the selection.
              */
             applications: number;
             /** By */
             by: string[];
             /**
              * Price Per Core Hour
-             * @description As set; null: it is not.
+             * @description The configured price. Null: no price is configured.
              */
             price_per_core_hour: number | null;
             /** Rows */
@@ -4278,13 +4278,13 @@ export interface components {
             rows_total: number;
             /**
              * Saving
-             * @description As asked.
+             * @description The requested part.
              */
             saving: number;
             selection: components["schemas"]["SelectionEcho"];
             /**
              * Share
-             * @description Share of the selection of all rows together, shown or not; of totals, which overlap, the largest's.
+             * @description Share of the selection of all rows together, including rows that are not shown. By totals, which overlap: the largest share of a row.
              */
             share: number;
             totals: components["schemas"]["TotalsAnswer"];
@@ -4296,23 +4296,23 @@ export interface components {
         SharedRowAnswer: {
             /**
              * Applications
-             * @description With a sample of it.
+             * @description Number of applications with a sample of it.
              */
             applications: number;
             cost: components["schemas"]["Cost"];
             /**
              * Effective Applications
-             * @description How many would have as much entropy if each had as much of it: 1 if one has all.
+             * @description Number of equally large users with the same entropy. 1 if one application has all of it.
              */
             effective_applications: number;
             /**
              * Function Id
-             * @description Null unless the table goes by function.
+             * @description Null unless `by` contains function.
              */
             function_id: number | null;
             /**
              * Key
-             * @description One member for each key of `by`; with function also file, binary, status and kind, with line also file. The empty text: the profile has no such label. Line 0: what is known of a function besides its lines.
+             * @description One member for each key of `by`. With function also file, binary, status and kind; with line also file. The empty text: the profile does not have the label. Line 0: the part of a function without a known line.
              * @example {
              *       "binary": "libc.so.6",
              *       "file": "malloc.c",
@@ -4326,58 +4326,58 @@ export interface components {
             };
             /**
              * Largest Application
-             * @description The one with the surest large share of it.
+             * @description The application with the surest large share of it.
              */
             largest_application: string;
             /**
              * Largest Lo
-             * @description The lower end of that share's interval, samples taken as independent; it is what `cold` is compared with.
+             * @description Lower end of that share's interval, with samples taken as independent. `cold` is compared with it.
              */
             largest_lo: number;
             /**
              * Largest Share
-             * @description Its share there.
+             * @description Its share of that application.
              */
             largest_share: number;
             /**
              * Low Confidence
-             * @description Too few visits contribute for a narrow interval to be honest: this one was widened.
+             * @description Low confidence: too few visits contribute for a narrow interval, so it is widened.
              */
             low_confidence: boolean;
             /**
              * Machines
-             * @description Machines with a sample in the row's total; null where merged cells do not know.
+             * @description Machines with a sample in the row's total. Null if merged cells were read, which do not count machines.
              */
             machines: number | null;
-            /** @description `saving` of the cost. */
+            /** @description The part `saving` of the cost. */
             saved: components["schemas"]["Cost"];
             /**
              * Self
              * @description Units of the samples whose innermost function is in this row.
              */
             self: number;
-            /** @description CPU time of the whole fleet in the weighed time; null for events not counted in time, like total_core_seconds. */
+            /** @description CPU time of the whole fleet in `weighed_seconds`. Null for events not counted in time, like total_core_seconds. */
             self_core_seconds: components["schemas"]["IntervalAnswer"] | null;
             /** Self Hi */
             self_hi: number | null;
             /**
              * Self Lo
-             * @description 95 % interval of the share; null without a random design, like all intervals.
+             * @description 95 % interval of the share. Null without a random design, like all intervals.
              */
             self_lo: number | null;
             /**
              * Self Samples
-             * @description Null where merged cells do not know, like total_samples.
+             * @description Null if merged cells were read, which do not count samples; likewise total_samples.
              */
             self_samples: number | null;
             /**
              * Self Seconds
-             * @description As observed; null for events not counted in time, like total_seconds.
+             * @description Observed seconds. Null for events not counted in time, like total_seconds.
              */
             self_seconds: number | null;
             /**
              * Self Share
-             * @description Estimated share of the whole selection, before focus and ignore; without a random design the share observed. Likewise total_share.
+             * @description Estimated share of the whole selection, before focus and ignore. Without a random design, the observed share. Likewise total_share.
              */
             self_share: number;
             /**
@@ -4596,12 +4596,12 @@ export interface components {
         SourceBuild: {
             /**
              * Binary
-             * @description Its name.
+             * @description Name of the binary.
              */
             binary: string;
             /**
              * Key
-             * @description The binary's, as /source takes it.
+             * @description Key of the binary, for /source.
              */
             key: string;
         };
@@ -4635,7 +4635,7 @@ export interface components {
             begin: string;
             /**
              * End
-             * @description Likewise; not part of it.
+             * @description RFC 3339, UTC; exclusive.
              * @example 2026-11-10T00:00:00Z
              */
             end: string;
@@ -4696,7 +4696,7 @@ export interface components {
          * @description A stack, of the profiles with one combination of the labels asked for.
          */
         StackRow: {
-            /** @description CPU time of the whole fleet in the weighed time; null for events not counted in time. */
+            /** @description CPU time of the whole fleet in `weighed_seconds`. Null for events not counted in time. */
             core_seconds: components["schemas"]["IntervalAnswer"] | null;
             /**
              * Frames
@@ -4707,7 +4707,7 @@ export interface components {
             hi: number | null;
             /**
              * Key
-             * @description One member for each of `labels`; the empty text: the profile has no such label.
+             * @description One member for each of `labels`. The empty text: the profile does not have the label.
              * @example {
              *       "application": "nginx"
              *     }
@@ -4717,29 +4717,29 @@ export interface components {
             };
             /**
              * Lo
-             * @description 95 % interval of the share; null without a random design.
+             * @description 95 % interval of the share. Null without a random design.
              */
             lo: number | null;
             /**
              * Low Confidence
-             * @description Too few visits contribute for a narrow interval to be honest: this one was widened.
+             * @description Low confidence: too few visits contribute for a narrow interval, so it is widened.
              */
             low_confidence: boolean;
             /** Samples */
             samples: number;
             /**
              * Seconds
-             * @description As observed; null for events not counted in time.
+             * @description Observed seconds. Null for events not counted in time.
              */
             seconds: number | null;
             /**
              * Share
-             * @description Estimated share of the whole selection, before stacks are filtered; without a random design the share observed.
+             * @description Estimated share of the whole selection, before filters on stacks. Without a random design, the observed share.
              */
             share: number;
             /**
              * Units
-             * @description Samples weighted with the units each stands for.
+             * @description Sum of the units that each sample stands for.
              */
             units: number;
         };
@@ -4750,7 +4750,7 @@ export interface components {
         StacksAnswer: {
             /**
              * By
-             * @description The labels.
+             * @description Labels that divide the stacks.
              */
             by: string[];
             remainder: components["schemas"]["StacksRemainder"];
@@ -4775,7 +4775,7 @@ export interface components {
             seconds: number | null;
             /**
              * Share
-             * @description Estimated, like those of the rows.
+             * @description Estimated share, like those of the rows.
              */
             share: number;
             /** Stacks */
@@ -4795,7 +4795,7 @@ export interface components {
             events: components["schemas"]["EventStatus"][];
             /**
              * Latest
-             * @description Draw of the newest visit that has been ingested; null before the first.
+             * @description Time for which the newest ingested visit was drawn. Null before the first.
              */
             latest: string | null;
             machines: components["schemas"]["MachinesStatus"];
@@ -4803,7 +4803,7 @@ export interface components {
             now: string;
             /**
              * Price Per Core Hour
-             * @description FLEETPROF_PRICE_PER_CORE_HOUR, to show core-seconds as money; null: not set.
+             * @description FLEETPROF_PRICE_PER_CORE_HOUR, to convert core-seconds to money. Null: not set.
              */
             price_per_core_hour: number | null;
             symbols: components["schemas"]["SymbolsStatus"];
@@ -4977,7 +4977,7 @@ export interface components {
             rows: components["schemas"]["TableRow"][];
             /**
              * Rows Total
-             * @description Rows that match `find` and `find_regex`; all rows without them.
+             * @description Rows that match `find` and `find_regex`. Without both: all rows.
              */
             rows_total: number;
             selection: components["schemas"]["SelectionEcho"];
@@ -4990,12 +4990,12 @@ export interface components {
         TableRow: {
             /**
              * Function Id
-             * @description Null unless the table goes by function.
+             * @description Null unless `by` contains function.
              */
             function_id: number | null;
             /**
              * Key
-             * @description One member for each key of `by`; with function also file, binary, status and kind, with line also file. The empty text: the profile has no such label. Line 0: what is known of a function besides its lines.
+             * @description One member for each key of `by`. With function also file, binary, status and kind; with line also file. The empty text: the profile does not have the label. Line 0: the part of a function without a known line.
              * @example {
              *       "binary": "libc.so.6",
              *       "file": "malloc.c",
@@ -5009,12 +5009,12 @@ export interface components {
             };
             /**
              * Low Confidence
-             * @description Too few visits contribute for a narrow interval to be honest: this one was widened.
+             * @description Low confidence: too few visits contribute for a narrow interval, so it is widened.
              */
             low_confidence: boolean;
             /**
              * Machines
-             * @description Machines with a sample in the row's total; null where merged cells do not know.
+             * @description Machines with a sample in the row's total. Null if merged cells were read, which do not count machines.
              */
             machines: number | null;
             /**
@@ -5022,28 +5022,28 @@ export interface components {
              * @description Units of the samples whose innermost function is in this row.
              */
             self: number;
-            /** @description CPU time of the whole fleet in the weighed time; null for events not counted in time, like total_core_seconds. */
+            /** @description CPU time of the whole fleet in `weighed_seconds`. Null for events not counted in time, like total_core_seconds. */
             self_core_seconds: components["schemas"]["IntervalAnswer"] | null;
             /** Self Hi */
             self_hi: number | null;
             /**
              * Self Lo
-             * @description 95 % interval of the share; null without a random design, like all intervals.
+             * @description 95 % interval of the share. Null without a random design, like all intervals.
              */
             self_lo: number | null;
             /**
              * Self Samples
-             * @description Null where merged cells do not know, like total_samples.
+             * @description Null if merged cells were read, which do not count samples; likewise total_samples.
              */
             self_samples: number | null;
             /**
              * Self Seconds
-             * @description As observed; null for events not counted in time, like total_seconds.
+             * @description Observed seconds. Null for events not counted in time, like total_seconds.
              */
             self_seconds: number | null;
             /**
              * Self Share
-             * @description Estimated share of the whole selection, before focus and ignore; without a random design the share observed. Likewise total_share.
+             * @description Estimated share of the whole selection, before focus and ignore. Without a random design, the observed share. Likewise total_share.
              */
             self_share: number;
             /**
@@ -5123,7 +5123,7 @@ export interface components {
         TotalsAnswer: {
             /**
              * Approximate
-             * @description The selection holds more than is read for one answer: a random part of its visits was, which stands for all of them. Observed figures are that part's.
+             * @description The selection exceeds the read limit of one response. A random part of its visits was read and represents all of them. Observed figures are those of the part.
              */
             approximate: boolean;
             /**
@@ -5133,55 +5133,55 @@ export interface components {
             asked_seconds: number;
             /**
              * Complete
-             * @description Share whose stack reaches the thread's start.
+             * @description Share of the samples whose stack reaches the thread's start.
              */
             complete: number;
-            /** @description CPU time of the whole fleet in the weighed time; null without a random design, or for events not counted in time. */
+            /** @description CPU time of the whole fleet in `weighed_seconds`. Null without a random design, or for events not counted in time. */
             core_seconds: components["schemas"]["IntervalAnswer"] | null;
-            /** @description The same as cores busy on average in the weighed time; null also if that is 0. */
+            /** @description Mean number of busy cores in `weighed_seconds`. Null also if that is 0. */
             cores: components["schemas"]["IntervalAnswer"] | null;
             /**
              * Covered Seconds
-             * @description Of those, the time that the campaign's rounds drew visits of.
+             * @description Seconds of the selection in which the campaign's rounds drew visits.
              */
             covered_seconds: number;
             /**
              * Design
-             * @description random: visits were drawn at random, so every figure is an estimate of the fleet with an interval; none: observations only (a campaign of visits by hand).
+             * @description random: visits were drawn at random, so each figure is an estimate of the fleet with an interval; none: observations only (a campaign of visits by hand).
              * @enum {string}
              */
             design: "random" | "none";
-            /** @description The whole fleet's units of the event in the weighed time, for a gauge its mean level. Of what no visit saw it is 0, at most hi; null, like cores, without a random design and where nothing ingested of the event. */
+            /** @description The whole fleet's units of the event in `weighed_seconds`; for a gauge its mean level. It is 0, at most hi, if no visit saw any of it. Null, like cores, without a random design, and if no ingested visit watched the event. */
             estimate: components["schemas"]["IntervalAnswer"] | null;
             /**
              * Kept
-             * @description Estimated share of what the labels choose that is left; 1 if nothing was asked of frames.
+             * @description Estimated share of the label matchers' samples that remains after filters on frames. 1 without such filters.
              */
             kept: number;
             /**
              * Leaf Symbolized
-             * @description Share whose innermost function has a name.
+             * @description Share of the samples with a name for the innermost function.
              */
             leaf_symbolized: number;
             /**
              * Machines
-             * @description Machines with at least one of the samples; null where merged cells do not know, like visits.
+             * @description Machines with at least one of the samples. Null if merged cells were read, which do not count machines; likewise visits.
              */
             machines: number | null;
             /**
              * Missing
-             * @description Parts of the selection of which nothing is kept: they are older than PostgreSQL keeps, and the lake (`FLEETPROF_LAKE_URL`) is not set or lacks their days. They are not covered.
+             * @description Parts of the selection without data: they are older than PostgreSQL's retention, and the lake (`FLEETPROF_LAKE_URL`) is not set or lacks their days. They are not covered.
              */
             missing: components["schemas"]["SpanAnswer"][];
             /**
              * Path
-             * @description What was read: merged cells, every visit's own chunks, or both. Figures are the same.
+             * @description Source of the figures: merged cells, chunks of each visit, or both. The figures are the same.
              * @enum {string}
              */
             path: "cells" | "chunks" | "mixed";
             /**
              * Population
-             * @description Machines the campaign draws from, a mean over the covered seconds.
+             * @description Machines that the campaign draws from, as a mean over the covered seconds.
              */
             population: number;
             /**
@@ -5196,12 +5196,12 @@ export interface components {
             samples: number;
             /**
              * Seconds
-             * @description The same in CPU core-seconds, as observed; null for events not counted in time.
+             * @description The units in core-seconds, as observed. Null for events not counted in time.
              */
             seconds: number | null;
             /**
              * Symbolized
-             * @description Share whose every function has a name.
+             * @description Share of the samples with a name for every function.
              */
             symbolized: number;
             /**
@@ -5211,7 +5211,7 @@ export interface components {
             uncovered_share: number;
             /**
              * Units
-             * @description Samples weighted with the units each stands for; table and flame graph add up to it.
+             * @description Sum of the units that each sample stands for. Table and flame graph add up to it.
              */
             units: number;
             /**
@@ -5221,22 +5221,22 @@ export interface components {
             visits: number | null;
             /**
              * Visits Drawn
-             * @description Visits drawn in the selection's time, whatever came of them.
+             * @description Visits drawn in the selection's time, with any outcome.
              */
             visits_drawn: number;
             /**
              * Visits Ingested
-             * @description Of those, ingested and having watched the event, idle machines too.
+             * @description Drawn visits that are ingested and watched the event, including visits of idle machines.
              */
             visits_ingested: number;
             /**
              * Visits Waiting
-             * @description Of the visits drawn, those that have not come to an end: under way, or archived and not ingested yet. Estimates are of what ingested, which stands for them.
+             * @description Drawn visits without an outcome yet: under way, or archived and not ingested. Estimates use the ingested visits, which represent the others.
              */
             visits_waiting: number;
             /**
              * Weighed Seconds
-             * @description Of those, seconds of the UTC days with ingested visits: what estimates are of, and what core-seconds are divided by to be cores.
+             * @description Covered seconds on UTC days with ingested visits. Estimates are for this time, and core-seconds divided by it are cores.
              */
             weighed_seconds: number;
         };
@@ -5275,7 +5275,7 @@ export interface components {
             detail: string;
             /**
              * Reason
-             * @description One word: too_little, constant, not_a_number, no_design; not_asked beyond the largest changes.
+             * @description One word: too_little, constant, not_a_number, no_design, or not_asked for rows beyond the largest changes.
              */
             reason: string;
         };
@@ -5356,11 +5356,11 @@ export interface components {
          * @description A function that calls the one asked about, in one application.
          */
         UserCaller: {
-            /** @description Null: no caller, stacks begin with it. */
+            /** @description Null: no caller, the stacks begin with the function. */
             function: components["schemas"]["NamedFunction"] | null;
             /**
              * Share
-             * @description Of the application's stacks through it.
+             * @description Share of the application's stacks through the functions.
              */
             share: number;
         };
@@ -5376,12 +5376,12 @@ export interface components {
             callers: components["schemas"]["UserCaller"][];
             /**
              * Function Id
-             * @description Null unless the table goes by function.
+             * @description Null unless `by` contains function.
              */
             function_id: number | null;
             /**
              * Key
-             * @description One member for each key of `by`; with function also file, binary, status and kind, with line also file. The empty text: the profile has no such label. Line 0: what is known of a function besides its lines.
+             * @description One member for each key of `by`. With function also file, binary, status and kind; with line also file. The empty text: the profile does not have the label. Line 0: the part of a function without a known line.
              * @example {
              *       "binary": "libc.so.6",
              *       "file": "malloc.c",
@@ -5395,17 +5395,17 @@ export interface components {
             };
             /**
              * Low Confidence
-             * @description Too few visits contribute for a narrow interval to be honest: this one was widened.
+             * @description Low confidence: too few visits contribute for a narrow interval, so it is widened.
              */
             low_confidence: boolean;
             /**
              * Machines
-             * @description Machines with a sample in the row's total; null where merged cells do not know.
+             * @description Machines with a sample in the row's total. Null if merged cells were read, which do not count machines.
              */
             machines: number | null;
             /**
              * Of Function
-             * @description Share of all stacks through them.
+             * @description Share of all stacks through the functions.
              */
             of_function: number;
             /**
@@ -5413,28 +5413,28 @@ export interface components {
              * @description Units of the samples whose innermost function is in this row.
              */
             self: number;
-            /** @description CPU time of the whole fleet in the weighed time; null for events not counted in time, like total_core_seconds. */
+            /** @description CPU time of the whole fleet in `weighed_seconds`. Null for events not counted in time, like total_core_seconds. */
             self_core_seconds: components["schemas"]["IntervalAnswer"] | null;
             /** Self Hi */
             self_hi: number | null;
             /**
              * Self Lo
-             * @description 95 % interval of the share; null without a random design, like all intervals.
+             * @description 95 % interval of the share. Null without a random design, like all intervals.
              */
             self_lo: number | null;
             /**
              * Self Samples
-             * @description Null where merged cells do not know, like total_samples.
+             * @description Null if merged cells were read, which do not count samples; likewise total_samples.
              */
             self_samples: number | null;
             /**
              * Self Seconds
-             * @description As observed; null for events not counted in time, like total_seconds.
+             * @description Observed seconds. Null for events not counted in time, like total_seconds.
              */
             self_seconds: number | null;
             /**
              * Self Share
-             * @description Estimated share of the whole selection, before focus and ignore; without a random design the share observed. Likewise total_share.
+             * @description Estimated share of the whole selection, before focus and ignore. Without a random design, the observed share. Likewise total_share.
              */
             self_share: number;
             /**
@@ -5460,7 +5460,7 @@ export interface components {
             visits: number | null;
             /**
              * Within
-             * @description Share of the application.
+             * @description Share of the application's samples.
              */
             within: number;
         };
@@ -5473,7 +5473,7 @@ export interface components {
             by: string[];
             /** Functions */
             functions: components["schemas"]["NamedFunction"][];
-            /** @description All of them as one; its key is empty. */
+            /** @description All the functions as one row. Its key is empty. */
             itself: components["schemas"]["TableRow"];
             /** Rows */
             rows: components["schemas"]["UserRow"][];
@@ -5483,7 +5483,7 @@ export interface components {
             totals: components["schemas"]["TotalsAnswer"];
             /**
              * Unseen Hi
-             * @description A user that no visit saw has at most this share of the selection, 95 times of 100: rare callers may be missing, large ones are not. Null without a random design.
+             * @description A user that no visit saw has at most this share of the selection, with 95 % confidence. Rare callers may be missing; large ones are not. Null without a random design.
              */
             unseen_hi: number | null;
         };
@@ -5521,26 +5521,26 @@ export interface components {
         VersionAnswer: {
             /**
              * Builds
-             * @description /source answers with the text for any of them, once it is stored.
+             * @description /source has the text for any of these builds, once it is stored.
              */
             builds: components["schemas"]["SourceBuild"][];
             /** File */
             file: string;
             /**
              * Self
-             * @description Units whose innermost frame is at one of its lines.
+             * @description Units of samples whose innermost frame is at one of the version's lines.
              */
             self: number;
             /** Self Seconds */
             self_seconds: number | null;
             /**
              * Self Share
-             * @description Estimated, of the whole selection.
+             * @description Estimated share of the whole selection.
              */
             self_share: number;
             /**
              * Sha256
-             * @description Of the text. Null: none is stored for these builds, or nobody knows which build it was; all such are one version.
+             * @description SHA-256 of the text. Null: no text is stored for these builds, or the build is unknown. All such builds are one version.
              */
             sha256: string | null;
         };
@@ -5551,22 +5551,22 @@ export interface components {
         VisitFailure: {
             /**
              * Detail
-             * @description Message of the latest of them, a sentence; may be empty.
+             * @description Message of the latest of these visits, a sentence; may be empty.
              */
             detail: string;
             /**
              * Example
-             * @description The machine of the latest.
+             * @description The machine of the latest visit.
              */
             example: string;
             /**
              * Latest
-             * @description When that was drawn for.
+             * @description Time for which the latest visit was drawn.
              */
             latest: string;
             /**
              * Machines
-             * @description Distinct ones.
+             * @description Number of distinct machines.
              */
             machines: number;
             /** Outcome */
@@ -5583,7 +5583,7 @@ export interface components {
         VisitsStatus: {
             /**
              * Failures
-             * @description Why visits failed in the last day, most frequent first; at most 20 reasons.
+             * @description The reasons of failed visits in the last day, most frequent first; at most 20 reasons.
              */
             failures: components["schemas"]["VisitFailure"][];
             /**
@@ -5723,7 +5723,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5750,7 +5750,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -5759,7 +5759,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5768,7 +5768,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5832,7 +5832,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5859,7 +5859,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -5868,7 +5868,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5877,7 +5877,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -5943,7 +5943,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -5970,7 +5970,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -5979,7 +5979,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -5988,7 +5988,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6054,7 +6054,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6081,7 +6081,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -6090,7 +6090,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6099,7 +6099,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6159,7 +6159,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6186,7 +6186,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -6195,7 +6195,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6204,7 +6204,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6266,7 +6266,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6293,7 +6293,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -6302,7 +6302,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6311,7 +6311,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6375,7 +6375,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6402,7 +6402,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -6411,7 +6411,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6420,7 +6420,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6494,7 +6494,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6521,7 +6521,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -6530,7 +6530,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6539,7 +6539,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6611,7 +6611,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6638,7 +6638,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -6647,7 +6647,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6656,7 +6656,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6706,7 +6706,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6733,7 +6733,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -6742,7 +6742,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6751,7 +6751,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6821,7 +6821,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6848,7 +6848,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -6857,7 +6857,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6866,7 +6866,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -6936,7 +6936,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -6963,7 +6963,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -6972,7 +6972,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -6981,7 +6981,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7057,7 +7057,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7084,7 +7084,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -7093,7 +7093,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7102,7 +7102,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7174,7 +7174,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7201,7 +7201,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -7210,7 +7210,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7219,7 +7219,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7285,7 +7285,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7312,7 +7312,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -7321,7 +7321,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7330,7 +7330,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7392,7 +7392,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7419,7 +7419,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -7428,7 +7428,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7437,7 +7437,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7497,7 +7497,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7524,7 +7524,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -7533,7 +7533,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7542,7 +7542,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7556,13 +7556,13 @@ export interface operations {
     call_graph: {
         parameters: {
             query?: {
-                /** @description Most functions to show. */
+                /** @description Largest number of functions. */
                 nodes?: number;
-                /** @description Most calls to show. */
+                /** @description Largest number of calls. */
                 edges?: number;
-                /** @description Leave out functions below this share, and calls below a fifth of it. */
+                /** @description Omit functions below this share, and calls below a fifth of it. */
                 min_share?: number;
-                /** @description What collapsed stacks and speedscope's count in: the fleet's units as estimated, units as observed, or samples. pprof's have all three. */
+                /** @description Value of collapsed and speedscope stacks: the fleet's units as estimated, units as observed, or samples. A pprof file has all three. */
                 value?: components["schemas"]["Value"];
                 /** @description What was sampled; /status lists the events. */
                 event?: string;
@@ -7612,7 +7612,7 @@ export interface operations {
                     "text/x-collapsed-stacks": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7639,7 +7639,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -7648,7 +7648,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7657,7 +7657,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7671,15 +7671,15 @@ export interface operations {
     callers: {
         parameters: {
             query?: {
-                /** @description The function, by an id that another answer gave. */
+                /** @description Id of the function, from another response. */
                 function_id?: number | null;
-                /** @description The function by its whole name; or functions by matchers on function, file and binary, in braces. Several are taken as one. */
+                /** @description The whole name of the function, or matchers on function, file and binary in braces. Several matching functions count as one. */
                 function?: string;
-                /** @description Rows on each side. */
+                /** @description Largest number of rows on each side. */
                 limit?: number;
-                /** @description Most nodes of each tree. */
+                /** @description Largest number of nodes in each tree. */
                 nodes?: number;
-                /** @description What collapsed stacks and speedscope's count in: the fleet's units as estimated, units as observed, or samples. pprof's have all three. */
+                /** @description Value of collapsed and speedscope stacks: the fleet's units as estimated, units as observed, or samples. A pprof file has all three. */
                 value?: components["schemas"]["Value"];
                 /** @description What was sampled; /status lists the events. */
                 event?: string;
@@ -7728,7 +7728,7 @@ export interface operations {
                     "text/x-collapsed-stacks": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7755,7 +7755,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -7764,7 +7764,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7773,7 +7773,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7832,7 +7832,7 @@ export interface operations {
                     "application/x-ndjson": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7859,7 +7859,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -7868,7 +7868,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7877,7 +7877,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7938,7 +7938,7 @@ export interface operations {
                     "application/x-ndjson": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -7965,7 +7965,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -7974,7 +7974,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7983,7 +7983,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8049,11 +8049,11 @@ export interface operations {
             query: {
                 /** @description Keys, comma-separated: any of function, file, line (of tables) and binary, and any labels of /labels; a label may stand in double quotes. */
                 by?: string;
-                /** @description Rows to compare. */
+                /** @description Largest number of rows to compare. */
                 limit?: number;
                 /** @description Compare shares of self or of totals. */
                 share?: "self" | "total";
-                /** @description What collapsed stacks count in: the fleet's units as estimated, units as observed, or samples. pprof's have all three. */
+                /** @description Value of collapsed stacks: the fleet's units as estimated, units as observed, or samples. A pprof file has all three. */
                 value?: components["schemas"]["Value"];
                 /** @description What was sampled; /status lists the events. */
                 event?: string;
@@ -8109,7 +8109,7 @@ export interface operations {
                     "text/x-collapsed-stacks": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -8136,7 +8136,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -8145,7 +8145,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8154,7 +8154,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8462,15 +8462,15 @@ export interface operations {
     flame: {
         parameters: {
             query?: {
-                /** @description Most nodes to send. */
+                /** @description Largest number of nodes. */
                 nodes?: number;
-                /** @description Draw what lies below a node: ids of the functions on the way there from the root, commas between. What was cut off the whole tree is seen so. An inverted tree's ways begin with the innermost function. */
+                /** @description Return the subtree below a node: ids of the functions on the path from the root, separated by commas. This shows nodes that are cut off the whole tree. Paths of an inverted tree begin with the innermost function. */
                 root?: string;
-                /** @description Callees above their callers: who calls what takes the time. */
+                /** @description Put callees above their callers, to show the callers of the code that takes the time. */
                 invert?: boolean;
                 /** @description Cut off nodes below this share of the tree's root. */
                 min_share?: number;
-                /** @description Labels, commas between, whose values are the first levels. */
+                /** @description Labels, separated by commas. Their values are the first levels of the tree. */
                 by?: string;
                 /** @description What was sampled; /status lists the events. */
                 event?: string;
@@ -8520,7 +8520,7 @@ export interface operations {
                     "text/x-collapsed-stacks": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -8547,7 +8547,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -8556,7 +8556,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8565,7 +8565,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8579,11 +8579,11 @@ export interface operations {
     flame_diff: {
         parameters: {
             query: {
-                /** @description Most nodes to send. */
+                /** @description Largest number of nodes. */
                 nodes?: number;
                 /** @description Cut off nodes below this share on both sides. */
                 min_share?: number;
-                /** @description What collapsed stacks count in: the fleet's units as estimated, units as observed, or samples. pprof's have all three. */
+                /** @description Value of collapsed stacks: the fleet's units as estimated, units as observed, or samples. A pprof file has all three. */
                 value?: components["schemas"]["Value"];
                 /** @description What was sampled; /status lists the events. */
                 event?: string;
@@ -8639,7 +8639,7 @@ export interface operations {
                     "text/x-collapsed-stacks": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -8666,7 +8666,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -8675,7 +8675,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8684,7 +8684,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8698,9 +8698,9 @@ export interface operations {
     labels: {
         parameters: {
             query?: {
-                /** @description Values to show of each label. */
+                /** @description Largest number of values for each label. */
                 limit?: number;
-                /** @description Only values with this text in them, whatever its case. */
+                /** @description Only values that contain this text, regardless of case. */
                 find?: string;
                 /** @description What was sampled; /status lists the events. */
                 event?: string;
@@ -8746,7 +8746,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -8773,7 +8773,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -8782,7 +8782,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8791,7 +8791,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8805,17 +8805,17 @@ export interface operations {
     lines: {
         parameters: {
             query?: {
-                /** @description The function, by an id that another answer gave. */
+                /** @description Id of the function, from another response. */
                 function_id?: number | null;
-                /** @description The function by its whole name; or functions by matchers on function, file and binary, in braces. Several are taken as one. */
+                /** @description The whole name of the function, or matchers on function, file and binary in braces. Several matching functions count as one. */
                 function?: string;
-                /** @description A file instead, by its path as other answers have it. */
+                /** @description A source file instead of a function, by its path as in other responses. */
                 file?: string;
-                /** @description The file in this binary only, by its name. */
+                /** @description The file in this binary only, by the binary's name. */
                 binary?: string;
-                /** @description Lines to show. */
+                /** @description Largest number of lines. */
                 limit?: number;
-                /** @description What collapsed stacks and speedscope's count in: the fleet's units as estimated, units as observed, or samples. pprof's have all three. */
+                /** @description Value of collapsed and speedscope stacks: the fleet's units as estimated, units as observed, or samples. A pprof file has all three. */
                 value?: components["schemas"]["Value"];
                 /** @description What was sampled; /status lists the events. */
                 event?: string;
@@ -8864,7 +8864,7 @@ export interface operations {
                     "text/x-collapsed-stacks": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -8891,7 +8891,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -8900,7 +8900,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8909,7 +8909,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8923,23 +8923,23 @@ export interface operations {
     movers: {
         parameters: {
             query?: {
-                /** @description How much earlier the base is, unless base_from and base_to are given: 1d, or 1w for the same time last week. */
+                /** @description Offset of the base before the selection, unless base_from and base_to are given: 1d, or 1w for the same time last week. */
                 before?: string;
-                /** @description Start of the base, inclusive, instead. */
+                /** @description Start of the base, inclusive; it replaces `before`. */
                 base_from?: string;
                 /** @description End of the base, exclusive. */
                 base_to?: string;
                 /** @description Keys, comma-separated: any of function, file, line (of tables) and binary, and any labels of /labels; a label may stand in double quotes. */
                 by?: string;
-                /** @description Rows to compare, the heaviest of either. */
+                /** @description Largest number of rows to compare, the heaviest of either side. */
                 examine?: number;
-                /** @description Smallest change of share that is reported. */
+                /** @description Smallest change of share to report. */
                 least?: number;
-                /** @description Movers whose cause is looked for, the largest. */
+                /** @description Number of movers to search for a cause, the largest first. */
                 explain?: number;
-                /** @description Compare self or totals. */
+                /** @description Compare shares of self or of totals. */
                 share?: "self" | "total";
-                /** @description Labels to look for causes in, commas between. */
+                /** @description Labels to search for causes, separated by commas. */
                 labels?: string;
                 /** @description What was sampled; /status lists the events. */
                 event?: string;
@@ -8985,7 +8985,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -9012,7 +9012,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -9021,7 +9021,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9030,7 +9030,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9090,7 +9090,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -9117,7 +9117,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -9126,7 +9126,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9135,7 +9135,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9196,13 +9196,13 @@ export interface operations {
     series: {
         parameters: {
             query?: {
-                /** @description Keys of rows as of /table, commas between; empty: the whole alone. */
+                /** @description Keys of rows as in /table, separated by commas. Empty: only the whole. */
                 by?: string;
-                /** @description Most rows. */
+                /** @description Largest number of rows. */
                 limit?: number;
-                /** @description Most steps; the shortest common step that is enough is taken. */
+                /** @description Largest number of steps. The shortest common step within this number is used. */
                 points?: number;
-                /** @description Length of a step instead, e.g. 5m, 1h, 1d, 1w. Steps of a day at most begin at multiples of it from midnight 1970 UTC, longer ones at multiples from a Monday. */
+                /** @description Length of a step, for example 5m, 1h, 1d, 1w; it replaces `points`. Steps up to a day begin at multiples of their length from 1970-01-01 00:00 UTC, longer ones at multiples from a Monday. */
                 step?: string;
                 /** @description Rows by self or by totals. */
                 share?: "self" | "total";
@@ -9250,7 +9250,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -9277,7 +9277,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -9286,7 +9286,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9295,7 +9295,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9309,17 +9309,17 @@ export interface operations {
     shared_code: {
         parameters: {
             query?: {
-                /** @description What code is distinguished by. */
+                /** @description Kind of code: one row for each. */
                 by?: "function" | "file" | "binary";
-                /** @description Shares of self or of totals. */
+                /** @description Compare shares of self or of totals. */
                 share?: "self" | "total";
-                /** @description Leave out what surely has a larger share of some application. */
+                /** @description Omit code that certainly has a larger share of some application. */
                 cold?: number;
-                /** @description Leave out what fewer applications use. */
+                /** @description Omit code that fewer applications use. */
                 applications?: number;
-                /** @description The part of its cost that counts as `saved`. */
+                /** @description Part of the cost that counts as `saved`. */
                 saving?: number;
-                /** @description Rows to show. */
+                /** @description Largest number of rows. */
                 limit?: number;
                 /** @description What was sampled; /status lists the events. */
                 event?: string;
@@ -9365,7 +9365,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -9392,7 +9392,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -9401,7 +9401,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9410,7 +9410,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9424,13 +9424,13 @@ export interface operations {
     shared_code_users: {
         parameters: {
             query?: {
-                /** @description The function, by an id that another answer gave. */
+                /** @description Id of the function, from another response. */
                 function_id?: number | null;
-                /** @description The function by its whole name; or functions by matchers on function, file and binary, in braces. Several are taken as one. */
+                /** @description The whole name of the function, or matchers on function, file and binary in braces. Several matching functions count as one. */
                 function?: string;
-                /** @description Labels, commas between. */
+                /** @description Labels, separated by commas. */
                 by?: string;
-                /** @description Rows to show. */
+                /** @description Largest number of rows. */
                 limit?: number;
                 /** @description What was sampled; /status lists the events. */
                 event?: string;
@@ -9476,7 +9476,7 @@ export interface operations {
                     "text/csv": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -9503,7 +9503,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -9512,7 +9512,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9521,7 +9521,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9705,11 +9705,11 @@ export interface operations {
     stacks: {
         parameters: {
             query?: {
-                /** @description Labels, commas between, whose values divide the stacks: labels of pprof's samples, first frames of collapsed stacks. */
+                /** @description Labels, separated by commas, whose values divide the stacks. They become labels of pprof's samples, or the first frames of collapsed stacks. */
                 labels?: string;
-                /** @description The heaviest so many. Unless given 1,000 rows, of which there are at most 10,000, and all stacks of a file. */
+                /** @description Largest number of stacks, the heaviest first. Default: 1,000 rows (at most 10,000), or all stacks in a file. */
                 limit?: number | null;
-                /** @description What collapsed stacks and speedscope's count in: the fleet's units as estimated, units as observed, or samples. pprof's have all three. */
+                /** @description Value of collapsed and speedscope stacks: the fleet's units as estimated, units as observed, or samples. A pprof file has all three. */
                 value?: components["schemas"]["Value"];
                 /** @description What was sampled; /status lists the events. */
                 event?: string;
@@ -9758,7 +9758,7 @@ export interface operations {
                     "text/x-collapsed-stacks": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -9785,7 +9785,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -9794,7 +9794,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9803,7 +9803,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9848,7 +9848,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -9857,7 +9857,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9866,7 +9866,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10180,17 +10180,17 @@ export interface operations {
             query?: {
                 /** @description Keys, comma-separated: any of function, file, line (of tables) and binary, and any labels of /labels; a label may stand in double quotes. */
                 by?: string;
-                /** @description With a minus: largest first, names from the end. Ties go by name. */
+                /** @description With a minus: largest first, or names in descending order. Ties are sorted by name. */
                 sort?: components["schemas"]["Sort"];
-                /** @description Rows to show. */
+                /** @description Largest number of rows. */
                 limit?: number;
-                /** @description Rows to skip. */
+                /** @description Number of rows to skip. */
                 offset?: number;
-                /** @description Only rows with this text in one of their names, whatever its case. */
+                /** @description Only rows with a name that contains this text, regardless of case. */
                 find?: string;
-                /** @description Only rows with a name that this RE2 expression matches somewhere. */
+                /** @description Only rows with a name that this RE2 expression matches in any part. */
                 find_regex?: string;
-                /** @description What collapsed stacks and speedscope's count in: the fleet's units as estimated, units as observed, or samples. pprof's have all three. */
+                /** @description Value of collapsed and speedscope stacks: the fleet's units as estimated, units as observed, or samples. A pprof file has all three. */
                 value?: components["schemas"]["Value"];
                 /** @description What was sampled; /status lists the events. */
                 event?: string;
@@ -10239,7 +10239,7 @@ export interface operations {
                     "text/x-collapsed-stacks": string;
                 };
             };
-            /** @description The selection means nothing; `at` says where. */
+            /** @description The selection is not valid; `at` is the position of the mistake. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -10266,7 +10266,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The answer cannot be had in a form that Accept names; the hint lists those there are. */
+            /** @description No form in Accept is available; the hint lists the available forms. */
             406: {
                 headers: {
                     [name: string]: unknown;
@@ -10275,7 +10275,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the question needs more memory than one may. */
+            /** @description A parameter is unknown or out of its range, or the query needs more memory than its limit. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -10284,7 +10284,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer, or the question takes too long. */
+            /** @description The database does not respond, or the query takes too long. */
             503: {
                 headers: {
                     [name: string]: unknown;
