@@ -44,7 +44,7 @@ class Present(Answer):
 
 
 class AffinityAnswer(OfMachines):
-    """The assignment with the fewest cycles, and what it would save."""
+    """The assignment with the fewest cycles, and its saving."""
 
     present: list[Present]
     present_cycles: float | None = Field(

@@ -49,7 +49,7 @@ class HardwareLoad(Answer):
 
 
 class ApuRow(Answer):
-    """The load of the machines of one value, or what one application uses up."""
+    """The load of the machines of one value, or the capacity that one application uses."""
 
     value: str = Field(description="A value of the label, or the application.")
     utilisation: Figure | None = Field(

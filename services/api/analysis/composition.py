@@ -41,7 +41,7 @@ class SharePoint(Answer):
 
 
 class Reached(Answer):
-    """When a value reached a level of its share."""
+    """The time at which a value reached a level of its share."""
 
     level: float
     at: str = Field(description="RFC 3339.")
@@ -50,7 +50,7 @@ class Reached(Answer):
 
 
 class ChangeAnswer(Answer):
-    """How a value came, or went."""
+    """The appearance or disappearance of a value."""
 
     reached: list[Reached]
     duration_seconds: float | None = Field(
@@ -128,7 +128,7 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
 
     @router.get(
         "/analysis/composition",
-        summary="What work is made of, and roll-outs",
+        summary="The composition of work, and roll-outs",
         description="Shares by compiler, version, platform, kernel or any label over time. The answer has the times at "
         "which each value reached 10, 50 and 90 % of the work, or disappeared.",
         response_model=CompositionAnswer,

@@ -38,7 +38,7 @@ class CrossCheckRow(Answer):
 
 
 class CrossCheckAnswer(OfMachines):
-    """Whether two independent accounts of CPU time say the same."""
+    """Comparison of two independent accounts of CPU time."""
 
     by: str
     tolerance: float

@@ -17,7 +17,7 @@ from storage.query.selections.times import format_time
 
 
 class MachineSelectionEcho(Answer):
-    """Which machines, and when."""
+    """The selected machines and the time range."""
 
     start: str = Field(alias="from", description="RFC 3339, UTC; inclusive.")
     to: str = Field(description="RFC 3339, UTC; exclusive.")
@@ -36,7 +36,7 @@ class MissingCounter(Answer):
 
 
 class InputsAnswer(Answer):
-    """What an answer is made of."""
+    """The data that an answer uses."""
 
     design: str = Field(
         description="random; none: visits by hand, which do not represent the fleet, or no visits were read."
@@ -55,7 +55,7 @@ class InputsAnswer(Answer):
 
 
 class NoAnswerReason(Answer):
-    """Why there is no answer."""
+    """The reason why there is no answer."""
 
     reason: str = Field(
         description="too_little, not_a_number, constant, contradictory, unreachable, unbounded or not_random."

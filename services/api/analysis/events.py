@@ -30,7 +30,7 @@ class EventRow(Answer):
 
 
 class MiningStep(Answer):
-    """One model on the way."""
+    """One model of the selection steps."""
 
     events: int
     error: float = Field(description="Mean relative error of IPC on the runs used to select events.")

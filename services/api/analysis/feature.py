@@ -17,14 +17,14 @@ from storage.query.selections.patterns import LONGEST
 
 
 class FeatureRow(Answer):
-    """One of the functions that would be touched."""
+    """One of the functions that the feature affects."""
 
     function: str
     share: float = Field(description="Estimated share of the selection by self, 0…1.")
 
 
 class FeatureAnswer(OfSamples):
-    """The share of the functions that a feature would touch, together."""
+    """The total share of the functions that a feature affects."""
 
     functions: str = Field(description="The pattern.")
     speedup: float

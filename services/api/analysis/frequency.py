@@ -44,8 +44,8 @@ class FrequencyRow(Answer):
     )
     slowdowns: list[Slowdown]
     lowest_mhz: Figure | None = Field(
-        description="Lowest frequency that keeps the requested performance. Null: `because` says whether no frequency "
-        "keeps it, or any does."
+        description="Lowest frequency that keeps the requested performance. Null: no frequency keeps it, or any does; "
+        "`because` has the reason."
     )
     lowest_at_memory_mhz: Figure | None = Field(
         description="The same with the requested memory frequency. Null also if none was requested."
@@ -59,7 +59,7 @@ class FrequencyRow(Answer):
 
 
 class FrequencyAnswer(OfMachines):
-    """Predicted slowdowns, each with what the model leaves out."""
+    """Predicted slowdowns, and what the model leaves out."""
 
     base_mhz: float | None
     performance: float

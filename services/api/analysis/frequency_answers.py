@@ -15,7 +15,7 @@ from storage.query.models.frequency_options import Wanted, memory_change
 
 
 class Memory(Answer):
-    """Another frequency of the memory, and what is assumed of it."""
+    """Another memory frequency, and its assumed effect."""
 
     measured_mhz: float
     target_mhz: float
@@ -26,7 +26,7 @@ class Memory(Answer):
 
 
 class Slowdown(Answer):
-    """At one frequency."""
+    """The slowdown at one frequency."""
 
     mhz: float
     slowdown: Figure | None = Field(description="Time ratio − 1; below 0 is faster.")

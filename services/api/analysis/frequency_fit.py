@@ -66,8 +66,8 @@ class FrequencyFitRow(Answer):
     waiting_ns: Figure | None = Field(description="B: nanoseconds that an instruction waits on average.")
     slowdowns: list[Slowdown]
     lowest_mhz: Figure | None = Field(
-        description="Lowest frequency that keeps the requested performance. Null: `because` says whether no frequency "
-        "keeps it, or any does."
+        description="Lowest frequency that keeps the requested performance. Null: no frequency keeps it, or any does; "
+        "`because` has the reason."
     )
     lowest_at_memory_mhz: Figure | None = Field(
         description="The same with the requested memory frequency. Null also if none was requested."

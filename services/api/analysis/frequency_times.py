@@ -50,13 +50,13 @@ class TimedSetting(Answer):
 
 
 class TimedSlowdown(Slowdown):
-    """At one frequency."""
+    """The slowdown at one frequency."""
 
     seconds: Figure = Field(description="Seconds of one more run, with the interval that contains it.")
 
 
 class FrequencyTimesAnswer(Answer):
-    """The fit of times, and what follows from it."""
+    """The fit of times, and its predictions."""
 
     runs: int
     base_mhz: float | None = Field(description="Frequency that slowdowns are relative to.")

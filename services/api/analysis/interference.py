@@ -31,7 +31,7 @@ from storage.query.selections.selection import Selection
 
 
 class Source(Answer):
-    """What trained the models of an answer: visits or experiments, never both."""
+    """Training data of an answer's models: visits or experiments, never both."""
 
     trained_by: str = Field(
         description="Source of the training data: visits of the fleet, or uploaded experiments."
@@ -50,11 +50,11 @@ class Source(Answer):
 
 
 class Chip(Answer):
-    """Whose chips it is about, and what was counted on them."""
+    """The chips, and the counters used for them."""
 
     platform: str = Field(description="Empty: no visit or run is left.")
     lines: str = Field(
-        description="Counter that stands for lines brought into the shared cache. Empty: the counter that the "
+        description="Counter used for lines brought into the shared cache. Empty: the counter that the "
         "experiments used.",
         examples=["l2-lines-in"],
     )
@@ -101,7 +101,7 @@ class PieceRow(Answer):
 
 
 class MixAnswer(Answer):
-    """The mix that was asked about."""
+    """The requested mix."""
 
     lines: float | None = Field(description="Millions of lines per second, including the target's own.")
     gigabytes: float | None = Field(description="GB per second, including the target's own.")
@@ -149,7 +149,7 @@ Experiments = Annotated[
     Query(
         max_length=100,
         description="The uploaded experiments that train the model (/experiments). Empty: the fleet's visits, or the "
-        "newest suitable experiments if the visits are not enough; `source` says which.",
+        "newest suitable experiments if the visits are not enough; see `source`.",
     ),
 ]
 _FORMS = forms_of(InterferenceAnswer, "rows")

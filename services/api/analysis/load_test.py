@@ -20,7 +20,7 @@ _MOST_SHOWN = 500
 
 
 class DifferingRow(Answer):
-    """A row of which the test has surely more or less than production."""
+    """A row whose share in the test certainly differs from production."""
 
     key: dict[str, str] = Field(description="One member for each key of `by`.")
     test_share: float = Field(description="Self share of the test, 0…1.")

@@ -37,7 +37,7 @@ _Advice = Literal["old", "new", "unclear"]
 
 
 class ServedAnswer(Answer):
-    """What one machine serves at the load that is compared, by one measure of load."""
+    """The requests that one machine serves at the compared load, by one measure of load."""
 
     rate: Figure | None = Field(description="Requests per second. Null: `because` gives the reason.")
     price: Figure | None = Field(description="Price of a machine per request per second.")

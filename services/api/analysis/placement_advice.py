@@ -49,7 +49,7 @@ class PlacedRow(Answer):
 
 
 class PlacementAnswer(Answer):
-    """The best placement found. It is not proven to be the best there is."""
+    """The best placement found. It is not proven to be optimal."""
 
     asked: MachineSelectionEcho
     source: Source

@@ -33,11 +33,11 @@ class RatioRow(Answer):
         description="Estimated sum over what was counted in the covered time. Machines that cannot count are not "
         "included; by application, only counted control groups are."
     )
-    denominator: float = Field(description="Likewise.")
+    denominator: float = Field(description="Estimated like `numerator`.")
 
 
 class RatioAnswer(OfMachines):
-    """Ratios of what the fleet counted; null where nobody could count."""
+    """Ratios of the fleet's counters. Null: no machine could count."""
 
     ratio: str = Field(examples=["cycles / instructions"])
     unit: str = Field(examples=["cycles per instruction"])

@@ -59,7 +59,7 @@ class GraphNode(Answer):
 
 
 class GraphEdge(Answer):
-    """One function calls another; a stack counts once, however often the call stands in it."""
+    """One function calls another; a stack counts once, however often the call occurs in it."""
 
     caller: int = Field(description="Index into `nodes`.")
     callee: int
@@ -79,7 +79,7 @@ class GraphEdge(Answer):
 
 
 class LeftOut(Answer):
-    """What the graph does not show."""
+    """The part of the graph that is not shown."""
 
     nodes: int
     self_share: float = Field(

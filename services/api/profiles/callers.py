@@ -64,7 +64,7 @@ class CallRow(TableRow):
 class CallTree(Answer):
     """A tree of calls as columns over its nodes, in depth-first preorder, children by descending total.
 
-    Node 0 stands for the functions asked about, at their outermost occurrences: each stack is in it once.
+    Node 0 represents the requested functions, at their outermost occurrences. Each stack is in it once.
     """
 
     functions: list[NamedFunction] = Field(description="The functions that `function` refers to.")

@@ -22,7 +22,7 @@ from storage.query.shapes.diff import DiffAnswer as FoundDiff
 
 
 class Power(Answer):
-    """What the visits are enough for."""
+    """The statistical power of the visits."""
 
     factor: float = Field(description="A row became so many times as large …")
     share: float = Field(description="… from this share …", ge=0, le=1)

@@ -49,7 +49,7 @@ class FlameFunction(Answer):
 
 
 class Pruned(Answer):
-    """What was cut off the flame graph."""
+    """The part of the flame graph that was cut off."""
 
     nodes: int = Field(
         description="For an inverted tree this is a lower bound: callers of light nodes are not counted."
@@ -64,7 +64,7 @@ class FlameNodes(Answer):
         description="Estimated core-seconds of the fleet, or units for events not counted in time. Without a random "
         "design, the observed value."
     )
-    self: list[float] = Field(description="Likewise.")
+    self: list[float] = Field(description="Like `total`, for self.")
     pruned: list[float] = Field(
         description="Like `total`, of nodes that were cut off below: total = self + pruned + the children's totals."
     )
@@ -82,7 +82,7 @@ class FlameAnswer(Answer):
         description="Ids of the functions from the root of the whole tree to the root of this one, which is the last. "
         "Empty for the whole tree."
     )
-    inverted: bool = Field(description="Callees stand above their callers.")
+    inverted: bool = Field(description="Callees are above their callers.")
     by: list[str] = Field(description="Labels whose values are the first levels.")
     pruned: Pruned
     nodes: FlameNodes

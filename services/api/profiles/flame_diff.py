@@ -45,7 +45,7 @@ class DiffFlameNodes(Answer):
         description="Estimated core-seconds of the fleet in the selection, or units for events not counted in time. "
         "Without a random design, the observed value. 0: the selection has no such stack."
     )
-    self: list[float] = Field(description="Likewise.")
+    self: list[float] = Field(description="Like `total`, for self.")
     base_total: list[float] = Field(description="The same in the base.")
     base_self: list[float]
     delta: list[float] = Field(
@@ -56,7 +56,7 @@ class DiffFlameNodes(Answer):
 
 
 class DiffFlamePruned(Answer):
-    """What was cut off."""
+    """The part of the tree that was cut off."""
 
     nodes: int
     heaviest: float = Field(
@@ -67,7 +67,7 @@ class DiffFlamePruned(Answer):
 
 
 class FlameDiffAnswer(Answer):
-    """The trees of calls of two selections as one. Whether a function's change is chance says /diff."""
+    """The trees of calls of two selections as one. /diff tests whether a function's change is chance."""
 
     selection: SelectionEcho
     base: SelectionEcho

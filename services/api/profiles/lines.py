@@ -34,7 +34,7 @@ class SourceBuild(Answer):
 
 
 class VersionAnswer(Answer):
-    """A text that a file had: builds of the same text are one version."""
+    """One text of a file. Builds with the same text are one version."""
 
     file: str
     sha256: str | None = Field(

@@ -33,7 +33,7 @@ from storage.query.shapes.movers import MoversAnswer as FoundMovers
 
 
 class ExplainedAnswer(Answer):
-    """What one label says of a change."""
+    """The part of a change that one label explains."""
 
     label: str
     kind: Literal["mix", "within"] = Field(
@@ -52,7 +52,7 @@ class ExplainedAnswer(Answer):
 
 
 class CauseAnswer(Answer):
-    """Why a row's share changed."""
+    """The causes of a row's changed share."""
 
     best: ExplainedAnswer | None = Field(
         description="The best significant explanation, if it explains at least half of the change. Null: none of the "
@@ -70,7 +70,7 @@ class CauseAnswer(Answer):
 
 
 class UnavailableAnswer(Answer):
-    """Why something is not said."""
+    """The reason why a value is missing."""
 
     reason: str = Field(
         description="One word: too_little, constant, not_a_number, no_design, or not_asked for rows beyond the largest "
@@ -89,7 +89,7 @@ class MoverAnswer(DiffRow):
 
 
 class MoversAnswer(Answer):
-    """The movers of two selections, and what explains them."""
+    """The movers of two selections, and their explanations."""
 
     selection: SelectionEcho
     base: SelectionEcho

@@ -47,7 +47,7 @@ class Fit(Answer):
 
 
 class ReliabilityAnswer(Answer):
-    """How far a profile can be trusted as a whole, over the self shares of its rows."""
+    """The reliability of a profile as a whole, over the self shares of its rows."""
 
     selection: SelectionEcho
     totals: TotalsAnswer

@@ -11,7 +11,7 @@ from storage.query.selections.times import format_time
 
 
 class SelectionEcho(Answer):
-    """What was asked, with every default and relative time filled in."""
+    """The request's selection, with every default and relative time filled in."""
 
     event: str = Field(examples=["cpu"])
     unit: str = Field(description="Unit of a sample's value.", examples=["nanoseconds"])

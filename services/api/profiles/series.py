@@ -57,9 +57,9 @@ class IntervalColumns(Answer):
 
 
 class SeriesPoints(Answer):
-    """What a line has in each step; null: no visit of the step saw anything of the selection, or too few have been ingested.
+    """A line's values in each step. Null: no visit of the step saw any of the selection, or too few are ingested.
 
-    Of a step whose visits could have seen some of the selection, and none did, `core_seconds` say how much there is at most.
+    If the visits of a step could have seen the selection but saw none of it, `core_seconds` has an upper bound.
     """
 
     units: list[int] = Field(

@@ -29,7 +29,7 @@ _YEAR_H = 8766
 
 
 class Cost(Answer):
-    """What code costs the fleet; null members: no random design, an event that is not counted in time, or no price set."""
+    """The cost of code to the fleet. Null members: no random design, an event not counted in time, or no price."""
 
     cores: IntervalAnswer | None = Field(description="Mean number of busy cores.")
     core_hours: IntervalAnswer | None = Field(description="Core-hours in `weighed_seconds`.")
@@ -77,14 +77,14 @@ class SharedCodeAnswer(Answer):
 
 
 class UserCaller(Answer):
-    """A function that calls the one asked about, in one application."""
+    """A caller of the requested function, in one application."""
 
     function: NamedFunction | None = Field(description="Null: no caller, the stacks begin with the function.")
     share: float = Field(description="Share of the application's stacks through the functions.", ge=0, le=1)
 
 
 class UserRow(TableRow):
-    """An application whose stacks go through the functions asked about; self and total are both of these stacks."""
+    """An application whose stacks contain the requested functions. Self and total both count these stacks."""
 
     of_function: float = Field(description="Share of all stacks through the functions.", ge=0, le=1)
     within: float = Field(description="Share of the application's samples.", ge=0, le=1)
@@ -92,7 +92,7 @@ class UserRow(TableRow):
 
 
 class UsersAnswer(Answer):
-    """Who still uses some functions, most first."""
+    """The users of some functions, the largest first."""
 
     selection: SelectionEcho
     totals: TotalsAnswer

@@ -39,7 +39,7 @@ class StackFrame(Answer):
 
 
 class StackRow(Answer):
-    """A stack, of the profiles with one combination of the labels asked for."""
+    """A stack, in the profiles with one combination of the requested labels."""
 
     key: dict[str, str] = Field(
         description="One member for each of `labels`. The empty text: the profile does not have the label.",
@@ -66,7 +66,7 @@ class StackRow(Answer):
 
 
 class StacksRemainder(Answer):
-    """All stacks that are not shown, so that what is shown and this add up to the whole."""
+    """The stacks that are not shown. With the shown stacks they add up to the whole."""
 
     stacks: int
     samples: int

@@ -35,7 +35,7 @@ class CampaignStatus(Answer):
 
 
 class VisitFailure(Answer):
-    """Visits of the last day that ended alike: the same outcome, and the same text but for its numbers."""
+    """Visits of the last day with the same outcome, and the same message except for numbers."""
 
     outcome: str
     detail: str = Field(description="Message of the latest of these visits, a sentence; may be empty.")
@@ -58,7 +58,7 @@ class VisitsStatus(Answer):
 
 
 class CapturesStatus(Answer):
-    """What has been brought back and not ingested."""
+    """Captures that wait to be ingested."""
 
     waiting: int = Field(description="Captures to be ingested for the first time.")
     oldest_waiting_s: float | None = Field(description="Null: no capture waits.")
@@ -67,7 +67,7 @@ class CapturesStatus(Answer):
 
 
 class EventStatus(Answer):
-    """Something that has been sampled."""
+    """A sampled event."""
 
     event: str
     unit: str
@@ -85,13 +85,13 @@ class MissingSymbols(Answer):
 
 
 class SymbolsStatus(Answer):
-    """What could not be named."""
+    """Binaries without symbols."""
 
     missing: list[MissingSymbols]
 
 
 class StatusAnswer(Answer):
-    """How the fleet is covered, and what is wrong."""
+    """The state of the fleet, and its problems."""
 
     now: str
     machines: MachinesStatus

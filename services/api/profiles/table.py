@@ -84,7 +84,7 @@ class TableRow(Answer):
 
 
 class Remainder(Answer):
-    """All rows of the selection that are not shown, so that what is shown and this add up to the whole."""
+    """The rows that are not shown. With the shown rows they add up to the whole."""
 
     rows: int
     self: int = Field(description="Units.")

@@ -18,7 +18,7 @@ class SpanAnswer(Answer):
 
 
 class TotalsAnswer(Answer):
-    """What stands behind an answer, after all filters."""
+    """The samples and visits of an answer, after all filters."""
 
     samples: int = Field(description="Samples taken.")
     units: int = Field(

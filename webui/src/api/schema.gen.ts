@@ -72,7 +72,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What work is made of, and roll-outs
+         * The composition of work, and roll-outs
          * @description Shares by compiler, version, platform, kernel or any label over time. The answer has the times at which each value reached 10, 50 and 90 % of the work, or disappeared.
          */
         get: operations["composition"];
@@ -393,7 +393,7 @@ export interface paths {
         };
         /**
          * Raw captures, visit by visit
-         * @description A stream of `CaptureRecord`s, as /data/profiles. Needs the role operator: a capture holds paths, control groups, containers and the description of its machine.
+         * @description A stream of `CaptureRecord`s, as in /data/profiles. It needs the role operator: a capture contains paths, control groups, containers and the description of its machine.
          */
         get: operations["data_captures"];
         put?: never;
@@ -413,7 +413,7 @@ export interface paths {
         };
         /**
          * Symbolized profiles, visit by visit
-         * @description A stream of `ProfileRecord`s (proto/fleetpb/data.proto): delimited protobuf, or NDJSON. Each has a `cursor`; the same query with it goes on behind that record. A stream is whole if it ends with a `progress` that is `done`.
+         * @description A stream of `ProfileRecord`s (proto/fleetpb/data.proto), as delimited protobuf or NDJSON. Each record has a `cursor`; the same query with this cursor resumes after the record. A stream is complete if it ends with a `progress` that is `done`.
          */
         get: operations["data_profiles"];
         put?: never;
@@ -432,8 +432,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Which files are stored
-         * @description Which of these files the repository has: an uploader asks before it sends.
+         * Test which files are stored
+         * @description The files of a list that are already stored, for uploaders to skip.
          */
         get: operations["debug_files"];
         put?: never;
@@ -472,14 +472,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Experiments that are kept
-         * @description Files of runs that operators measured, alone on a chip and beside others, the newest first.
+         * List experiments
+         * @description Uploaded files of runs, alone on a chip and beside others, the newest first.
          */
         get: operations["experiments"];
         put?: never;
         /**
          * Upload experiments
-         * @description The body is a CSV file in UTF-8 with the heading `platform,target,beside,metric,value,mlines_per_s,gb_per_s` and, if need be, `cores`; a row is a run (docs/models.md). It is kept whole or, where anything in it is wrong, not at all.
+         * @description The body is a CSV file in UTF-8 with the heading `platform,target,beside,metric,value,mlines_per_s,gb_per_s` and optionally `cores`. Each row is a run (docs/models.md). The file is stored as a whole; a file with any error is refused.
          */
         post: operations["upload_experiments"];
         delete?: never;
@@ -497,14 +497,14 @@ export interface paths {
         };
         /**
          * One set of experiments
-         * @description What a set holds, and each of its runs.
+         * @description The summary of a set, and each of its runs.
          */
         get: operations["experiments_of_name"];
         put?: never;
         post?: never;
         /**
-         * Forget experiments
-         * @description Models then are trained by others, or by visits only.
+         * Delete experiments
+         * @description Afterwards, models are trained by other experiments or by visits.
          */
         delete: operations["remove_experiments"];
         options?: never;
@@ -640,8 +640,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Captures that are reprocessed
-         * @description Ingestions of better symbols: those under way first, then the latest.
+         * Progress of reprocessing
+         * @description Reprocessings for better symbols: those in progress first, then the latest.
          */
         get: operations["reprocessings"];
         put?: never;
@@ -721,7 +721,7 @@ export interface paths {
         };
         /**
          * A source file
-         * @description The text that a binary was built from: as it was uploaded, else from a debuginfod server or a checkout. Only of files that functions of it are known to come from, inlined ones among them; /lines names these.
+         * @description The text that a binary was built from: the uploaded one, else from a debuginfod server or a checkout. Only files of its known functions are available, including inlined ones; /lines names these files.
          */
         get: operations["source"];
         put?: never;
@@ -743,7 +743,7 @@ export interface paths {
         put?: never;
         /**
          * Upload the sources of a binary
-         * @description The body is a tar archive of the files the binary was built from, each named by its path at that time, as the debug information states it; `Content-Encoding: zstd` or `gzip` is welcome. Links and folders are passed over.
+         * @description The body is a tar archive of the files that the binary was built from. Each has its path at that time as its name, as in the debug information. `Content-Encoding: zstd` or `gzip` is welcome. Links and folders are skipped.
          */
         post: operations["upload_sources"];
         delete?: never;
@@ -800,14 +800,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Binaries by what they hide
-         * @description Binaries that captures hold, with the samples that pass through code of theirs that has no name, what is stored for them, and how far reprocessing with better symbols is.
+         * Binaries by samples without names
+         * @description Binaries in captures, with the samples that pass through their code without names, the files stored for them, and the progress of reprocessing with better symbols.
          */
         get: operations["symbols"];
         put?: never;
         /**
          * Upload a file with symbols
-         * @description The body is the file as it is: an executable, a library, a kernel or module, a debug file, split DWARF; `Content-Encoding: zstd` or `gzip` is welcome. What it is is read from it. Functions are named at once, in place; captures that hold the binary are reprocessed afterwards, which /symbols/{key} and /reprocessings follow.
+         * @description The body is the file itself: an executable, a library, a kernel or module, a debug file, or split DWARF. `Content-Encoding: zstd` or `gzip` is welcome. The file's content determines its kind. Functions are named at once, in place. Captures that contain the binary are reprocessed afterwards; /symbols/{key} and /reprocessings show the progress.
          */
         post: operations["upload_symbols"];
         delete?: never;
@@ -825,7 +825,7 @@ export interface paths {
         };
         /**
          * One binary's symbols
-         * @description What is stored for a binary, what was built from it, who is known not to have it and who was asked, and its last reprocessing.
+         * @description The files stored for a binary, the lookup tables built from them, the places without its symbols, the machines that were queried, and its last reprocessing.
          */
         get: operations["binary_symbols"];
         put?: never;
@@ -847,8 +847,8 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Forget a file with symbols
-         * @description The next best candidate takes its place. Captures that it may have named are reprocessed.
+         * Delete a file with symbols
+         * @description The next best candidate replaces it. Captures that it may have named are reprocessed.
          */
         delete: operations["remove_symbols"];
         options?: never;
@@ -882,7 +882,7 @@ export interface components {
     schemas: {
         /**
          * AbsenceState
-         * @description A place that is known not to have the binary's symbols.
+         * @description A source that does not have the binary's symbols.
          */
         AbsenceState: {
             /** Kind */
@@ -893,13 +893,13 @@ export interface components {
             source: string;
             /**
              * Until
-             * @description It is not asked again before.
+             * @description Earliest time of the next query.
              */
             until: string;
         };
         /**
          * AddedExperiments
-         * @description What is kept now.
+         * @description The stored experiments.
          */
         AddedExperiments: {
             /**
@@ -921,20 +921,20 @@ export interface components {
             beside: number;
             /**
              * Name
-             * @description What questions call it: experiments=…
+             * @description Name for the parameter `experiments` of other routes.
              */
             name: string;
             /** Platforms */
             platforms: components["schemas"]["PlatformExperiments"][];
             /**
              * Unknown Platforms
-             * @description Of these, no machine of the inventory has the platform: a question finds them by that name only.
+             * @description Platforms without a machine in the inventory. They are only found by this exact name.
              */
             unknown_platforms: string[];
         };
         /**
          * AffinityAnswer
-         * @description The assignment with the fewest cycles, and what it would save.
+         * @description The assignment with the fewest cycles, and its saving.
          */
         AffinityAnswer: {
             asked: components["schemas"]["MachineSelectionEcho"];
@@ -1006,7 +1006,7 @@ export interface components {
         };
         /**
          * ApuRow
-         * @description The load of the machines of one value, or what one application uses up.
+         * @description The load of the machines of one value, or the capacity that one application uses.
          */
         ApuRow: {
             /** @description Share of the cores' capacity that is used, by the operating systems' times. This assumes that threads are busy independently of each other. */
@@ -1066,7 +1066,7 @@ export interface components {
         };
         /**
          * BinarySymbols
-         * @description A binary, what hides behind the names it lacks, and what is stored for it.
+         * @description A binary, its samples without names, and the files stored for it.
          */
         BinarySymbols: {
             /**
@@ -1076,46 +1076,46 @@ export interface components {
             building: boolean;
             /**
              * Captures
-             * @description Captures that hold it.
+             * @description Captures that contain it.
              */
             captures: number;
-            /** @description The same as cores of the fleet busy with it on average. */
+            /** @description The same as the mean number of busy cores. */
             cores: components["schemas"]["IntervalAnswer"] | null;
             /**
              * Cpu Seconds
-             * @description CPU time of the samples with a frame in it, as observed.
+             * @description Observed CPU time of the samples with a frame in it.
              */
             cpu_seconds: number;
             /**
              * Disputed
-             * @description Gateways of two machines gave different symbols of it; none is used, and there are no others.
+             * @description Gateways of two machines sent different symbols for it. None is used, and there are no other symbols.
              */
             disputed: boolean;
             /**
              * Files
-             * @description Files that are stored for it.
+             * @description Number of files stored for it.
              */
             files: number;
             /**
              * First Seen
-             * @description Null: it was not seen in any capture yet.
+             * @description Null: not seen in any capture yet.
              */
             first_seen: string | null;
             /** Key */
             key: string;
             /**
              * Kind
-             * @description file, kernel, module, vdso, anonymous or unknown; empty before it ran anywhere.
+             * @description file, kernel, module, vdso, anonymous or unknown. Empty: not seen in any capture yet.
              */
             kind: string;
             /**
              * Low Confidence
-             * @description Too few visits contribute for a narrow interval to be honest.
+             * @description Low confidence: too few visits contribute for a narrow interval.
              */
             low_confidence: boolean;
             /**
              * Machines
-             * @description Machines where it hides samples; all it ran on if it hides none.
+             * @description Machines with such samples without names. If there are none: all machines that ran it.
              */
             machines: number;
             /**
@@ -1125,27 +1125,27 @@ export interface components {
             name: string;
             /**
              * Path
-             * @description Where it was first seen; empty before it ran anywhere.
+             * @description Path where it was first seen. Empty: not seen in any capture yet.
              */
             path: string;
             /**
              * Quality
-             * @description Of the best file that is stored for it and may be used; null: there is none.
+             * @description Quality of its best stored file that is not rejected. Null: there is none.
              */
             quality: ("dwarf" | "symtab" | "dynsym" | "none") | null;
             /**
              * Reason
-             * @description Why it is not full, a sentence; may be empty.
+             * @description The reason why the status is not full, as a sentence; may be empty.
              */
             reason: string;
-            /** @description Its last; null: never. */
+            /** @description Its last reprocessing. Null: none. */
             reprocessing: components["schemas"]["ReprocessingAnswer"] | null;
             /**
              * Samples
-             * @description Samples with a frame in it, of any event.
+             * @description Samples of any event with a frame in it.
              */
             samples: number;
-            /** @description Share of the fleet's CPU time that it hides; null without a random design, like `cores`. */
+            /** @description Share of the fleet's CPU time that runs through its frames without names. Null without a random design, like `cores`. */
             share: components["schemas"]["IntervalAnswer"] | null;
             /**
              * Status
@@ -1154,12 +1154,12 @@ export interface components {
             status: "full" | "symtab" | "binary_only" | "unknown";
             /**
              * Unresolved
-             * @description Of those, with a frame in it that has no name.
+             * @description Samples with a frame in it that has no name.
              */
             unresolved: number;
             /**
              * Unresolved Cpu Seconds
-             * @description CPU time that it hides, as observed.
+             * @description Observed CPU time of the samples with a frame in it that has no name.
              */
             unresolved_cpu_seconds: number;
         };
@@ -1175,7 +1175,7 @@ export interface components {
             building: boolean;
             /**
              * Built At
-             * @description Null: it was not built yet.
+             * @description Null: not built yet.
              */
             built_at: string | null;
             /**
@@ -1187,22 +1187,22 @@ export interface components {
             bytes: number | null;
             /**
              * Cpu Seconds
-             * @description That the build took.
+             * @description CPU time of the build.
              */
             cpu_seconds: number | null;
             /**
              * Failed Until
-             * @description The same file is not built again before.
+             * @description The same file is not rebuilt before this time.
              */
             failed_until: string | null;
             /**
              * Failure
-             * @description Of the last build, a sentence; empty: it did not fail.
+             * @description Error of the last build, a sentence. Empty: no error.
              */
             failure: string;
             /**
              * Producer
-             * @description Program, version and format.
+             * @description Program, version and format of the builder.
              */
             producer: string;
         };
@@ -1324,7 +1324,7 @@ export interface components {
          * CallTree
          * @description A tree of calls as columns over its nodes, in depth-first preorder, children by descending total.
          *
-         *     Node 0 stands for the functions asked about, at their outermost occurrences: each stack is in it once.
+         *     Node 0 represents the requested functions, at their outermost occurrences. Each stack is in it once.
          */
         CallTree: {
             /**
@@ -1476,7 +1476,7 @@ export interface components {
         };
         /**
          * CapturesStatus
-         * @description What has been brought back and not ingested.
+         * @description Captures that wait to be ingested.
          */
         CapturesStatus: {
             /**
@@ -1502,7 +1502,7 @@ export interface components {
         };
         /**
          * CauseAnswer
-         * @description Why a row's share changed.
+         * @description The causes of a row's changed share.
          */
         CauseAnswer: {
             /** Base Visits */
@@ -1527,7 +1527,7 @@ export interface components {
         };
         /**
          * ChangeAnswer
-         * @description How a value came, or went.
+         * @description The appearance or disappearance of a value.
          */
         ChangeAnswer: {
             /**
@@ -1547,12 +1547,12 @@ export interface components {
         };
         /**
          * Chip
-         * @description Whose chips it is about, and what was counted on them.
+         * @description The chips, and the counters used for them.
          */
         Chip: {
             /**
              * Lines
-             * @description Counter that stands for lines brought into the shared cache. Empty: the counter that the experiments used.
+             * @description Counter used for lines brought into the shared cache. Empty: the counter that the experiments used.
              * @example l2-lines-in
              */
             lines: string;
@@ -1621,7 +1621,7 @@ export interface components {
         };
         /**
          * Cost
-         * @description What code costs the fleet; null members: no random design, an event that is not counted in time, or no price set.
+         * @description The cost of code to the fleet. Null members: no random design, an event not counted in time, or no price.
          */
         Cost: {
             /** @description Core-hours in `weighed_seconds`. */
@@ -1657,7 +1657,7 @@ export interface components {
         };
         /**
          * CrossCheckAnswer
-         * @description Whether two independent accounts of CPU time say the same.
+         * @description Comparison of two independent accounts of CPU time.
          */
         CrossCheckAnswer: {
             asked: components["schemas"]["MachineSelectionEcho"];
@@ -1825,7 +1825,7 @@ export interface components {
             parent: number[];
             /**
              * Self
-             * @description Likewise.
+             * @description Like `total`, for self.
              */
             self: number[];
             /**
@@ -1836,7 +1836,7 @@ export interface components {
         };
         /**
          * DiffFlamePruned
-         * @description What was cut off.
+         * @description The part of the tree that was cut off.
          */
         DiffFlamePruned: {
             /**
@@ -1915,7 +1915,7 @@ export interface components {
         };
         /**
          * DifferingRow
-         * @description A row of which the test has surely more or less than production.
+         * @description A row whose share in the test certainly differs from production.
          */
         DifferingRow: {
             /** @description test_share − production_share, with its interval at `interval_level`; it excludes 0. */
@@ -1960,7 +1960,7 @@ export interface components {
         };
         /**
          * EventStatus
-         * @description Something that has been sampled.
+         * @description A sampled event.
          */
         EventStatus: {
             /** Event */
@@ -2032,32 +2032,32 @@ export interface components {
         ExperimentRun: {
             /**
              * Beside
-             * @description Empty: the run alone.
+             * @description Empty: the target ran alone.
              */
             beside: string[];
             /**
              * Cores
-             * @description Of a run alone: that it kept busy.
+             * @description For a run alone: cores that it kept busy.
              */
             cores: number | null;
             /**
              * Gigabytes
-             * @description Of a run alone: read and written a second.
+             * @description For a run alone: GB read and written per second.
              */
             gigabytes: number | null;
             /**
              * Line
-             * @description From 1, the heading among them.
+             * @description Line number from 1, including the heading.
              */
             line: number;
             /**
              * Lines
-             * @description Of a run alone: millions a second into the shared cache.
+             * @description For a run alone: million lines per second into the shared cache.
              */
             lines: number | null;
             /**
              * Metric
-             * @description time, cpi or ipc; null: only the run's pressure is known.
+             * @description time, cpi or ipc. Null: the run measured only pressure.
              */
             metric: string | null;
             /** Platform */
@@ -2066,7 +2066,7 @@ export interface components {
             target: string;
             /**
              * Value
-             * @description Seconds, cycles per instruction, or its inverse.
+             * @description Seconds, cycles per instruction, or instructions per cycle.
              */
             value: number | null;
         };
@@ -2094,7 +2094,7 @@ export interface components {
             beside: number;
             /**
              * Name
-             * @description What questions call it: experiments=…
+             * @description Name for the parameter `experiments` of other routes.
              */
             name: string;
             /** Platforms */
@@ -2126,7 +2126,7 @@ export interface components {
             beside: number;
             /**
              * Name
-             * @description What questions call it: experiments=…
+             * @description Name for the parameter `experiments` of other routes.
              */
             name: string;
             /** Platforms */
@@ -2134,7 +2134,7 @@ export interface components {
         };
         /**
          * ExperimentSets
-         * @description All experiments that are kept, the newest first.
+         * @description All stored experiments, the newest first.
          */
         ExperimentSets: {
             /** Experiments */
@@ -2142,7 +2142,7 @@ export interface components {
         };
         /**
          * ExplainedAnswer
-         * @description What one label says of a change.
+         * @description The part of a change that one label explains.
          */
         ExplainedAnswer: {
             /** @description Explained part of the change. 1: all of it. Below 0 or above 1 if other changes counteract. */
@@ -2170,7 +2170,7 @@ export interface components {
         };
         /**
          * FeatureAnswer
-         * @description The share of the functions that a feature would touch, together.
+         * @description The total share of the functions that a feature affects.
          */
         FeatureAnswer: {
             /** @description The reason why there is no answer. Null if there is one. */
@@ -2208,7 +2208,7 @@ export interface components {
         };
         /**
          * FeatureRow
-         * @description One of the functions that would be touched.
+         * @description One of the functions that the feature affects.
          */
         FeatureRow: {
             /** Function */
@@ -2296,7 +2296,7 @@ export interface components {
             functions: components["schemas"]["FlameFunction"][];
             /**
              * Inverted
-             * @description Callees stand above their callers.
+             * @description Callees are above their callers.
              */
             inverted: boolean;
             nodes: components["schemas"]["FlameNodes"];
@@ -2311,7 +2311,7 @@ export interface components {
         };
         /**
          * FlameDiffAnswer
-         * @description The trees of calls of two selections as one. Whether a function's change is chance says /diff.
+         * @description The trees of calls of two selections as one. /diff tests whether a function's change is chance.
          */
         FlameDiffAnswer: {
             base: components["schemas"]["SelectionEcho"];
@@ -2396,7 +2396,7 @@ export interface components {
             pruned: number[];
             /**
              * Self
-             * @description Likewise.
+             * @description Like `total`, for self.
              */
             self: number[];
             /**
@@ -2440,7 +2440,7 @@ export interface components {
         };
         /**
          * FrequencyAnswer
-         * @description Predicted slowdowns, each with what the model leaves out.
+         * @description Predicted slowdowns, and what the model leaves out.
          */
         FrequencyAnswer: {
             asked: components["schemas"]["MachineSelectionEcho"];
@@ -2527,7 +2527,7 @@ export interface components {
             lowest_at_memory_because: components["schemas"]["NoAnswerReason"] | null;
             /** @description The same with the requested memory frequency. Null also if none was requested. */
             lowest_at_memory_mhz: components["schemas"]["Figure"] | null;
-            /** @description Lowest frequency that keeps the requested performance. Null: `because` says whether no frequency keeps it, or any does. */
+            /** @description Lowest frequency that keeps the requested performance. Null: no frequency keeps it, or any does; `because` has the reason. */
             lowest_mhz: components["schemas"]["Figure"] | null;
             /** Machines */
             machines: number;
@@ -2568,7 +2568,7 @@ export interface components {
             lowest_at_memory_because: components["schemas"]["NoAnswerReason"] | null;
             /** @description The same with the requested memory frequency. Null also if none was requested. */
             lowest_at_memory_mhz: components["schemas"]["Figure"] | null;
-            /** @description Lowest frequency that keeps the requested performance. Null: `because` says whether no frequency keeps it, or any does. */
+            /** @description Lowest frequency that keeps the requested performance. Null: no frequency keeps it, or any does; `because` has the reason. */
             lowest_mhz: components["schemas"]["Figure"] | null;
             /** @description Share of the time at the base frequency that waits for memory. */
             off_chip: components["schemas"]["Figure"] | null;
@@ -2614,7 +2614,7 @@ export interface components {
         };
         /**
          * FrequencyTimesAnswer
-         * @description The fit of times, and what follows from it.
+         * @description The fit of times, and its predictions.
          */
         FrequencyTimesAnswer: {
             /**
@@ -2686,7 +2686,7 @@ export interface components {
         };
         /**
          * GraphEdge
-         * @description One function calls another; a stack counts once, however often the call stands in it.
+         * @description One function calls another; a stack counts once, however often the call occurs in it.
          */
         GraphEdge: {
             /** Callee */
@@ -2813,7 +2813,7 @@ export interface components {
         };
         /**
          * InputsAnswer
-         * @description What an answer is made of.
+         * @description The data that an answer uses.
          */
         InputsAnswer: {
             /**
@@ -2936,7 +2936,7 @@ export interface components {
         };
         /**
          * KnownFiles
-         * @description Which of the files that were asked about are stored.
+         * @description The requested files that are stored.
          */
         KnownFiles: {
             /** Files */
@@ -3185,7 +3185,7 @@ export interface components {
         };
         /**
          * MachineSelectionEcho
-         * @description Which machines, and when.
+         * @description The selected machines and the time range.
          */
         MachineSelectionEcho: {
             /**
@@ -3288,7 +3288,7 @@ export interface components {
         };
         /**
          * Memory
-         * @description Another frequency of the memory, and what is assumed of it.
+         * @description Another memory frequency, and its assumed effect.
          */
         Memory: {
             /** Measured Mhz */
@@ -3308,7 +3308,7 @@ export interface components {
         };
         /**
          * MiningStep
-         * @description One model on the way.
+         * @description One model of the selection steps.
          */
         MiningStep: {
             /**
@@ -3363,7 +3363,7 @@ export interface components {
         };
         /**
          * MixAnswer
-         * @description The mix that was asked about.
+         * @description The requested mix.
          */
         MixAnswer: {
             /**
@@ -3494,7 +3494,7 @@ export interface components {
         };
         /**
          * MoversAnswer
-         * @description The movers of two selections, and what explains them.
+         * @description The movers of two selections, and their explanations.
          */
         MoversAnswer: {
             base: components["schemas"]["SelectionEcho"];
@@ -3580,7 +3580,7 @@ export interface components {
         };
         /**
          * NoAnswerReason
-         * @description Why there is no answer.
+         * @description The reason why there is no answer.
          */
         NoAnswerReason: {
             /**
@@ -3685,7 +3685,7 @@ export interface components {
         };
         /**
          * PlacementAnswer
-         * @description The best placement found. It is not proven to be the best there is.
+         * @description The best placement found. It is not proven to be optimal.
          */
         PlacementAnswer: {
             asked: components["schemas"]["MachineSelectionEcho"];
@@ -3711,7 +3711,7 @@ export interface components {
         };
         /**
          * PlatformExperiments
-         * @description What a set holds of one platform.
+         * @description The part of a set for one platform.
          */
         PlatformExperiments: {
             /**
@@ -3736,7 +3736,7 @@ export interface components {
         };
         /**
          * Power
-         * @description What the visits are enough for.
+         * @description The statistical power of the visits.
          */
         Power: {
             /**
@@ -3774,34 +3774,34 @@ export interface components {
         };
         /**
          * ProblemDocument
-         * @description Why there is no answer (RFC 9457).
+         * @description An error (RFC 9457).
          */
         ProblemDocument: {
             /**
              * At
-             * @description Position of the mistake in the parameter, in characters from 0, where it is known.
+             * @description Position of the mistake in the parameter, in characters from 0, if known.
              */
             at?: number | null;
             /**
              * Detail
-             * @description What is wrong, a sentence.
+             * @description The error, as a sentence.
              * @example Expected a closing brace at character 5, found the end.
              */
             detail: string;
             /**
              * Hint
-             * @description What to change; may be empty.
+             * @description The fix, as a sentence; may be empty.
              */
             hint: string;
             /**
              * Parameter
-             * @description The query parameter that is at fault, where it is a single one.
+             * @description The invalid query parameter, if it is a single one.
              * @example select
              */
             parameter?: string | null;
             /**
              * Request Id
-             * @description Stands in the server's log, too.
+             * @description Id of the request, also in the server's log.
              * @example 9f86d081884c
              */
             request_id: string;
@@ -3817,14 +3817,14 @@ export interface components {
             title: string;
             /**
              * Type
-             * @description Names the problem for programs.
+             * @description Identifier of the problem, for programs.
              * @example urn:fleetprof:problem:bad-selection
              */
             type: string;
         };
         /**
          * Pruned
-         * @description What was cut off the flame graph.
+         * @description The part of the flame graph that was cut off.
          */
         Pruned: {
             /**
@@ -3840,7 +3840,7 @@ export interface components {
         };
         /**
          * RatioAnswer
-         * @description Ratios of what the fleet counted; null where nobody could count.
+         * @description Ratios of the fleet's counters. Null: no machine could count.
          */
         RatioAnswer: {
             asked: components["schemas"]["MachineSelectionEcho"];
@@ -3876,7 +3876,7 @@ export interface components {
         RatioRow: {
             /**
              * Denominator
-             * @description Likewise.
+             * @description Estimated like `numerator`.
              */
             denominator: number;
             /**
@@ -3910,7 +3910,7 @@ export interface components {
         };
         /**
          * Reached
-         * @description When a value reached a level of its share.
+         * @description The time at which a value reached a level of its share.
          */
         Reached: {
             /**
@@ -3933,7 +3933,7 @@ export interface components {
         };
         /**
          * ReliabilityAnswer
-         * @description How far a profile can be trusted as a whole, over the self shares of its rows.
+         * @description The reliability of a profile as a whole, over the self shares of its rows.
          */
         ReliabilityAnswer: {
             /** By */
@@ -3951,7 +3951,7 @@ export interface components {
         };
         /**
          * Remainder
-         * @description All rows of the selection that are not shown, so that what is shown and this add up to the whole.
+         * @description The rows that are not shown. With the shown rows they add up to the whole.
          */
         Remainder: {
             /** Rows */
@@ -3971,7 +3971,7 @@ export interface components {
         };
         /**
          * RemovedExperiments
-         * @description Experiments that are kept no more.
+         * @description Deleted experiments.
          */
         RemovedExperiments: {
             /** Name */
@@ -3979,7 +3979,7 @@ export interface components {
         };
         /**
          * RemovedFile
-         * @description A file with symbols that is not stored any more.
+         * @description A deleted file with symbols.
          */
         RemovedFile: {
             /** Key */
@@ -3996,44 +3996,44 @@ export interface components {
             asked_at: string;
             /**
              * Captures
-             * @description To be reprocessed, for lines and inlined calls.
+             * @description Captures to be reprocessed, for lines and inlined calls.
              */
             captures: number;
             /**
              * Failed
-             * @description Of these, quarantined or gone from the archive.
+             * @description Captures that are quarantined or no longer in the archive.
              */
             failed: number;
             /**
              * Finished At
-             * @description Null: it is under way.
+             * @description Null: not finished.
              */
             finished_at: string | null;
             /** Id */
             id: number;
             /**
              * Ingested
-             * @description Of these, reprocessed by now.
+             * @description Captures that are reprocessed.
              */
             ingested: number;
             /**
              * Key
-             * @description The binary's.
+             * @description Key of the binary.
              */
             key: string;
             /**
              * Left
-             * @description Of these, still to be ingested.
+             * @description Captures that still wait for reprocessing.
              */
             left: number;
             /**
              * Renamed
-             * @description Functions that were named at once, in place.
+             * @description Functions that got a name at once, in place.
              */
             renamed: number;
             /**
              * Why
-             * @description A sentence.
+             * @description The reason, as a sentence.
              */
             why: string;
         };
@@ -4047,7 +4047,7 @@ export interface components {
         };
         /**
          * SelectionEcho
-         * @description What was asked, with every default and relative time filled in.
+         * @description The request's selection, with every default and relative time filled in.
          */
         SelectionEcho: {
             /**
@@ -4151,9 +4151,9 @@ export interface components {
         };
         /**
          * SeriesPoints
-         * @description What a line has in each step; null: no visit of the step saw anything of the selection, or too few have been ingested.
+         * @description A line's values in each step. Null: no visit of the step saw any of the selection, or too few are ingested.
          *
-         *     Of a step whose visits could have seen some of the selection, and none did, `core_seconds` say how much there is at most.
+         *     If the visits of a step could have seen the selection but saw none of it, `core_seconds` has an upper bound.
          */
         SeriesPoints: {
             /** @description CPU time of the whole fleet in the step's `weighed_seconds`. The sum over a line's steps is the value of the whole time if no visits wait. It is 0, at most hi, if no visit of the step saw any of it; null if the visits saw nothing of the event, or could not have seen the selection. The whole column is null for events not counted in time. */
@@ -4221,7 +4221,7 @@ export interface components {
         };
         /**
          * ServedAnswer
-         * @description What one machine serves at the load that is compared, by one measure of load.
+         * @description The requests that one machine serves at the compared load, by one measure of load.
          */
         ServedAnswer: {
             because: components["schemas"]["NoAnswerReason"] | null;
@@ -4467,7 +4467,7 @@ export interface components {
         };
         /**
          * Slowdown
-         * @description At one frequency.
+         * @description The slowdown at one frequency.
          */
         Slowdown: {
             /** @description The slowdown with the requested memory frequency, relative to the base with the measured one. Null: none was requested. */
@@ -4533,7 +4533,7 @@ export interface components {
         Sort: "self" | "-self" | "total" | "-total" | "name" | "-name";
         /**
          * Source
-         * @description What trained the models of an answer: visits or experiments, never both.
+         * @description Training data of an answer's models: visits or experiments, never both.
          */
         Source: {
             /**
@@ -4568,24 +4568,24 @@ export interface components {
             binary: string;
             /**
              * Certain
-             * @description False for a checkout, which may have moved on since the build.
+             * @description False for a checkout, which may have changed since the build.
              */
             certain: boolean;
             /**
              * Origin
-             * @description Where it was found: the store, a debuginfod server's URL, or a checkout.
+             * @description Source of the text: the store, a debuginfod server's URL, or a checkout.
              */
             origin: string;
             /** Path */
             path: string;
             /**
              * Sha256
-             * @description Of the file.
+             * @description SHA-256 of the file.
              */
             sha256: string;
             /**
              * Text
-             * @description Read as UTF-8, or as Latin-1 where it is none.
+             * @description The text, decoded as UTF-8 or else as Latin-1.
              */
             text: string;
         };
@@ -4607,7 +4607,7 @@ export interface components {
         };
         /**
          * SourcesAnswer
-         * @description What became of uploaded sources.
+         * @description The result of an upload of sources.
          */
         SourcesAnswer: {
             /** Bytes */
@@ -4618,7 +4618,7 @@ export interface components {
             key: string;
             /**
              * Skipped
-             * @description Files whose names cannot be stored: no UTF-8, or over 1024 bytes.
+             * @description Number of files with names that cannot be stored: not UTF-8, or over 1024 bytes.
              */
             skipped: number;
         };
@@ -4693,7 +4693,7 @@ export interface components {
         };
         /**
          * StackRow
-         * @description A stack, of the profiles with one combination of the labels asked for.
+         * @description A stack, in the profiles with one combination of the requested labels.
          */
         StackRow: {
             /** @description CPU time of the whole fleet in `weighed_seconds`. Null for events not counted in time. */
@@ -4766,7 +4766,7 @@ export interface components {
         };
         /**
          * StacksRemainder
-         * @description All stacks that are not shown, so that what is shown and this add up to the whole.
+         * @description The stacks that are not shown. With the shown stacks they add up to the whole.
          */
         StacksRemainder: {
             /** Samples */
@@ -4785,7 +4785,7 @@ export interface components {
         };
         /**
          * StatusAnswer
-         * @description How the fleet is covered, and what is wrong.
+         * @description The state of the fleet, and its problems.
          */
         StatusAnswer: {
             /** Campaigns */
@@ -4842,12 +4842,12 @@ export interface components {
             added_at: string;
             /**
              * Bytes
-             * @description Of the file.
+             * @description Size of the file.
              */
             bytes: number;
             /**
              * Key
-             * @description The binary it belongs to.
+             * @description Key of the file's binary.
              * @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b
              */
             key: string;
@@ -4858,12 +4858,12 @@ export interface components {
             kind: "executable" | "debuginfo" | "symbols" | "kallsyms" | "altlink" | "split";
             /**
              * Name
-             * @description Base name it was uploaded under.
+             * @description Base name of the uploaded file.
              */
             name: string;
             /**
              * Origin
-             * @description upload, the URL it is from, or the machines whose gateways gave it: `two machines: A, B` gave the same, `one machine: A` is the only one that ran the binary; gateway: one, before two were needed.
+             * @description Source of the file: upload, its URL, or the machines whose gateways sent it. `two machines: A, B`: both sent the same. `one machine: A`: only A ran the binary. gateway: one machine, before two were required.
              */
             origin: string;
             /**
@@ -4874,50 +4874,50 @@ export interface components {
             quality: "dwarf" | "symtab" | "dynsym" | "none";
             /**
              * Rejected
-             * @description Why it is not used, a sentence; null: it may be.
+             * @description The reason why the file is not used, as a sentence. Null: it may be used.
              */
             rejected: string | null;
             /**
              * Sha256
-             * @description Of the file.
+             * @description SHA-256 of the file.
              */
             sha256: string;
             /**
              * Stored Bytes
-             * @description What it takes in the archive, compressed.
+             * @description Compressed size in the archive.
              */
             stored_bytes: number;
             /**
              * Uploaded By
-             * @description As far as it is known.
+             * @description The uploader, if known.
              */
             uploaded_by: string;
             /**
              * Used At
-             * @description Last time it was read, to the half day; null: not yet.
+             * @description Last use, to the half day. Null: not used yet.
              */
             used_at: string | null;
             /**
              * Variant
-             * @description Which of several that stand beside each other; commonly empty.
+             * @description Variant, if several files of a kind are used side by side; usually empty.
              */
             variant: string;
         };
         /**
          * SymbolRequestAnswer
-         * @description A machine that was asked for the binary's symbols.
+         * @description A machine that was queried for the binary's symbols.
          */
         SymbolRequestAnswer: {
             /**
              * Again At
-             * @description Another may be asked from then on; null: no more.
+             * @description Earliest time to query another machine. Null: no more.
              */
             again_at: string | null;
             /** Asked At */
             asked_at: string;
             /**
              * Attempts
-             * @description Machines asked so far.
+             * @description Machines queried so far.
              */
             attempts: number;
             /** Detail */
@@ -4931,35 +4931,35 @@ export interface components {
             machine: string;
             /**
              * Outcome
-             * @description unconfirmed: it is used once another machine gives the same; disputed: another gave something else.
+             * @description unconfirmed: used once another machine sends the same; disputed: another machine sent something else.
              * @enum {string}
              */
             outcome: "asked" | "got" | "unconfirmed" | "disputed" | "absent" | "refused" | "failed";
         };
         /**
          * SymbolsAnswer
-         * @description Binaries by what they hide.
+         * @description Binaries by their samples without names.
          */
         SymbolsAnswer: {
             /** Binaries */
             binaries: components["schemas"]["BinarySymbols"][];
             /**
              * From
-             * @description Visits drawn since then count.
+             * @description Start of the time range: visits drawn since then count.
              */
             from: string;
             /** To */
             to: string;
             /**
              * Total
-             * @description Binaries there are, of which `binaries` is a page.
+             * @description Number of binaries, of which `binaries` is a page.
              */
             total: number;
             upload: components["schemas"]["UploadTerms"];
         };
         /**
          * SymbolsStatus
-         * @description What could not be named.
+         * @description Binaries without symbols.
          */
         SymbolsStatus: {
             /** Missing */
@@ -5099,7 +5099,7 @@ export interface components {
         };
         /**
          * TimedSlowdown
-         * @description At one frequency.
+         * @description The slowdown at one frequency.
          */
         TimedSlowdown: {
             /** @description The slowdown with the requested memory frequency, relative to the base with the measured one. Null: none was requested. */
@@ -5118,7 +5118,7 @@ export interface components {
         };
         /**
          * TotalsAnswer
-         * @description What stands behind an answer, after all filters.
+         * @description The samples and visits of an answer, after all filters.
          */
         TotalsAnswer: {
             /**
@@ -5268,7 +5268,7 @@ export interface components {
         };
         /**
          * UnavailableAnswer
-         * @description Why something is not said.
+         * @description The reason why a value is missing.
          */
         UnavailableAnswer: {
             /** Detail */
@@ -5281,18 +5281,18 @@ export interface components {
         };
         /**
          * UploadAnswer
-         * @description What an upload was recognised as, and what became of it.
+         * @description The recognised content of an upload, and its effect.
          */
         UploadAnswer: {
             /**
              * Best
-             * @description It is the one that names this binary's functions from now on.
+             * @description This file now gives the names of the binary's functions.
              */
             best: boolean;
             file: components["schemas"]["SymbolFile"];
             /**
              * Functions
-             * @description Functions that its symbol tables name.
+             * @description Functions with a name in its symbol tables.
              */
             functions: number;
             /**
@@ -5303,57 +5303,57 @@ export interface components {
             machine: string;
             /**
              * Notes
-             * @description What else is needed, or to be expected; sentences.
+             * @description Further needs and expected effects, as sentences.
              */
             notes: string[];
             /**
              * Outcome
-             * @description known: the same file was stored already; restored: it was, but rejected until now.
+             * @description known: the same file was already stored; restored: it was stored but rejected until now.
              * @enum {string}
              */
             outcome: "new" | "known" | "restored";
             /**
              * Producer
-             * @description Compiler, as its DWARF says; may be empty.
+             * @description Compiler, from its DWARF; may be empty.
              */
             producer: string;
-            /** @description The one that did until now. */
+            /** @description The file that gave the names before. */
             replaced: components["schemas"]["SymbolFile"] | null;
             /**
              * Reprocessing Before
-             * @description The binary's newest reprocessing before this upload; one with a greater id comes of it. 0: none.
+             * @description The binary's newest reprocessing before this upload; the upload caused those with a greater id. 0: none.
              */
             reprocessing_before: number;
             /**
              * Seen
-             * @description A capture holds the binary.
+             * @description A capture contains the binary.
              */
             seen: boolean;
             /**
              * Unnamed
-             * @description Functions of this binary that had no name from debug information when it came.
+             * @description Functions of this binary without a name from debug information before the upload.
              */
             unnamed: number;
         };
         /**
          * UploadTerms
-         * @description What the caller may upload.
+         * @description The caller's right to upload, and the limit.
          */
         UploadTerms: {
             /**
              * Allowed
-             * @description The caller's role is operator, which uploading needs.
+             * @description True: the caller has the role operator, which uploads need.
              */
             allowed: boolean;
             /**
              * Largest Bytes
-             * @description Of one file, unpacked.
+             * @description Limit of one uncompressed file.
              */
             largest_bytes: number;
         };
         /**
          * UserCaller
-         * @description A function that calls the one asked about, in one application.
+         * @description A caller of the requested function, in one application.
          */
         UserCaller: {
             /** @description Null: no caller, the stacks begin with the function. */
@@ -5366,7 +5366,7 @@ export interface components {
         };
         /**
          * UserRow
-         * @description An application whose stacks go through the functions asked about; self and total are both of these stacks.
+         * @description An application whose stacks contain the requested functions. Self and total both count these stacks.
          */
         UserRow: {
             /**
@@ -5466,7 +5466,7 @@ export interface components {
         };
         /**
          * UsersAnswer
-         * @description Who still uses some functions, most first.
+         * @description The users of some functions, the largest first.
          */
         UsersAnswer: {
             /** By */
@@ -5489,7 +5489,7 @@ export interface components {
         };
         /**
          * Value
-         * @description What stacks are counted in, where a format has one number for each.
+         * @description The unit of stacks, in formats with one number per stack.
          * @enum {string}
          */
         Value: "estimate" | "observed" | "samples";
@@ -5516,7 +5516,7 @@ export interface components {
         };
         /**
          * VersionAnswer
-         * @description A text that a file had: builds of the same text are one version.
+         * @description One text of a file. Builds with the same text are one version.
          */
         VersionAnswer: {
             /**
@@ -5546,7 +5546,7 @@ export interface components {
         };
         /**
          * VisitFailure
-         * @description Visits of the last day that ended alike: the same outcome, and the same text but for its numbers.
+         * @description Visits of the last day with the same outcome, and the same message except for numbers.
          */
         VisitFailure: {
             /**
@@ -5600,14 +5600,14 @@ export interface components {
         };
         /**
          * WatchedTarget
-         * @description An application that was watched beside others.
+         * @description An application with runs beside others.
          */
         WatchedTarget: {
             /** Application */
             application: string;
             /**
              * Runs
-             * @description Beside others.
+             * @description Runs beside other applications.
              */
             runs: number;
         };
@@ -5629,7 +5629,7 @@ export interface components {
         };
         /**
          * LeftOut
-         * @description What the graph does not show.
+         * @description The part of the graph that is not shown.
          */
         services__api__profiles__call_graph__LeftOut: {
             /**
@@ -5679,31 +5679,31 @@ export interface operations {
                 room?: number;
                 /** @description Make only moves that pay off at the worse ends of the intervals. */
                 cautious?: boolean;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -5788,31 +5788,31 @@ export interface operations {
                 coefficient?: number | null;
                 /** @description Largest number of rows. */
                 limit?: number;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -5899,31 +5899,31 @@ export interface operations {
                 full?: number;
                 /** @description Overlap coefficient of platforms without one. */
                 coefficient?: number | null;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -6010,31 +6010,31 @@ export interface operations {
                 points?: number;
                 /** @description Largest number of values. */
                 limit?: number;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -6115,31 +6115,31 @@ export interface operations {
             query?: {
                 /** @description One of machine, datacenter, platform, cluster, kernel. */
                 by?: string;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -6222,31 +6222,31 @@ export interface operations {
                 target: string;
                 /** @description Smallest share of a machine's CPU time that the application must have in a visit. */
                 least_share?: number;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -6331,31 +6331,31 @@ export interface operations {
                 speedup?: number;
                 /** @description Largest number of functions. */
                 limit?: number;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -6438,27 +6438,27 @@ export interface operations {
                 latency_ns?: number | null;
                 /** @description Largest number of rows. */
                 limit?: number;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
                 /** @description Frequency that slowdowns are relative to. Default: the mean of the observed frequencies, and for timed runs the highest. */
                 base_mhz?: number | null;
@@ -6472,9 +6472,9 @@ export interface operations {
                 memory_target_mhz?: number | null;
                 /** @description Share of the waiting time that scales with the memory's clock. 1 is the most that latency can change. */
                 memory_part?: number;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -6555,27 +6555,27 @@ export interface operations {
             query?: {
                 /** @description Largest number of rows. */
                 limit?: number;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
                 /** @description Frequency that slowdowns are relative to. Default: the mean of the observed frequencies, and for timed runs the highest. */
                 base_mhz?: number | null;
@@ -6589,9 +6589,9 @@ export interface operations {
                 memory_target_mhz?: number | null;
                 /** @description Share of the waiting time that scales with the memory's clock. 1 is the most that latency can change. */
                 memory_part?: number;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -6684,9 +6684,9 @@ export interface operations {
                 memory_target_mhz?: number | null;
                 /** @description Share of the waiting time that scales with the memory's clock. 1 is the most that latency can change. */
                 memory_part?: number;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -6775,33 +6775,33 @@ export interface operations {
                 cores?: number | null;
                 /** @description GB/s of a chip's memory. Default: the calibrated figure, or the largest observed. */
                 peak_gbs?: number | null;
-                /** @description The uploaded experiments that train the model (/experiments). Empty: the fleet's visits, or the newest suitable experiments if the visits are not enough; `source` says which. */
+                /** @description The uploaded experiments that train the model (/experiments). Empty: the fleet's visits, or the newest suitable experiments if the visits are not enough; see `source`. */
                 experiments?: string;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -6880,43 +6880,43 @@ export interface operations {
     load_test: {
         parameters: {
             query: {
-                /** @description Keys, comma-separated: any of function, file, line (of tables) and binary, and any labels of /labels; a label may stand in double quotes. */
+                /** @description Keys, comma-separated: any of function, file, line (only in tables) and binary, and any labels of /labels. A label may be in double quotes. */
                 by?: string;
                 /** @description Largest number of differing rows. */
                 limit?: number;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
                 /** @description Start of the base, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 base_from: string;
                 /** @description End of the base, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 base_to: string;
-                /** @description Label matchers of the base; those of the selection unless given. */
+                /** @description Label matchers of the base. Default: those of the selection. */
                 base_select?: string | null;
-                /** @description Whose visits the base is of; the selection's unless given. */
+                /** @description The campaign of the base. Default: the selection's. */
                 base_campaign?: string | null;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -7013,31 +7013,31 @@ export interface operations {
                 step?: string;
                 /** @description Load at which the rates of the types are compared. */
                 full?: number;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -7128,33 +7128,33 @@ export interface operations {
                 peak_gbs?: number | null;
                 /** @description Keep targets even at the upper end of the prediction's interval. */
                 cautious?: boolean;
-                /** @description The uploaded experiments that train the model (/experiments). Empty: the fleet's visits, or the newest suitable experiments if the visits are not enough; `source` says which. */
+                /** @description The uploaded experiments that train the model (/experiments). Empty: the fleet's visits, or the newest suitable experiments if the visits are not enough; see `source`. */
                 experiments?: string;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -7241,31 +7241,31 @@ export interface operations {
                 step?: string;
                 /** @description Largest number of rows. */
                 limit?: number;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -7348,31 +7348,31 @@ export interface operations {
                 first: string;
                 /** @description Another platform. */
                 second: string;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -7451,33 +7451,33 @@ export interface operations {
     stability: {
         parameters: {
             query?: {
-                /** @description Keys, comma-separated: any of function, file, line (of tables) and binary, and any labels of /labels; a label may stand in double quotes. */
+                /** @description Keys, comma-separated: any of function, file, line (only in tables) and binary, and any labels of /labels. A label may be in double quotes. */
                 by?: string;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -7564,31 +7564,31 @@ export interface operations {
                 min_share?: number;
                 /** @description Value of collapsed and speedscope stacks: the fleet's units as estimated, units as observed, or samples. A pprof file has all three. */
                 value?: components["schemas"]["Value"];
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "dot" | "arrow" | "csv" | "pprof" | "collapsed" | "speedscope";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -7681,31 +7681,31 @@ export interface operations {
                 nodes?: number;
                 /** @description Value of collapsed and speedscope stacks: the fleet's units as estimated, units as observed, or samples. A pprof file has all three. */
                 value?: components["schemas"]["Value"];
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv" | "pprof" | "collapsed" | "speedscope";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -7787,33 +7787,33 @@ export interface operations {
     data_captures: {
         parameters: {
             query?: {
-                /** @description Of the last record received: go on behind it. */
+                /** @description Cursor of the last received record: the stream resumes after it. */
                 cursor?: string;
-                /** @description Do not end: send what is ingested (captures: archived) from now on. */
+                /** @description Do not end: send visits that are ingested (captures: archived) from now on. */
                 follow?: boolean;
-                /** @description A larger record comes without its content, as RECORD_TOO_LARGE. */
+                /** @description Largest record. A larger one is sent without its content, as RECORD_TOO_LARGE. */
                 max_record_bytes?: number | null;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
             };
             header?: never;
@@ -7891,35 +7891,35 @@ export interface operations {
     data_profiles: {
         parameters: {
             query?: {
-                /** @description Of the last record received: go on behind it. */
+                /** @description Cursor of the last received record: the stream resumes after it. */
                 cursor?: string;
-                /** @description Do not end: send what is ingested (captures: archived) from now on. */
+                /** @description Do not end: send visits that are ingested (captures: archived) from now on. */
                 follow?: boolean;
-                /** @description A larger record comes without its content, as RECORD_TOO_LARGE. */
+                /** @description Largest record. A larger one is sent without its content, as RECORD_TOO_LARGE. */
                 max_record_bytes?: number | null;
-                /** @description Leave out visits that watched and saw nothing that matches. */
+                /** @description Omit visits that watched and saw nothing that matches. */
                 only_matching?: boolean;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
             };
             header?: never;
@@ -7997,7 +7997,7 @@ export interface operations {
     debug_files: {
         parameters: {
             query?: {
-                /** @description SHA-256 of a file, hex; may be given again. */
+                /** @description SHA-256 of a file, hex; may be repeated. */
                 sha256?: string[];
             };
             header?: never;
@@ -8024,7 +8024,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the file is of no use; the detail says why. */
+            /** @description A parameter is unknown or out of its range, or the file cannot be used: the detail gives the reason. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8033,7 +8033,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database or the archive does not answer; Retry-After says when to ask again. */
+            /** @description The database or the archive does not respond. Retry-After has the seconds to wait. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8047,7 +8047,7 @@ export interface operations {
     diff: {
         parameters: {
             query: {
-                /** @description Keys, comma-separated: any of function, file, line (of tables) and binary, and any labels of /labels; a label may stand in double quotes. */
+                /** @description Keys, comma-separated: any of function, file, line (only in tables) and binary, and any labels of /labels. A label may be in double quotes. */
                 by?: string;
                 /** @description Largest number of rows to compare. */
                 limit?: number;
@@ -8055,39 +8055,39 @@ export interface operations {
                 share?: "self" | "total";
                 /** @description Value of collapsed stacks: the fleet's units as estimated, units as observed, or samples. A pprof file has all three. */
                 value?: components["schemas"]["Value"];
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
                 /** @description Start of the base, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 base_from: string;
                 /** @description End of the base, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 base_to: string;
-                /** @description Label matchers of the base; those of the selection unless given. */
+                /** @description Label matchers of the base. Default: those of the selection. */
                 base_select?: string | null;
-                /** @description Whose visits the base is of; the selection's unless given. */
+                /** @description The campaign of the base. Default: the selection's. */
                 base_campaign?: string | null;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv" | "pprof" | "collapsed";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -8192,7 +8192,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the file cannot be kept: the detail names lines and columns. */
+            /** @description A parameter is unknown or out of its range, or the file cannot be stored: the detail names lines and columns. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8201,7 +8201,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer; Retry-After says when to ask again. */
+            /** @description The database does not respond. Retry-After has the seconds to wait. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8215,9 +8215,9 @@ export interface operations {
     upload_experiments: {
         parameters: {
             query: {
-                /** @description What questions call them. */
+                /** @description Name of the experiments. */
                 name: string;
-                /** @description Take the place of experiments that have this name already. */
+                /** @description Replace existing experiments of this name. */
                 replace?: boolean;
             };
             header?: never;
@@ -8240,7 +8240,7 @@ export interface operations {
                     "application/json": components["schemas"]["AddedExperiments"];
                 };
             };
-            /** @description The body is not what its headers say. */
+            /** @description The body does not match its headers. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -8267,7 +8267,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The body came too slowly. */
+            /** @description The body arrived too slowly. */
             408: {
                 headers: {
                     [name: string]: unknown;
@@ -8276,7 +8276,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description There are experiments of this name already, or as many sets as are kept. */
+            /** @description Experiments with this name exist already, or the largest number of sets is reached. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8303,7 +8303,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the file cannot be kept: the detail names lines and columns. */
+            /** @description A parameter is unknown or out of its range, or the file cannot be stored: the detail names lines and columns. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8312,7 +8312,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer; Retry-After says when to ask again. */
+            /** @description The database does not respond. Retry-After has the seconds to wait. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8337,7 +8337,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description What the experiments are called. */
+                /** @description Name of the experiments. */
                 name: string;
             };
             cookie?: never;
@@ -8362,7 +8362,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description There are no experiments of this name. */
+            /** @description No experiments have this name. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8371,7 +8371,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the file cannot be kept: the detail names lines and columns. */
+            /** @description A parameter is unknown or out of its range, or the file cannot be stored: the detail names lines and columns. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8380,7 +8380,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer; Retry-After says when to ask again. */
+            /** @description The database does not respond. Retry-After has the seconds to wait. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8396,7 +8396,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description What the experiments are called. */
+                /** @description Name of the experiments. */
                 name: string;
             };
             cookie?: never;
@@ -8430,7 +8430,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description There are no experiments of this name. */
+            /** @description No experiments have this name. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8439,7 +8439,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the file cannot be kept: the detail names lines and columns. */
+            /** @description A parameter is unknown or out of its range, or the file cannot be stored: the detail names lines and columns. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8448,7 +8448,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database does not answer; Retry-After says when to ask again. */
+            /** @description The database does not respond. Retry-After has the seconds to wait. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8472,31 +8472,31 @@ export interface operations {
                 min_share?: number;
                 /** @description Labels, separated by commas. Their values are the first levels of the tree. */
                 by?: string;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "columns" | "arrow" | "csv" | "pprof" | "collapsed" | "speedscope";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -8585,39 +8585,39 @@ export interface operations {
                 min_share?: number;
                 /** @description Value of collapsed stacks: the fleet's units as estimated, units as observed, or samples. A pprof file has all three. */
                 value?: components["schemas"]["Value"];
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
                 /** @description Start of the base, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 base_from: string;
                 /** @description End of the base, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 base_to: string;
-                /** @description Label matchers of the base; those of the selection unless given. */
+                /** @description Label matchers of the base. Default: those of the selection. */
                 base_select?: string | null;
-                /** @description Whose visits the base is of; the selection's unless given. */
+                /** @description The campaign of the base. Default: the selection's. */
                 base_campaign?: string | null;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv" | "pprof" | "collapsed";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -8702,31 +8702,31 @@ export interface operations {
                 limit?: number;
                 /** @description Only values that contain this text, regardless of case. */
                 find?: string;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -8817,31 +8817,31 @@ export interface operations {
                 limit?: number;
                 /** @description Value of collapsed and speedscope stacks: the fleet's units as estimated, units as observed, or samples. A pprof file has all three. */
                 value?: components["schemas"]["Value"];
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv" | "pprof" | "collapsed" | "speedscope";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -8929,7 +8929,7 @@ export interface operations {
                 base_from?: string;
                 /** @description End of the base, exclusive. */
                 base_to?: string;
-                /** @description Keys, comma-separated: any of function, file, line (of tables) and binary, and any labels of /labels; a label may stand in double quotes. */
+                /** @description Keys, comma-separated: any of function, file, line (only in tables) and binary, and any labels of /labels. A label may be in double quotes. */
                 by?: string;
                 /** @description Largest number of rows to compare, the heaviest of either side. */
                 examine?: number;
@@ -8941,31 +8941,31 @@ export interface operations {
                 share?: "self" | "total";
                 /** @description Labels to search for causes, separated by commas. */
                 labels?: string;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -9044,33 +9044,33 @@ export interface operations {
     reliability: {
         parameters: {
             query?: {
-                /** @description Keys, comma-separated: any of function, file, line (of tables) and binary, and any labels of /labels; a label may stand in double quotes. */
+                /** @description Keys, comma-separated: any of function, file, line (only in tables) and binary, and any labels of /labels. A label may be in double quotes. */
                 by?: string;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -9173,7 +9173,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the file is of no use; the detail says why. */
+            /** @description A parameter is unknown or out of its range, or the file cannot be used: the detail gives the reason. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9182,7 +9182,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database or the archive does not answer; Retry-After says when to ask again. */
+            /** @description The database or the archive does not respond. Retry-After has the seconds to wait. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9206,31 +9206,31 @@ export interface operations {
                 step?: string;
                 /** @description Rows by self or by totals. */
                 share?: "self" | "total";
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -9321,31 +9321,31 @@ export interface operations {
                 saving?: number;
                 /** @description Largest number of rows. */
                 limit?: number;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -9432,31 +9432,31 @@ export interface operations {
                 by?: string;
                 /** @description Largest number of rows. */
                 limit?: number;
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -9535,9 +9535,9 @@ export interface operations {
     source: {
         parameters: {
             query: {
-                /** @description The binary: its build-id in hex, or `go:…` or `sha256:…` where it has none. */
+                /** @description Key of the binary: its build-id in hex, or `go:…` or `sha256:…` if it has none. */
                 binary: string;
-                /** @description As the debug information states it. */
+                /** @description Path as in the debug information. */
                 path: string;
             };
             header?: never;
@@ -9573,7 +9573,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the file is of no use; the detail says why. */
+            /** @description A parameter is unknown or out of its range, or the file cannot be used: the detail gives the reason. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9582,7 +9582,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database or the archive does not answer; Retry-After says when to ask again. */
+            /** @description The database or the archive does not respond. Retry-After has the seconds to wait. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9596,7 +9596,7 @@ export interface operations {
     upload_sources: {
         parameters: {
             query: {
-                /** @description The binary: its build-id in hex, or `go:…` or `sha256:…` where it has none. */
+                /** @description Key of the binary: its build-id in hex, or `go:…` or `sha256:…` if it has none. */
                 key: string;
             };
             header?: never;
@@ -9619,7 +9619,7 @@ export interface operations {
                     "application/json": components["schemas"]["SourcesAnswer"];
                 };
             };
-            /** @description The body is not what its headers say. */
+            /** @description The body does not match its headers. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -9646,7 +9646,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The body came too slowly. */
+            /** @description The body arrived too slowly. */
             408: {
                 headers: {
                     [name: string]: unknown;
@@ -9673,7 +9673,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the file is of no use; the detail says why. */
+            /** @description A parameter is unknown or out of its range, or the file cannot be used: the detail gives the reason. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9682,7 +9682,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database or the archive does not answer; Retry-After says when to ask again. */
+            /** @description The database or the archive does not respond. Retry-After has the seconds to wait. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9711,31 +9711,31 @@ export interface operations {
                 limit?: number | null;
                 /** @description Value of collapsed and speedscope stacks: the fleet's units as estimated, units as observed, or samples. A pprof file has all three. */
                 value?: components["schemas"]["Value"];
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv" | "pprof" | "collapsed" | "speedscope";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -9817,9 +9817,9 @@ export interface operations {
     status: {
         parameters: {
             query?: {
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
@@ -9880,17 +9880,17 @@ export interface operations {
     symbols: {
         parameters: {
             query?: {
-                /** @description missing: those that hide samples; all: what ran, and what files are stored for. */
+                /** @description missing: binaries with samples without names. all: binaries that ran, and binaries with stored files. */
                 show?: components["schemas"]["Which"];
-                /** @description cpu, the CPU time that has no name, like all but name: largest first. */
+                /** @description cpu: the CPU time without names. All keys but name sort the largest first. */
                 sort?: components["schemas"]["Order"];
-                /** @description Only with this text in name, path or key, whatever its case. */
+                /** @description Only binaries with this text in their name, path or key, regardless of case. */
                 find?: string;
-                /** @description Binaries to show. */
+                /** @description Largest number of binaries. */
                 limit?: number;
-                /** @description Binaries to skip. */
+                /** @description Number of binaries to skip. */
                 offset?: number;
-                /** @description Samples of the last so many days count. */
+                /** @description Number of days, counted back from now, whose samples count. */
                 days?: number;
             };
             header?: never;
@@ -9917,7 +9917,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the file is of no use; the detail says why. */
+            /** @description A parameter is unknown or out of its range, or the file cannot be used: the detail gives the reason. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9926,7 +9926,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database or the archive does not answer; Retry-After says when to ask again. */
+            /** @description The database or the archive does not respond. Retry-After has the seconds to wait. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9940,7 +9940,7 @@ export interface operations {
     upload_symbols: {
         parameters: {
             query?: {
-                /** @description Its base name, for people. */
+                /** @description Base name of the file, for display. */
                 name?: string;
             };
             header?: never;
@@ -9963,7 +9963,7 @@ export interface operations {
                     "application/json": components["schemas"]["UploadAnswer"];
                 };
             };
-            /** @description The body is not what its headers say. */
+            /** @description The body does not match its headers. */
             400: {
                 headers: {
                     [name: string]: unknown;
@@ -9990,7 +9990,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The body came too slowly. */
+            /** @description The body arrived too slowly. */
             408: {
                 headers: {
                     [name: string]: unknown;
@@ -10017,7 +10017,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the file is of no use; the detail says why. */
+            /** @description A parameter is unknown or out of its range, or the file cannot be used: the detail gives the reason. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -10026,7 +10026,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database or the archive does not answer; Retry-After says when to ask again. */
+            /** @description The database or the archive does not respond. Retry-After has the seconds to wait. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10051,7 +10051,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The binary: its build-id in hex, or `go:…` or `sha256:…` where it has none. */
+                /** @description Key of the binary: its build-id in hex, or `go:…` or `sha256:…` if it has none. */
                 key: string;
             };
             cookie?: never;
@@ -10085,7 +10085,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the file is of no use; the detail says why. */
+            /** @description A parameter is unknown or out of its range, or the file cannot be used: the detail gives the reason. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -10094,7 +10094,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database or the archive does not answer; Retry-After says when to ask again. */
+            /** @description The database or the archive does not respond. Retry-After has the seconds to wait. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10110,9 +10110,9 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The binary: its build-id in hex, or `go:…` or `sha256:…` where it has none. */
+                /** @description Key of the binary: its build-id in hex, or `go:…` or `sha256:…` if it has none. */
                 key: string;
-                /** @description Of the file, hex. */
+                /** @description SHA-256 of the file, hex. */
                 sha256: string;
             };
             cookie?: never;
@@ -10155,7 +10155,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description A parameter is unknown or out of its range, or the file is of no use; the detail says why. */
+            /** @description A parameter is unknown or out of its range, or the file cannot be used: the detail gives the reason. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -10164,7 +10164,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["ProblemDocument"];
                 };
             };
-            /** @description The database or the archive does not answer; Retry-After says when to ask again. */
+            /** @description The database or the archive does not respond. Retry-After has the seconds to wait. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10178,7 +10178,7 @@ export interface operations {
     table: {
         parameters: {
             query?: {
-                /** @description Keys, comma-separated: any of function, file, line (of tables) and binary, and any labels of /labels; a label may stand in double quotes. */
+                /** @description Keys, comma-separated: any of function, file, line (only in tables) and binary, and any labels of /labels. A label may be in double quotes. */
                 by?: string;
                 /** @description With a minus: largest first, or names in descending order. Ties are sorted by name. */
                 sort?: components["schemas"]["Sort"];
@@ -10192,31 +10192,31 @@ export interface operations {
                 find_regex?: string;
                 /** @description Value of collapsed and speedscope stacks: the fleet's units as estimated, units as observed, or samples. A pprof file has all three. */
                 value?: components["schemas"]["Value"];
-                /** @description What was sampled; /status lists the events. */
+                /** @description The sampled event; /status lists the events. */
                 event?: string;
-                /** @description Unit of the event, where it has several. Empty: nanoseconds if it has them. */
+                /** @description Unit of the event, if it has several. Empty: nanoseconds if available. */
                 unit?: string;
                 /** @description Start, inclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 from?: string;
                 /** @description End, exclusive. RFC 3339 with a zone, or relative: `now`, `now-15m`, `now-1h30m` (units s m h d w). */
                 to?: string;
-                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` keeps stacks with such a frame, `self.function="malloc"` those whose innermost frame it is, likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value; a label that is not there is the empty text; `app` is short for application. */
+                /** @description Matchers on labels, e.g. `{application="nginx",platform=~"AMD.*",machine!="db1"}`, and on frames: `function="malloc"` selects stacks that contain such a frame, and `self.function="malloc"` selects stacks whose innermost frame it is; likewise `file` and `binary`. Operators = != =~ !~; regular expressions (RE2) match the whole value. A missing label has the empty text as its value. `app` is short for application. */
                 select?: string;
-                /** @description Whose visits. */
+                /** @description The campaign that drew the visits. */
                 campaign?: string;
-                /** @description Only stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Keep only stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 focus?: string;
-                /** @description No stacks with a frame that matches. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Drop stacks with a frame that matches. An RE2 expression that matches any part of a frame's function, file or binary. */
                 ignore?: string;
-                /** @description Take frames that match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 hide?: string;
-                /** @description Take frames that do not match out of their stacks. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove frames that do not match from their stacks. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show?: string;
-                /** @description Take away what is above the outermost frame that matches, and stacks without one. An RE2 expression that matches a frame's function, file or binary somewhere. */
+                /** @description Remove the callers of the outermost frame that matches, and stacks without such a frame. An RE2 expression that matches any part of a frame's function, file or binary. */
                 show_from?: string;
-                /** @description The form of the answer, for who cannot set Accept; it wins over that. */
+                /** @description Format of the response, for clients that cannot set Accept. It overrides Accept. */
                 format?: "json" | "arrow" | "csv" | "pprof" | "collapsed" | "speedscope";
-                /** @description Have a browser keep the answer as a file. */
+                /** @description Let a browser save the response as a file. */
                 download?: boolean;
             };
             header?: never;
