@@ -123,7 +123,9 @@ def add(router: APIRouter, handler: QueryHandler) -> None:
         applications: Annotated[
             int,
             Query(
-                ge=1, le=MOST_APPLICATIONS, description="Number of applications, those with most work first."
+                ge=1,
+                le=MOST_APPLICATIONS,
+                description="Largest number of applications, those with most work first.",
             ),
         ] = 50,
         pinned: Annotated[

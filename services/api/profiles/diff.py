@@ -24,9 +24,9 @@ from storage.query.shapes.diff import DiffAnswer as FoundDiff
 class Power(Answer):
     """The statistical power of the visits."""
 
-    factor: float = Field(description="A row became so many times as large …")
-    share: float = Field(description="… from this share …", ge=0, le=1)
-    power: float = Field(description="… and is called significant with this probability.", ge=0, le=1)
+    factor: float = Field(description="Assumed change of a row, as a factor of its share.")
+    share: float = Field(description="Assumed share of the row in the base.", ge=0, le=1)
+    power: float = Field(description="Probability that this change is significant.", ge=0, le=1)
 
 
 class DiffAnswer(Answer):

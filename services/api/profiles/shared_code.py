@@ -88,7 +88,7 @@ class UserRow(TableRow):
 
     of_function: float = Field(description="Share of all stacks through the functions.", ge=0, le=1)
     within: float = Field(description="Share of the application's samples.", ge=0, le=1)
-    callers: list[UserCaller] = Field(description=f"The heaviest {users.CALLERS}.")
+    callers: list[UserCaller] = Field(description=f"The heaviest {users.CALLERS} callers.")
 
 
 class UsersAnswer(Answer):

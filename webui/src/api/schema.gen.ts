@@ -3741,17 +3741,17 @@ export interface components {
         Power: {
             /**
              * Factor
-             * @description A row became so many times as large …
+             * @description Assumed change of a row, as a factor of its share.
              */
             factor: number;
             /**
              * Power
-             * @description … and is called significant with this probability.
+             * @description Probability that this change is significant.
              */
             power: number;
             /**
              * Share
-             * @description … from this share …
+             * @description Assumed share of the row in the base.
              */
             share: number;
         };
@@ -5371,7 +5371,7 @@ export interface components {
         UserRow: {
             /**
              * Callers
-             * @description The heaviest 3.
+             * @description The heaviest 3 callers.
              */
             callers: components["schemas"]["UserCaller"][];
             /**
@@ -5667,7 +5667,7 @@ export interface operations {
     affinity: {
         parameters: {
             query?: {
-                /** @description Number of applications, those with most work first. */
+                /** @description Largest number of applications, those with most work first. */
                 applications?: number;
                 /** @description Applications that stay where they are, comma-separated. */
                 pinned?: string;
