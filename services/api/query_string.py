@@ -40,7 +40,7 @@ async def only_what_is_taken(request: Request) -> None:
         if name not in taken:
             raise Problem(
                 HTTPStatus.UNPROCESSABLE_ENTITY,
-                f"{route.path_format} takes no parameter {shown!r}.",
+                f"{route.path_format} has no parameter {shown!r}.",
                 kind="bad-parameter",
                 hint=_meant(name, taken),
                 parameter=shown,
@@ -49,9 +49,9 @@ async def only_what_is_taken(request: Request) -> None:
             often = "twice" if times == _TWICE else f"{times} times"
             raise Problem(
                 HTTPStatus.UNPROCESSABLE_ENTITY,
-                f"The parameter `{name}` is given {often}, and taken once.",
+                f"The parameter `{name}` is given {often}, but allowed once.",
                 kind="bad-parameter",
-                hint="Leave out all but one.",
+                hint="Keep only one of them.",
                 parameter=name,
             )
 
@@ -60,7 +60,7 @@ def _meant(name: str, taken: Mapping[str, bool]) -> str:
     meant = near_name(name, taken)
     if meant is not None:
         return f"Did you mean {meant}?"
-    return f"It takes {', '.join(sorted(taken)) or 'none'}."
+    return f"Parameters: {', '.join(sorted(taken)) or 'none'}."
 
 
 def _described(route: APIRoute) -> Mapping[str, bool]:

@@ -105,7 +105,7 @@ def test_an_error_speaks_the_servers_words_and_is_passing(
     page = visitor.open()
     alert = page.get_by_role("alert")
     expect(alert).to_contain_text("database")
-    expect(alert).to_contain_text("Ask again")
+    expect(alert).to_contain_text("Retry later")
     expect(alert.locator("code")).not_to_be_empty()  # the request's id
     assert violations(page) == []
     reopen()

@@ -63,7 +63,7 @@ def test_nothing_of_a_wrong_file_is_kept(
     problem = upload(operator, wrong.encode(), "lab", 422)
     assert "column metric: 'nan' is not a metric" in problem["detail"]
     assert problem["type"] == "urn:fleetprof:problem:unusable-file"
-    assert "Nothing was kept" in problem["hint"]
+    assert "Nothing was stored" in problem["hint"]
     assert "is not a valid name of experiments" in upload(operator, measured.content, "a/b", 422)["detail"]
     assert "is not a valid name of experiments" in upload(operator, measured.content, "", 422)["detail"]
     code, _, err = fleetprof("experiments", "add", tmp_path / "none.csv")

@@ -38,7 +38,7 @@ def test_runs_are_pairs_or_triples() -> None:
 
 @pytest.mark.parametrize(("text", "at"), [("x", 0), ("1:2,3", 4), ("1:2,3:4:5:6", 4), ("1:2,,3:s", 5)])
 def test_a_mistake_is_pointed_at(text: str, at: int) -> None:
-    with pytest.raises(BadSelection, match="is no frequency and time") as error:
+    with pytest.raises(BadSelection, match="is not a frequency and a time") as error:
         runs_of(text)
     assert (error.value.at, error.value.parameter) == (at, "runs")
 
