@@ -85,7 +85,7 @@ def test_rows_that_few_visits_decide_are_marked_and_explained(page: Page):
     )
     expect(row(page, "malloc").locator(".badge.low_confidence")).to_have_count(0)
     rare.hover()
-    expect(page.locator(".row-details .warn")).to_contain_text("one or two visits")
+    expect(page.locator(".row-details .warn")).to_contain_text("One or two visits")
 
 
 def test_the_measure_is_one_switch_and_in_the_address(page: Page):
