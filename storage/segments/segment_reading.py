@@ -207,7 +207,7 @@ class SegmentReading:
     def drawn(self, selection: Selection, start: datetime, end: datetime) -> DrawnVisits:
         """The visits of the selection's campaign, which has begun, that were drawn at random in [start, end)."""
         campaign_id = self._catalogue.campaign(selection)
-        assert campaign_id is not None, "a campaign without visits has no steps to weigh"
+        assert campaign_id is not None, "a campaign without visits has no steps"
         return self._designs.drawn(campaign_id, start, end)
 
     def builds(self, selection: Selection, profiles: Profiles, names: Iterable[str]) -> Builds:  # noqa: ARG002 - as `Reading`

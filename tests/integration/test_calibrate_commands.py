@@ -258,7 +258,7 @@ def test_throughputs_of_ones_own(fleetprof, engine, tmp_path):
         (["set", "smt", PLATFORM, "0.5"], 2, "must be at least 1"),
         (["set", "memory-latency", PLATFORM, "91000"], 2, "10000 at most"),
         (["throughput", PLATFORM, "10000", "100"], 1, "10 at most"),
-        (["set", "smt", PLATFORM, "1.5", "--lo", "1.2"], 2, "two ends"),
+        (["set", "smt", PLATFORM, "1.5", "--lo", "1.2"], 2, "needs both ends"),
         (["set", "speed", PLATFORM, "1.5"], 2, "memory-latency"),
         (["forget", "smt", PLATFORM], 1, "fleetprof calibrate list"),
         (["smt", "m1", "--work", "hard"], 2, "integer"),

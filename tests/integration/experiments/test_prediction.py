@@ -67,7 +67,7 @@ def test_added_by_the_command_line_they_foretell_unseen_mixes(
     assert "lines are whichever the experiments counted" in out
     code, out, _ = fleetprof(*words)
     assert code == 3
-    assert "Cannot say, too_little: It is unknown how much the memory" in out
+    assert "Cannot say, too_little: The peak memory bandwidth" in out
     assert fleetprof("calibrate", "set", "memory-bandwidth", PLATFORM, str(PEAK * 1e9))[0] == 0
     assert fleetprof(*words)[0] == 0
     code, _, err = fleetprof(*words[:-1], "lab-8", "--peak-gbs", PEAK)

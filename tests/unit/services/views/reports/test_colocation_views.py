@@ -209,9 +209,9 @@ def test_a_program_that_no_model_reaches_and_a_search_cut_short_are_said():
 def test_programs_of_which_nothing_is_known_each_say_why():
     whys = {name: {"reason": "too_little", "detail": f"{name} had no machine to itself."} for name in "ab"}
     rows = [placed(name, None, None, None, because=whys[name]) for name in "abb"]
-    both = {"reason": "too_little", "detail": f"Of a, b nothing is known: {whys['a']['detail']}"}
+    both = {"reason": "too_little", "detail": f"No data for a, b. The first reason: {whys['a']['detail']}"}
     text = text_of(placement(advice(*rows, because=both)))
-    assert "Cannot say, too_little: Of a, b nothing is known" in text
+    assert "Cannot say, too_little: No data for a, b." in text
     assert [text.count(f"{name} had no machine to itself.") for name in "ab"] == [1, 1]
     assert "programs on" not in text
 
