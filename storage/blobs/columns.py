@@ -75,7 +75,7 @@ def pack_many(columns: Sequence[Ints], counts: Ints) -> list[bytes]:
         if len(values) != bounds[-1]:
             raise ValueError("the counts and the number of rows differ")
         if values.size and int(values.min()) < 0:
-            raise ValueError("a column holds a negative number or no integers")
+            raise ValueError("columns must hold non-negative integers")
         ends = bounds
         for level, (dtype, escape) in zip(levels, _WIDTHS, strict=True):
             level.append(_Level(np.minimum(values, escape).astype(dtype).tobytes(), ends, dtype.itemsize))

@@ -17,7 +17,7 @@ class FormatTooNew(BadCapture):
 
     def __init__(self, found: int, newest: int) -> None:
         super().__init__(
-            f"The capture has format {found}; the newest format that this program reads is {newest}."
+            f"The capture has format {found}; {newest} is the newest format that this program reads."
         )
         self.found = found
         self.newest = newest

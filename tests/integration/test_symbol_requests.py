@@ -270,7 +270,7 @@ def test_a_gateway_that_hangs_is_given_up(
         assert look(engine, archive, patience_s=600, stop=stop) == 1
     finally:
         gone.set()
-    assert outcome(engine, KERNEL) == (AskOutcome.FAILED, "The collector was stopped meanwhile.")
+    assert outcome(engine, KERNEL) == (AskOutcome.FAILED, "The collector was stopped.")
 
 
 def test_a_machine_that_is_down_costs_one_ask(engine: Engine, archive: Archive, capture: capture_pb2.Capture):
@@ -457,7 +457,10 @@ def test_what_one_machine_runs_alone_is_named_by_it_until_another_runs_it(
     assert names(resolve(engine, archive, tmp_path / "withdrawn", capture)) == NAMELESS
     with engine.connect() as connection:
         again = reprocessing.latest(connection, [PROGRAM.hex()])[PROGRAM.hex()]
-    assert (again.captures, again.why) == (2, "n runs it, too: what m alone gave is no longer used.")
+    assert (again.captures, again.why) == (
+        2,
+        "n runs it, too. The symbols that only m sent are no longer used.",
+    )
     assert outcome(engine, PROGRAM) == (AskOutcome.UNCONFIRMED, again.why)
 
 

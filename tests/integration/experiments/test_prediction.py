@@ -94,12 +94,12 @@ def test_where_visits_cannot_say_the_newest_experiments_do_and_it_is_told(
     assert "visits cannot say, too_little: No visit of the selection has been ingested." in out
     named = asked(operator, target=name(3), experiments="new")
     assert named["because"]["reason"] == "too_little"
-    assert "The experiments new cannot tell" in named["because"]["detail"]
+    assert "The experiments new do not suffice" in named["because"]["detail"]
     assert asked(operator, target=name(3), platform="Z80")["source"]["trained_by"] == "visits"
     operator.delete("/api/v1/experiments/old")
     both = asked(operator, target=name(3))["because"]
     assert both["detail"].startswith(
-        "No visit of the selection has been ingested. The experiments new cannot tell: "
+        "No visit of the selection has been ingested. The experiments new do not suffice: "
     )
     gone = asked(operator, target=name(9), experiments="new")["because"]["detail"]
     assert gone == f"The experiments new have no run of 'p09' beside others on {PLATFORM}; they have p03."

@@ -43,7 +43,7 @@ def test_a_capture_of_an_idle_machine_is_a_capture() -> None:
 def test_a_newer_format_says_so() -> None:
     message = capture()
     message.format = 2
-    with pytest.raises(FormatTooNew, match=r"format 2; 1 is the newest"):
+    with pytest.raises(FormatTooNew, match="format 2; 1 is the newest format"):
         decode_capture(packed(message))
 
 

@@ -260,9 +260,9 @@ def test_events_that_tell_nothing_and_settings_that_move_nothing_are_said():
     assert "It says no more than the mean does" in text
     assert "none stands out" in text
     assert "No setting moves them by more than chance." in text
-    alike = {"reason": "constant", "detail": "All machines were set up alike."}
+    alike = {"reason": "constant", "detail": "All machines have the same settings."}
     text = text_of(events(mined(pairs=[], tune=None, coupling_because=alike)))
-    assert "What to tune: Cannot say, constant: All machines were set up alike." in text
+    assert "What to tune: Cannot say, constant: All machines have the same settings." in text
     assert "dtlb-misses" in text
 
 

@@ -59,7 +59,7 @@ def test_only_cores_of_two_threads_need_a_coefficient() -> None:
     assert single is not None
     assert single.apu == single.utilisation == pytest.approx(0.5)
     assert paired is None
-    assert dict(found.left_out) == {"no overlap coefficient of Altra": 1}
+    assert dict(found.left_out) == {"the overlap coefficient of Altra is unknown": 1}
 
 
 def counted(
