@@ -29,7 +29,7 @@ Reply = gateway_pb2.CalibrateReply
 Behaviour = Callable[[Request], Iterator[Reply]]
 PLATFORM = "Test  CPU @ 2 GHz"  # two blanks, as some have
 BEGIN = Reply(
-    begin=gateway_pb2.CalibrateBegin(platform=PLATFORM, cpus=[0, 2], changes=["9 s were shortened"])
+    begin=gateway_pb2.CalibrateBegin(platform=PLATFORM, cpus=[0, 2], changes=["shortened from 9 s"])
 )
 PROGRESS = Reply(progress=gateway_pb2.CalibrateProgress(done=0.5))
 SINGLE, BOTH = (1000.0, 1010.0, 990.0), (1400.0, 1420.0, 1380.0)
@@ -128,7 +128,7 @@ def test_an_overlap_coefficient_is_measured_kept_listed_and_forgotten(fleetprof,
     assert f"smt of {PLATFORM} for render is {known.coefficient:.3f} ({known.lo:.3f} … {known.hi:.3f})" in out
     assert "adds 40% of a core's throughput" in out
     assert "test loop" in out
-    assert "9 s were shortened" in err
+    assert "shortened from 9 s" in err
     assert "2 more repetitions were discarded" in err
     assert "Doubtful: it is [red]virtual." in err
     (figure,) = kept(engine)
