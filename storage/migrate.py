@@ -67,7 +67,7 @@ def missing(connection: Connection) -> list[str]:
         return list(known)
     if current not in known:
         raise NotMigrated(
-            f"The database is at revision {current}, which this fleetprof does not know: install a "
+            f"The database is at revision {current}, which is unknown to this fleetprof: install a "
             "newer fleetprof, or use another database if a different program created this one."
         )
     return list(known[known.index(current) + 1 :])
